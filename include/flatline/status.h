@@ -1,0 +1,34 @@
+/* Outcomes of Flatline's functions, and the two markers that every public declaration carries.
+ *
+ * Errors are values: nothing here aborts, prints or sets errno, in any build type. A call that returns anything but
+ * FLAT_OK has changed nothing. */
+#ifndef FLATLINE_STATUS_H
+#define FLATLINE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Exported from the shared library, whose other symbols are hidden. */
+#define FLAT_API __attribute__((visibility("default")))
+/** The result must be looked at: the compiler warns where it is dropped. */
+#define FLAT_NODISCARD __attribute__((warn_unused_result))
+
+typedef enum flat_status {
+    FLAT_OK = 0,
+    FLAT_INVALID_ARGUMENT, /**< an option out of its range, misaligned memory, or percents that do not sum to 100 */
+    FLAT_OUT_OF_MEMORY,    /**< the memory handed over is too small, or the system gave none */
+    FLAT_DOUBLE_FREE,      /**< the start of a block that is free already, or was never handed out */
+    FLAT_INTERIOR_POINTER, /**< inside a block, but not its start */
+    FLAT_FOREIGN_POINTER,  /**< outside every block of this pool */
+    FLAT_CORRUPTED         /**< `flat_pool_check` only: an invariant of the metadata does not hold */
+} flat_status;
+
+/** A short English phrase, without a full stop, that lives as long as the program. Never NULL: a value outside the
+ * enumeration gives "unknown status". O(1); any thread. */
+FLAT_API const char *flat_status_string(flat_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

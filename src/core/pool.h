@@ -1,0 +1,140 @@
+/* The pool's metadata, shared by the files that make it, work it and inspect it.
+ *
+ *   metadata:  [ flat_pool | classes | class_of_span | words of class 0 | words of class 1 | ... ]
+ *   blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
+ *
+ * Each class begins at a multiple of the span, so that the number of the span an address lies in decides its class. */
+#ifndef FLATLINE_CORE_POOL_H
+#define FLATLINE_CORE_POOL_H
+
+#include <flatline/pool.h>
+#include <limits.h>
+
+/* What the compiler may assume about a branch: nothing, little, or that it is rare. The guesses are chosen so that
+ * every jump of the machine code goes forward, and code whose addresses only ascend needs no further argument that it
+ * ends: a strong guess in the wrong place moves a path behind the end of the function and lets it jump back. Only the
+ * layout depends on them; tests/build/straight_line.py looks at the result. */
+#define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
+#define SELDOM(condition) __builtin_expect_with_probability(!!(condition), 1, 0.4)
+#define RARE(condition) __builtin_expect(!!(condition), 0)
+
+#define CACHE_LINE 64 /* bytes; what x86-64 and most aarch64 fetch at once */
+
+/* Requests up to this many bytes find their class in a table of one entry a granule; larger ones by a search in six
+ * steps. A larger table would pay for sizes whose blocks take longer to fill than the search takes. */
+#define SMALL_SIZE 4096
+#define SMALL_GRANULES (SMALL_SIZE / FLAT_POOL_GRANULE)
+
+/* Alignments a class can have: 16, 32, ... 4096. */
+#define ALIGNMENTS 9
+
+/* The word of a block. One word is the free list, the double-free check and the never-allocated check:
+ *   WORD_LIVE    the block is with the caller
+ *   otherwise    the block is free, and the word is the index of the block to hand out after it
+ * Used blocks are handed out again before fresh ones, and fresh ones in order: the list runs through the used blocks to
+ * block `fresh`, from there block by block to `count`, where it ends. Init writes the latter links, word i = i + 1,
+ * once.
+ *
+ * For blocks that another core frees, the word can be claimed by one atomic exchange: whoever exchanges WORD_LIVE for
+ * something else has the right to free, every other exchange sees that it came second. The owner's own allocs and frees
+ * write no LIVE word but the one being freed, so they do not collide with a claim on another block; and a claimed word
+ * has room for a link, so that a list of claimed blocks needs no memory of its own. */
+#define WORD_LIVE UINT32_MAX
+
+/* One size class: all that alloc and free need, in one cache line.
+ *   live + free == count      free == used blocks on the list + (count - fresh)      fresh == high-water mark */
+typedef struct pool_class {
+    _Alignas(CACHE_LINE) char *head; /* start + head_index * size. Kept beside the index so that a free and the alloc
+                                        after it exchange an address, without arithmetic */
+    uint32_t head_index;             /* the block to hand out next; `fresh` iff no used block is free */
+    uint32_t fresh;                  /* blocks ever handed out: 0 .. fresh - 1; also the most that were ever live at
+                                        once, since a fresh block is taken only when all of those are live */
+    uint32_t *words;
+    char *start;        /* block i lies at start + i * size */
+    size_t inverse;     /* of the odd factor of `size`, modulo 2^(bits of size_t) */
+    uint32_t size;      /* bytes */
+    uint32_t count;     /* blocks, at least 1 */
+    uint32_t twos;      /* size == odd factor << twos */
+    uint32_t alignment; /* bytes: of every block's start */
+    uint64_t refused;
+} pool_class;
+
+struct flat_pool {
+    /* The first line: what alloc and free read. */
+    uintptr_t start;        /* of the blocks */
+    size_t length;          /* bytes from `start` to the end of the last block */
+    uint8_t *class_of_span; /* class index by number of the span */
+    uint32_t span_shift;    /* a span is 1 << span_shift bytes */
+    uint32_t class_count;
+    size_t small_limit;                          /* bytes: min(largest, SMALL_SIZE) */
+    size_t largest;                              /* bytes: the last class's size */
+    uint8_t class_of_size[SMALL_GRANULES + 1];   /* class index by size in granules, rounded up */
+    uint32_t search_tree[FLAT_POOL_MAX_CLASSES]; /* [1 ..]: class sizes as a search tree in breadth-first order */
+    uint64_t aligned_classes[ALIGNMENTS];        /* bit c: class c is aligned to 16 << index */
+    flat_pool_exhausted *on_exhausted;
+    flat_pool_misused *on_misuse;
+    void *handler_context;
+    void *backing; /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
+};
+
+#define HEADER_BYTES ((sizeof(struct flat_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
+
+/* Where `aligned_classes` keeps `alignment`, a power of two up to FLAT_POOL_MAX_ALIGNMENT; every block has the least.
+ */
+static inline unsigned alignment_index(size_t alignment) {
+    unsigned twos = (unsigned)__builtin_ctz((unsigned)alignment | FLAT_POOL_MAX_ALIGNMENT);
+    return twos < 4 ? 0 : twos - 4;
+}
+
+static inline pool_class *class_at(const flat_pool *pool, size_t index) {
+    return (pool_class *)((uintptr_t)pool + HEADER_BYTES) + index;
+}
+
+/* The first class that holds `size`, which is above SMALL_SIZE and at most the largest: six steps down a search tree in
+ * breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition, no branch. The 64
+ * positions below the last level are the classes in ascending order. */
+static inline size_t search_class(const flat_pool *pool, size_t size) {
+    uint32_t key = (uint32_t)size;
+    size_t node = 1;
+    node += node + (pool->search_tree[node] < key);
+    node += node + (pool->search_tree[node] < key);
+    node += node + (pool->search_tree[node] < key);
+    node += node + (pool->search_tree[node] < key);
+    node += node + (pool->search_tree[node] < key);
+    node += node + (pool->search_tree[node] < key);
+    return node - FLAT_POOL_MAX_CLASSES;
+}
+
+/* The first class that holds `size`, which is at most `small_limit`. */
+static inline size_t small_class(const flat_pool *pool, size_t size) {
+    return pool->class_of_size[(size + FLAT_POOL_GRANULE - 1) / FLAT_POOL_GRANULE];
+}
+
+/* The first class that holds `size`, which is at most the largest. */
+static inline size_t class_of_size(const flat_pool *pool, size_t size) {
+    return EITHER_WAY(size > pool->small_limit) ? search_class(pool, size) : small_class(pool, size);
+}
+
+/* The index of the block that starts `offset` bytes into its class; at or above `count` iff no block starts there.
+ *
+ * Exact division by multiplication (Granlund and Montgomery 1994; Warren, Hacker's Delight, 10-17): with
+ * size == odd << twos, `offset * inverse(odd)` rotated right by `twos` is offset / size where size divides offset, and
+ * above SIZE_MAX / size otherwise. Since count <= SIZE_MAX / size, one comparison answers both "is it a start" and "is
+ * it one of ours", for every legal size and offset, without a multiplication wider than size_t. */
+static inline size_t block_index(const pool_class *class, size_t offset) {
+    size_t product = offset * class->inverse;
+    unsigned bits = sizeof(size_t) * CHAR_BIT;
+    return product >> class->twos | product << (bits - class->twos); /* 4 <= twos <= 30 */
+}
+
+/* The class whose span `address` lies in, or NULL where that is outside the blocks. */
+static inline pool_class *class_of_address(const flat_pool *pool, const void *address) {
+    size_t at = (uintptr_t)address - pool->start;
+    if (at >= pool->length) return NULL;
+    return class_at(pool, pool->class_of_span[at >> pool->span_shift]);
+}
+
+_Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LIVE, "an index must not look like the mark");
+_Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");
+
+#endif

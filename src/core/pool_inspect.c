@@ -1,0 +1,113 @@
+/* What a pool tells about itself, and the operations on many blocks. */
+#include "pool.h"
+
+#include "instrument.h"
+
+bool flat_pool_owns(const flat_pool *pool, const void *address) {
+    const pool_class *class = class_of_address(pool, address);
+    return class != NULL && (uintptr_t)address - (uintptr_t)class->start < (size_t)class->count * class->size;
+}
+
+size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
+    const pool_class *class = class_of_address(pool, block);
+    if (class == NULL) return 0;
+    size_t index = block_index(class, (uintptr_t)block - (uintptr_t)class->start);
+    if (index >= class->count || class->words[index] != WORD_LIVE) return 0;
+    instrument_widen(pool, block, class->size);
+    return class->size;
+}
+
+static size_t count_live(const pool_class *class) {
+    size_t live = 0;
+    for (uint32_t i = 0; i < class->fresh; i++) live += class->words[i] == WORD_LIVE;
+    return live;
+}
+
+/* Whether at least `count` blocks are free. */
+static bool has_free(const pool_class *class, size_t count) {
+    size_t found = class->count - class->fresh;
+    for (uint32_t i = class->head_index; i != class->fresh && found < count; i = class->words[i]) found++;
+    return found >= count;
+}
+
+size_t flat_pool_alloc_many(flat_pool *pool, size_t size, void **blocks, size_t count) {
+    if (count == 0 || size > pool->largest) return 0;
+    pool_class *class = class_at(pool, class_of_size(pool, size));
+    if (!has_free(class, count)) {
+        class->refused++;
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) blocks[i] = flat_pool_alloc(pool, size);
+    return count;
+}
+
+size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void *block, size_t block_size),
+                       void *context) {
+    size_t live = 0;
+    for (size_t c = 0; c < pool->class_count; c++) {
+        const pool_class *class = class_at(pool, c);
+        if (visit == NULL) {
+            live += count_live(class);
+            continue;
+        }
+        for (uint32_t i = 0; i < class->fresh; i++) {
+            if (class->words[i] != WORD_LIVE) continue;
+            visit(context, class->start + (size_t)i * class->size, class->size);
+            live++;
+        }
+    }
+    return live;
+}
+
+size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t capacity) {
+    for (size_t c = 0; c < pool->class_count && c < capacity; c++) {
+        const pool_class *class = class_at(pool, c);
+        stats[c] = (flat_pool_stats){.block_size = class->size,
+                                     .block_count = class->count,
+                                     .live = count_live(class),
+                                     .high_water = class->fresh,
+                                     .refused = class->refused};
+    }
+    return pool->class_count;
+}
+
+/* The list must visit each used free block once and end at `fresh`: a walk of exactly as many steps as there are free
+ * words below `fresh`, all to free blocks, that ends there cannot have met a block twice, since it would never end. */
+static bool check_list(const pool_class *class) {
+    size_t left = class->fresh - count_live(class);
+    uint32_t i = class->head_index;
+    for (; left > 0; left--) {
+        if (i >= class->fresh || class->words[i] == WORD_LIVE) return false;
+        i = class->words[i];
+    }
+    return i == class->fresh;
+}
+
+static bool check_class(const flat_pool *pool, const pool_class *class) {
+    if (class->count == 0 || class->count > FLAT_POOL_MAX_BLOCK_COUNT || class->fresh > class->count) return false;
+    if (class->head != class->start + (size_t)class->head_index * class->size) return false;
+    for (uint32_t i = class->fresh; i < class->count; i++) {
+        if (class->words[i] != i + 1) return false;
+    }
+    const char *last = class->start + (size_t)(class->count - 1) * class->size;
+    if (class_of_address(pool, class->start) != class || class_of_address(pool, last) != class) return false;
+    if (((uintptr_t)class->start & (class->alignment - 1)) != 0) return false;
+    return block_index(class, (uintptr_t)last - (uintptr_t)class->start) == class->count - 1 && check_list(class);
+}
+
+flat_status flat_pool_check(const flat_pool *pool) {
+    if (pool->class_count == 0 || pool->class_count > FLAT_POOL_MAX_CLASSES) return FLAT_CORRUPTED;
+    for (size_t c = 0; c < pool->class_count; c++) {
+        const pool_class *class = class_at(pool, c);
+        if (class_of_size(pool, class->size) != c || !check_class(pool, class)) return FLAT_CORRUPTED;
+    }
+    return FLAT_OK;
+}
+
+void flat_pool_report_exhausted(flat_pool *pool, size_t size) {
+    if (pool->on_exhausted != NULL) pool->on_exhausted(pool->handler_context, pool, size);
+}
+
+void flat_pool_report_misuse(flat_pool *pool, void *block, flat_status status) {
+    if (pool->on_misuse != NULL) pool->on_misuse(pool->handler_context, pool, block, status);
+}

@@ -1,0 +1,269 @@
+/* How a pool is laid out and made. Nothing here is on the path of an alloc or a free.
+ * Sizes are computed in 64 bits: 64 classes of 2^24 blocks of 2^30 bytes are 2^60, so that no sum or product overflows
+ * before it is compared with MOST_BYTES. */
+#include "pool.h"
+
+#include "instrument.h"
+
+/* The span is the smallest power of two with which the map of spans has at most 16 entries a class and one for 32
+ * blocks, but no more than 2048. A longer map would take more of the cache; a shorter one would cost more padding,
+ * since each class is rounded up to whole spans. */
+#define SPANS_PER_CLASS 16
+#define BLOCKS_PER_SPAN 32
+#define MOST_SPANS 2048
+
+#define MOST_BYTES ((uint64_t)PTRDIFF_MAX / 2)
+
+/* Where everything lies. */
+typedef struct layout {
+    uint64_t class_start[FLAT_POOL_MAX_CLASSES]; /* byte offset into the blocks */
+    uint64_t block_bytes, block_alignment;
+    uint64_t spans_at, words_at, metadata_bytes; /* byte offsets into the metadata, and its end */
+    uint32_t span_shift;
+} layout;
+
+static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+static uint64_t rounded_size(size_t block_size) { return round_up(block_size, FLAT_POOL_GRANULE); }
+
+/* The largest power of two that divides a rounded size, at most FLAT_POOL_MAX_ALIGNMENT. */
+static uint64_t natural_alignment(uint64_t size) {
+    uint64_t alignment = size & (0 - size);
+    return alignment < FLAT_POOL_MAX_ALIGNMENT ? alignment : FLAT_POOL_MAX_ALIGNMENT;
+}
+
+static bool valid_classes(const flat_class *classes, size_t count) {
+    if (classes == NULL || count == 0 || count > FLAT_POOL_MAX_CLASSES) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (classes[i].block_size == 0 || classes[i].block_size > FLAT_POOL_MAX_BLOCK_SIZE) return false;
+        if (classes[i].block_count == 0 || classes[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return false;
+        if (i > 0 && rounded_size(classes[i].block_size) <= rounded_size(classes[i - 1].block_size)) return false;
+    }
+    return true;
+}
+
+/* Places the classes on spans of 1 << span_shift bytes; returns the number of spans. */
+static uint64_t place_blocks(layout *to, const flat_class *classes, size_t count, uint32_t span_shift) {
+    uint64_t end = 0;
+    to->block_alignment = FLAT_POOL_GRANULE;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = rounded_size(classes[i].block_size);
+        uint64_t alignment = natural_alignment(size);
+        if (alignment > to->block_alignment) to->block_alignment = alignment;
+        uint64_t span = (uint64_t)1 << span_shift;
+        to->class_start[i] = round_up(end, alignment > span ? alignment : span);
+        end = to->class_start[i] + size * classes[i].block_count;
+    }
+    to->block_bytes = end;
+    to->span_shift = span_shift;
+    return round_up(end, (uint64_t)1 << span_shift) >> span_shift;
+}
+
+/* False iff the classes are invalid or a memory would exceed MOST_BYTES. */
+static bool lay_out(layout *to, const flat_class *classes, size_t count) {
+    if (!valid_classes(classes, count)) return false;
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < count; i++) blocks += classes[i].block_count;
+    uint64_t most_spans = SPANS_PER_CLASS * count + blocks / BLOCKS_PER_SPAN;
+    if (most_spans > MOST_SPANS) most_spans = MOST_SPANS;
+    uint32_t span_shift = 4;
+    uint64_t spans = place_blocks(to, classes, count, span_shift);
+    while (spans > most_spans) spans = place_blocks(to, classes, count, ++span_shift);
+    to->spans_at = HEADER_BYTES + count * sizeof(pool_class);
+    to->words_at = round_up(to->spans_at + spans, sizeof(uint32_t));
+    to->metadata_bytes = to->words_at + blocks * sizeof(uint32_t);
+    return to->block_bytes <= MOST_BYTES && to->metadata_bytes <= MOST_BYTES;
+}
+
+flat_status flat_pool_footprint(const flat_pool_options *options, flat_footprint *footprint) {
+    layout place;
+    if (options == NULL || footprint == NULL) return FLAT_INVALID_ARGUMENT;
+    if (!lay_out(&place, options->classes, options->class_count)) return FLAT_INVALID_ARGUMENT;
+    footprint->metadata_bytes = (size_t)place.metadata_bytes;
+    footprint->metadata_alignment = CACHE_LINE;
+    footprint->block_bytes = (size_t)place.block_bytes;
+    footprint->block_alignment = (size_t)place.block_alignment;
+    return FLAT_OK;
+}
+
+/* The inverse of an odd number modulo 2^(bits of size_t): each step of Newton's iteration doubles the number of correct
+ * low bits, and every odd number is its own inverse modulo 8. */
+static size_t inverse_of_odd(size_t odd) {
+    size_t inverse = odd;
+    for (unsigned correct = 3; correct < sizeof(size_t) * CHAR_BIT; correct *= 2) inverse *= 2 - odd * inverse;
+    return inverse;
+}
+
+/* Every block of the class fresh. */
+static void clear_class(pool_class *class) {
+    for (uint32_t i = 0; i < class->count; i++) class->words[i] = i + 1;
+    class->head = class->start;
+    class->head_index = 0;
+    class->fresh = 0;
+}
+
+static void make_class(pool_class *class, const flat_class *from, char *start, uint32_t *words) {
+    uint64_t size = rounded_size(from->block_size);
+    class->words = words;
+    class->start = start;
+    class->size = (uint32_t)size;
+    class->count = (uint32_t)from->block_count;
+    class->twos = (uint32_t)__builtin_ctz(class->size);
+    class->alignment = (uint32_t)natural_alignment(size);
+    class->inverse = inverse_of_odd((size_t)size >> class->twos);
+    class->refused = 0;
+    clear_class(class);
+}
+
+/* Node k of the tree, at depth d and position p of its level, has the rank (2p + 1) * 2^(5 - d) - 1 among the 63. */
+static void make_search_tree(flat_pool *pool) {
+    pool->search_tree[0] = 0;
+    for (uint32_t node = 1; node < FLAT_POOL_MAX_CLASSES; node++) {
+        uint32_t depth = 31 - (uint32_t)__builtin_clz(node);
+        uint32_t position = node - ((uint32_t)1 << depth);
+        uint32_t rank = (2 * position + 1) * ((uint32_t)FLAT_POOL_MAX_CLASSES / 2 >> depth) - 1;
+        pool->search_tree[node] = rank < pool->class_count ? class_at(pool, rank)->size : UINT32_MAX;
+    }
+}
+
+static void make_small_table(flat_pool *pool) {
+    uint8_t class = 0;
+    for (size_t granules = 0; granules <= SMALL_GRANULES; granules++) {
+        size_t size = granules * FLAT_POOL_GRANULE;
+        while (class + 1u < pool->class_count && class_at(pool, class)->size < size) class ++;
+        pool->class_of_size[granules] = class;
+    }
+}
+
+static void map_spans(flat_pool *pool, const layout *place) {
+    size_t span = 0;
+    for (uint8_t class = 0; class < pool->class_count; class ++) {
+        uint64_t end = class + 1u < pool->class_count ? place->class_start[class + 1] : place->block_bytes;
+        for (; (uint64_t)span << place->span_shift < end; span++) pool->class_of_span[span] = class;
+    }
+}
+
+static void make_pool(flat_pool *pool, const flat_pool_options *options, const layout *place, char *blocks) {
+    uint32_t *words = (uint32_t *)((uintptr_t)pool + (size_t)place->words_at);
+    pool->start = (uintptr_t)blocks;
+    pool->length = (size_t)place->block_bytes;
+    pool->class_of_span = (uint8_t *)pool + (size_t)place->spans_at;
+    pool->span_shift = place->span_shift;
+    pool->class_count = (uint32_t)options->class_count;
+    pool->on_exhausted = options->on_exhausted;
+    pool->on_misuse = options->on_misuse;
+    pool->handler_context = options->handler_context;
+    pool->backing = NULL;
+    for (unsigned i = 0; i < ALIGNMENTS; i++) pool->aligned_classes[i] = 0;
+    for (size_t i = 0; i < options->class_count; i++) {
+        pool_class *class = class_at(pool, i);
+        make_class(class, &options->classes[i], blocks + (size_t)place->class_start[i], words);
+        words += class->count;
+        for (unsigned a = 0; a <= alignment_index(class->alignment); a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
+        pool->largest = class->size;
+    }
+    pool->small_limit = pool->largest < SMALL_SIZE ? pool->largest : SMALL_SIZE;
+    make_search_tree(pool);
+    make_small_table(pool);
+    map_spans(pool, place);
+}
+
+static bool is_aligned(const void *address, size_t alignment) { return ((uintptr_t)address & (alignment - 1)) == 0; }
+
+/* Whether `bytes` from `start` on end before the address space does. */
+static bool is_range(const void *start, size_t bytes) { return (uintptr_t)start <= UINTPTR_MAX - bytes; }
+
+static bool are_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
+}
+
+flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options, flat_memory metadata,
+                           flat_memory blocks) {
+    layout place;
+    if (pool == NULL) return FLAT_INVALID_ARGUMENT;
+    *pool = NULL;
+    if (options == NULL || metadata.start == NULL || blocks.start == NULL) return FLAT_INVALID_ARGUMENT;
+    if (!lay_out(&place, options->classes, options->class_count)) return FLAT_INVALID_ARGUMENT;
+    if (!is_aligned(metadata.start, CACHE_LINE)) return FLAT_INVALID_ARGUMENT;
+    if (!is_aligned(blocks.start, (size_t)place.block_alignment)) return FLAT_INVALID_ARGUMENT;
+    if (metadata.size < place.metadata_bytes || blocks.size < place.block_bytes) return FLAT_OUT_OF_MEMORY;
+    size_t metadata_bytes = (size_t)place.metadata_bytes;
+    size_t block_bytes = (size_t)place.block_bytes;
+    if (!is_range(metadata.start, metadata_bytes) || !is_range(blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
+    if (!are_apart(metadata.start, metadata_bytes, blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
+    *pool = metadata.start;
+    make_pool(*pool, options, &place, blocks.start);
+    instrument_begin(*pool, blocks.start, block_bytes);
+    return FLAT_OK;
+}
+
+void flat_pool_reset(flat_pool *pool) {
+    for (size_t i = 0; i < pool->class_count; i++) clear_class(class_at(pool, i));
+    instrument_end(pool, (void *)pool->start, pool->length);
+    instrument_begin(pool, (void *)pool->start, pool->length);
+}
+
+/* The classes that shares of `budget` bytes pay for; a block also pays for its word. */
+static void spend(uint64_t budget, const flat_share *shares, size_t count, flat_class *classes) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t per_block = rounded_size(shares[i].block_size) + sizeof(uint32_t);
+        uint64_t share = budget / 100 * shares[i].percent + budget % 100 * shares[i].percent / 100;
+        classes[i].block_size = shares[i].block_size;
+        classes[i].block_count = (size_t)(share / per_block);
+    }
+}
+
+/* Whether all of the pool fits in `bytes`, the metadata behind the blocks. */
+static bool fits(uint64_t bytes, const flat_class *classes, size_t count) {
+    layout place;
+    if (!lay_out(&place, classes, count)) return false;
+    return round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes;
+}
+
+static bool valid_shares(const flat_share *shares, size_t count) {
+    if (shares == NULL || count == 0 || count > FLAT_POOL_MAX_CLASSES) return false;
+    unsigned total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (shares[i].block_size == 0 || shares[i].block_size > FLAT_POOL_MAX_BLOCK_SIZE) return false;
+        if (shares[i].percent == 0 || shares[i].percent > 100) return false;
+        if (i > 0 && rounded_size(shares[i].block_size) <= rounded_size(shares[i - 1].block_size)) return false;
+        total += shares[i].percent;
+    }
+    return total == 100;
+}
+
+flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count, flat_class *classes) {
+    flat_class tried[FLAT_POOL_MAX_CLASSES];
+    if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;
+    /* Bisect for a budget whose pool just fits: `enough` fits (or is 0 and none was found), `too_much` does not. */
+    uint64_t enough = 0;
+    uint64_t too_much = (uint64_t)bytes + 1;
+    while (too_much - enough > 1) {
+        uint64_t budget = enough + (too_much - enough) / 2;
+        spend(budget, shares, count, tried);
+        bool none = false;
+        bool over = false;
+        for (size_t i = 0; i < count; i++) {
+            none = none || tried[i].block_count == 0;
+            over = over || tried[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT;
+        }
+        if (!over && (none || fits(bytes, tried, count))) {
+            enough = budget;
+        } else {
+            too_much = budget;
+        }
+    }
+    spend(enough, shares, count, tried);
+    for (size_t i = 0; i < count; i++) {
+        if (tried[i].block_count == 0) return FLAT_OUT_OF_MEMORY;
+    }
+    if (too_much <= bytes) {
+        spend(too_much, shares, count, tried);
+        for (size_t i = 0; i < count; i++) {
+            if (tried[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
+        }
+        spend(enough, shares, count, tried);
+    }
+    for (size_t i = 0; i < count; i++) classes[i] = tried[i];
+    return FLAT_OK;
+}

@@ -1,0 +1,14 @@
+#include <flatline/status.h>
+
+const char *flat_status_string(flat_status status) {
+    switch (status) {
+    case FLAT_OK: return "ok";
+    case FLAT_INVALID_ARGUMENT: return "invalid argument";
+    case FLAT_OUT_OF_MEMORY: return "out of memory";
+    case FLAT_DOUBLE_FREE: return "double free";
+    case FLAT_INTERIOR_POINTER: return "pointer into the interior of a block";
+    case FLAT_FOREIGN_POINTER: return "pointer outside every block";
+    case FLAT_CORRUPTED: return "corrupted metadata";
+    }
+    return "unknown status";
+}

@@ -1,0 +1,48 @@
+#define _GNU_SOURCE
+#include "clock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define CALIBRATION_NS 50000000u
+#define COST_SAMPLES 10001
+
+bool flat_clock_is_invariant(void) {
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#else
+    return true; /* the generic timer's frequency is fixed by the architecture */
+#endif
+}
+
+uint64_t flat_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+flat_clock flat_clock_calibrate(void) {
+    static uint64_t cost[COST_SAMPLES];
+    uint64_t from_ns = flat_clock_ns(), from = flat_clock_begin(), ns;
+    do {
+        ns = flat_clock_ns() - from_ns;
+    } while (ns < CALIBRATION_NS);
+    flat_clock clock = {.ticks_per_ns = (double)(flat_clock_end() - from) / (double)ns};
+    for (int i = 0; i < COST_SAMPLES; i++) {
+        uint64_t begin = flat_clock_begin();
+        cost[i] = flat_clock_end() - begin;
+    }
+    qsort(cost, COST_SAMPLES, sizeof *cost, ascending);
+    clock.cost_ns = (double)cost[COST_SAMPLES / 2] / clock.ticks_per_ns;
+    return clock;
+}

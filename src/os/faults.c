@@ -1,0 +1,12 @@
+#include "faults.h"
+
+#include <sys/resource.h>
+
+flat_faults flat_faults_now(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (flat_faults){.minor = (uint64_t)usage.ru_minflt,
+                         .major = (uint64_t)usage.ru_majflt,
+                         .voluntary = (uint64_t)usage.ru_nvcsw,
+                         .involuntary = (uint64_t)usage.ru_nivcsw};
+}

@@ -1,0 +1,27 @@
+/* What src/core/instrument.h tells Valgrind's memcheck: the pool is a memory pool, its blocks come and go. */
+#include "../core/instrument.h"
+
+#include <valgrind/memcheck.h>
+
+void flat_instrument_begin(const void *pool, void *blocks, size_t size) {
+    VALGRIND_CREATE_MEMPOOL(pool, 0, 0);
+    VALGRIND_MAKE_MEM_NOACCESS(blocks, size);
+}
+
+void flat_instrument_end(const void *pool, void *blocks, size_t size) {
+    VALGRIND_DESTROY_MEMPOOL(pool);
+    VALGRIND_MAKE_MEM_UNDEFINED(blocks, size);
+}
+
+void flat_instrument_alloc(const void *pool, void *block, size_t size) {
+    VALGRIND_MEMPOOL_ALLOC(pool, block, size != 0 ? size : 1);
+}
+
+void flat_instrument_free(const void *pool, void *block, size_t block_size) {
+    (void)block_size;
+    VALGRIND_MEMPOOL_FREE(pool, block);
+}
+
+void flat_instrument_widen(const void *pool, const void *block, size_t block_size) {
+    VALGRIND_MEMPOOL_CHANGE(pool, block, block, block_size);
+}

@@ -1,0 +1,32 @@
+// The page's elements are made here and nowhere from strings of HTML: text from the data can only ever be text.
+
+export type Child = Node | string | null | false | undefined;
+type Attributes = Record<string, string | boolean | number | undefined | ((event: Event) => void)>;
+
+function apply(element: Element, attributes: Attributes, children: Child[]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
+  }
+  for (const child of children) if (child) element.append(child);
+}
+
+/// An element with its attributes (a function is a listener, false or undefined leaves it out) and children.
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  apply(element, attributes, children);
+  return element;
+}
+
+export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  apply(element, attributes, children);
+  return element;
+}
+
+/// A box that scrolls sideways on its own, reachable by keyboard.
+export function scrollBox(label: string, ...children: Child[]): HTMLElement {
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, ...children);
+}

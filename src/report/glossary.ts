@@ -1,0 +1,39 @@
+// Every term of the page in one line.
+
+import { el } from "./dom";
+
+const terms: [string, string][] = [
+  ["P50, P90, P99", "half, 90 %, 99 % of the samples took this long or less; P50 is the median."],
+  ["P99.9, P99.99", "one sample in 1,000, in 10,000, took longer; no P99.99 is given under 100,000 samples."],
+  ["P99.9 − P50", "jitter: how much later than usual the late one in a thousand is, in ns."],
+  ["exceedance, ppm", "samples longer than 100 ns, 1 µs, 10 µs, in parts per million of all; none is trimmed."],
+  ["interval", "the small figures under P50 and P99.9: the lowest and highest of the fresh processes' own values."],
+  ["floor", "the same loop with empty calls: what the harness costs by itself. Nothing can be under it but by noise."],
+  ["A/A", "the pool measured against a second copy of itself; a difference smaller than theirs is no verdict (even)."],
+  ["void", "A and A differed by more than 5 %: the machine was too noisy, the cell decides nothing."],
+  ["block of calls", "many calls between two clock readings, divided: precise for the body, blind to one slow call."],
+  ["single call", "one call between two clock readings: coarse (a timer tick), and the only honest view of the tail."],
+  ["touched", "every block is written when handed out and read before it is given back, as programs do."],
+  ["hot", "alloc and free of one block, again and again."],
+  ["fifo", "2,000 blocks live of a capacity of 200,000; the oldest is freed first."],
+  ["churn", "200,000 blocks live; one at random is freed and another allocated."],
+  ["mixed", "seven sizes from 16 to 1024 B, small ones more often; 100,000 blocks live."],
+  ["order", "200,000 blocks of 64 B are filled, then freed newest first (lifo), oldest first (fifo) or at random."],
+  ["throughput", "batches of 100,000 with no clock inside."],
+  ["Mops/s", "million operations a second; higher is better."],
+  ["list", "a linked list through the free blocks, with no check at all: the fastest pool known, and the least safe."],
+  ["steal", "share of the time in which the hypervisor ran somebody else on this processor."],
+  ["hiccup", "a gap of over 10 µs seen by an idle loop that only reads the clock: the machine's doing."],
+];
+
+/// The line of a term, for places that name it; empty for one the page does not know.
+export function meaningOf(term: string): string {
+  return terms.find(([name]) => name === term)?.[1] ?? "";
+}
+
+export function glossarySection(): HTMLElement {
+  return el("section", { id: "glossary", "aria-labelledby": "glossary-title" },
+    el("h2", { id: "glossary-title" }, "Terms"),
+    el("dl", { class: "glossary" },
+      ...terms.map(([term, meaning]) => el("div", {}, el("dt", {}, term), el("dd", {}, meaning)))));
+}

@@ -1,0 +1,89 @@
+// The whole run at a glance: cells down, backends across, the winner of each cell and every loss marked.
+
+import type { Backend, Bench, Cell, CellKind, Row } from "./data";
+import { el, scrollBox } from "./dom";
+import { cellName, figure, inCell } from "./format";
+import { looksOf, swatch } from "./palette";
+import { decider, judge, winnerOf, type Judgement, type Metric } from "./verdict";
+
+interface Matrix { kind: CellKind; title: string; unit: string; note: string }
+
+const matrices: Matrix[] = [
+  { kind: "body", title: "Body", unit: "P50, ns per alloc+free pair, blocks of calls", note: "" },
+  { kind: "tail", title: "Tail", unit: "P99.9, ns per call, single calls",
+    note: "The floor of a single call is mostly the timer's own resolution." },
+  { kind: "phase", title: "Order of frees", unit: "P50, ns per call, whole phases", note: "" },
+  { kind: "rate", title: "Throughput", unit: "P50, Mops/s, higher is better", note: "" },
+];
+
+const words = { win: "wins", loss: "loses", even: "even", void: "void" };
+
+function valueCell(cell: Cell, row: Row | undefined, backend: Backend, metric: Metric, winner: Row | undefined,
+                   verdict: Judgement | undefined): HTMLElement {
+  const attributes = { "data-backend": backend.name, "data-kind": backend.kind };
+  if (!row) return el("td", { ...attributes, class: "absent" }, "\u2014");
+  const wins = row === winner && !cell.isVoid;
+  const loses = backend.kind === "subject" && verdict?.outcome === "loss";
+  return el("td", { ...attributes, class: wins ? "winner" : loses ? "loser" : undefined },
+    wins ? el("span", { class: "mark", title: "lowest of the competing allocators" }, "\u25cf") : null,
+    loses ? el("span", { class: "mark", title: "not the best in this cell" }, "\u25bc") : null,
+    el("span", { "data-figure": cell.id }, inCell(cell, metric(row))));
+}
+
+function ratioCell(verdict: Judgement | undefined): HTMLElement {
+  if (!verdict) return el("td", { class: "ratio absent" }, "\u2014");
+  return el("td", { class: `ratio ${verdict.outcome}`, title: `against ${verdict.best.backend}` },
+    figure(verdict.ratio, 2), " ", el("span", { class: "word" }, words[verdict.outcome]));
+}
+
+function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
+  const { field } = decider(cell);
+  const metric: Metric = (row) => row[field];
+  const winner = winnerOf(cell, backends, metric);
+  const verdict = judge(cell, backends, metric);
+  return el("tr", { class: cell.isVoid ? "void" : undefined },
+    el("th", { scope: "row" }, el("a", { href: `#${cell.id}` }, cellName(cell))),
+    ratioCell(verdict),
+    ratioCell(judge(cell, backends, metric, ["general"])),
+    ...backends.map((backend) =>
+      valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, metric, winner, verdict)));
+}
+
+function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLElement | null {
+  const rows = cells.filter((cell) => cell.kind === matrix.kind);
+  if (rows.length === 0) return null;
+  const looks = looksOf(backends);
+  const caption = `${matrix.title}: ${matrix.unit}`;
+  return el("section", { class: "matrix", "data-matrix": matrix.kind },
+    scrollBox(caption,
+      el("table", {},
+        el("caption", {}, el("b", {}, matrix.title), ` ${matrix.unit}. `, matrix.note),
+        el("thead", {}, el("tr", {},
+          el("th", { scope: "col" }, "Cell"),
+          el("th", { scope: "col" }, "pool ÷ best"),
+          el("th", { scope: "col" }, "pool ÷ best general"),
+          ...backends.map((backend) => {
+            const look = looks.get(backend.name);
+            return el("th", { scope: "col", "data-backend": backend.name, "data-kind": backend.kind },
+              look ? swatch(look) : null, backend.title);
+          }))),
+        el("tbody", {}, ...rows.map((cell) => matrixRow(cell, backends))))));
+}
+
+/// Columns as a reader compares them: the subject and what bounds it first, then the rivals.
+function columnOrder(backends: Backend[]): Backend[] {
+  const rank = ["subject", "again", "control", "unchecked", "general", "fixed-pool"];
+  return [...backends].sort((a, b) => rank.indexOf(a.kind) - rank.indexOf(b.kind));
+}
+
+export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
+  const backends = columnOrder(bench.backends);
+  return el("section", { id: "overview", "aria-labelledby": "overview-title" },
+    el("h2", { id: "overview-title" }, "Overview"),
+    el("p", { class: "key" },
+      el("span", { class: "winner" }, "\u25cf best"), " of the competing allocators; ",
+      el("span", { class: "loser" }, "\u25bc the pool, where it is not"), "; ",
+      "even: nearer than the pool is to its own copy; void: A and A differed by more than 5 %. ",
+      "The floor (empty calls) and the unchecked list stand beside them and do not compete."),
+    ...matrices.map((matrix) => matrixTable(matrix, cells, backends)));
+}

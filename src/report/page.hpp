@@ -1,0 +1,24 @@
+// The page of `flatline bench --html`: a template made at build time, filled with the JSON of one run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace flat::report {
+
+/// Returns the template with its `__FLATLINE_DATA__` token replaced by `json`, a `flatline.bench/1` object.
+///
+/// The data is written without white space, every `<` as \u003c so that no text can end the script element, and the
+/// "cells" array as tables: consecutive cells with the same members in the same order share one list of names,
+///     {"tables":[{"columns":["suite",...],"rows":[["hot",...],...]},...]}
+/// which the page turns back into the same cells. Nothing is rounded, reordered or left out.
+///
+/// Throws std::runtime_error iff the template has not exactly one token, or `json` is not one well-nested object.
+std::string fill_page(std::string_view page_template, std::string_view json);
+
+/// Returns where the template lies: share/flatline/report.html beside the bin/ that holds the running executable,
+/// in a build tree and in an installed one alike. Throws std::runtime_error iff there is no such file.
+std::filesystem::path find_template();
+
+} // namespace flat::report

@@ -1,0 +1,51 @@
+// A backend keeps one look on the whole page: a colour told apart by colour-blind readers, and a dash for its kind.
+
+import type { Backend } from "./data";
+import { svg } from "./dom";
+
+/// `colour` names a custom property of page.css, which holds its light and its dark value.
+export interface Look { colour: string; dash: number[]; width: number }
+
+const solid: number[] = [];
+const known: Record<string, Look> = {
+  "flatline-pool": { colour: "--line-subject", dash: solid, width: 3.5 },
+  "flatline-pool-again": { colour: "--line-again", dash: [2, 3], width: 1.75 },
+  "floor": { colour: "--line-floor", dash: [7, 4], width: 1.5 },
+  "list": { colour: "--line-list", dash: [1.5, 2.5], width: 1.75 },
+  "glibc": { colour: "--line-1", dash: solid, width: 1.6 },
+  "glibc-tuned": { colour: "--line-2", dash: [9, 2], width: 1.6 },
+  "jemalloc": { colour: "--line-3", dash: solid, width: 1.6 },
+  "tcmalloc": { colour: "--line-4", dash: solid, width: 1.6 },
+  "mimalloc": { colour: "--line-5", dash: solid, width: 1.6 },
+  "boost-pool": { colour: "--line-6", dash: [8, 3, 2, 3], width: 1.6 },
+  "foonathan-pool": { colour: "--line-7", dash: [8, 3, 2, 3], width: 1.6 },
+};
+const colours = 7;
+const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
+
+/// The look of every backend; one that has no fixed look takes a colour in turn, with a dash nobody else has.
+export function looksOf(backends: Backend[]): Map<string, Look> {
+  let spare = 0;
+  return new Map(backends.map((backend) => {
+    const look = known[backend.name] ?? {
+      colour: `--line-${(spare % colours) + 1}`,
+      dash: spareDashes[Math.floor(spare++ / colours) % spareDashes.length] ?? solid,
+      width: 1.6,
+    };
+    return [backend.name, look];
+  }));
+}
+
+/// The colour as the theme in force has it; a canvas cannot read custom properties itself.
+export function themeColour(property: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+}
+
+/// A short piece of the backend's line.
+export function swatch(look: Look): SVGElement {
+  return svg("svg", { class: "swatch", width: 26, height: 8, viewBox: "0 0 26 8", "aria-hidden": "true" },
+    svg("line", {
+      x1: 0, y1: 4, x2: 26, y2: 4, style: `stroke: var(${look.colour})`,
+      "stroke-width": look.width, "stroke-dasharray": look.dash.join(" ") || undefined,
+    }));
+}

@@ -1,0 +1,178 @@
+// A made-up run of `flatline bench` with the shape and the size of a real one; the same seed gives the same bytes.
+// usage: node fixture.mjs FILE
+
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const seed = 20261121;
+
+/// xorshift32 in (0, 1): small, and equal on every machine.
+function generator(state) {
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return ((state >>> 0) + 0.5) / 2 ** 32;
+  };
+}
+
+// name, title, kind, cost of a hot pair in ns, how much of it grows with the block size, heaviness of the tail
+const backends = [
+  ["flatline-pool", "Flatline pool", "subject", 5.6, 0, 1.0],
+  ["flatline-pool-again", "Flatline pool, again", "again", 5.63, 0, 1.0],
+  ["floor", "Floor (empty calls)", "control", 1.9, 0, 0.8],
+  ["list", "List, unchecked", "unchecked", 3.1, 0, 0.9],
+  ["glibc", "glibc", "general", 8.9, 0.9, 2.2],
+  ["glibc-tuned", "glibc, tuned", "general", 8.7, 0.7, 1.9],
+  ["jemalloc", "jemalloc", "general", 9.8, 0.25, 1.7],
+  ["tcmalloc", "tcmalloc", "general", 6.1, 0.1, 1.5],
+  ["mimalloc", "mimalloc", "general", 5.9, 0.3, 1.4],
+  ["boost-pool", "Boost.Pool", "fixed-pool", 4.9, 0.05, 1.1],
+  ["foonathan-pool", "foonathan/memory", "fixed-pool", 6.6, 0.05, 1.2],
+];
+
+const percentiles = [
+  0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 87.5, 90, 92.5, 95, 96, 97, 98, 98.5, 99, 99.25, 99.5, 99.7, 99.8,
+  99.9, 99.92, 99.94, 99.96, 99.97, 99.98, 99.985, 99.99, 99.993, 99.995, 99.997, 99.998, 99.999, 100,
+];
+
+/// Five significant digits: more than any timer gives.
+const rounded = (value) => Number(value.toPrecision(5));
+
+/// A latency that grows slowly up to P99 and then by powers, as interrupts and refills make it.
+function quantile(base, tail, percentile, samples) {
+  const nines = percentile === 100 ? Math.log10(samples) : -Math.log10(1 - percentile / 100);
+  const body = base * (0.94 + 0.12 * Math.min(nines, 2) / 2 + 0.01 * Math.sin(nines * 7 + base));
+  return rounded(body + tail * 0.35 * Math.max(0, nines - 1.2) ** 4.2);
+}
+
+function timed(random, where, base, tail, samples) {
+  const at = (percentile) => quantile(base, tail, percentile, samples);
+  const over = (limit) => {
+    const first = percentiles.find((percentile) => at(percentile) > limit);
+    return first === undefined ? 0 : rounded((100 - (first === 100 ? 100 - 100 / samples : first)) * 1e4);
+  };
+  const spread = 0.004 + 0.02 * random();
+  return {
+    ...where, unit: "ns", samples, processes: 4,
+    mean: rounded(base * 1.03), p50: at(50), p90: at(90), p99: at(99), p999: at(99.9),
+    p9999: samples < 100000 ? null : at(99.99), max: Math.round(at(100)),
+    p50_low: rounded(at(50) * (1 - spread)), p50_high: rounded(at(50) * (1 + spread)),
+    p999_low: rounded(at(99.9) * (1 - 4 * spread)), p999_high: rounded(at(99.9) * (1 + 5 * spread)),
+    over_100ns_ppm: over(100), over_1us_ppm: over(1000), over_10us_ppm: over(10000),
+    page_faults: Math.floor(random() * 3), void: false,
+    curve: percentiles.map((percentile) => [percentile, at(percentile)]),
+  };
+}
+
+/// A phase or a rate: one value for each repetition, no curve.
+function coarse(random, where, value, unit) {
+  const spread = 0.01 + 0.02 * random();
+  const up = (share) => rounded(value * (1 + share * spread));
+  return {
+    ...where, unit, samples: 24, processes: 4, mean: up(0.1), p50: rounded(value), p90: up(1), p99: up(1.4),
+    p999: up(1.5), p9999: null, max: up(1.6), p50_low: up(-1), p50_high: up(1), p999_low: up(1.2), p999_high: up(1.6),
+    over_100ns_ppm: 0, over_1us_ppm: 0, over_10us_ppm: 0, page_faults: 0, void: false,
+  };
+}
+
+/// Work of a suite relative to the hot pair.
+const weight = { hot: 1, fifo: 1.9, churn: 4.6, mixed: 6.2 };
+
+function timedCells(random) {
+  const cells = [];
+  const places = [
+    ...[16, 64, 256, 1024, 4096].map((size) => ["hot", size]),
+    ...["fifo", "churn"].flatMap((suite) => [[suite, 64], [suite, 1024]]), ["mixed", 0],
+  ];
+  for (const [suite, size] of places) {
+    for (const [calls, operation] of [[32, "pair"], [1, "alloc"], [1, "free"]]) {
+      for (const [backend, , kind, cost, growth, heavy] of backends) {
+        const sized = cost * (1 + growth * Math.max(0, Math.log2((size || 256) / 256)) / 2);
+        const work = kind === "control" ? cost : sized * weight[suite] * (0.97 + 0.06 * random());
+        const timer = calls === 1 ? 11.4 : 0;
+        const base = timer + (calls === 1 ? work * (operation === "free" ? 0.44 : 0.56) : work);
+        const where = { suite, backend, size, calls_per_sample: calls, operation, order: "" };
+        cells.push(timed(random, where, base, heavy * (calls === 1 ? 9 : 1.2), calls === 1 ? 2000000 : 120000));
+      }
+    }
+  }
+  return cells;
+}
+
+function coarseCells(random) {
+  const cells = [];
+  const phase = { lifo: 1, fifo: 1.15, random: 3.1 };
+  for (const order of ["lifo", "fifo", "random"]) {
+    for (const operation of ["alloc", "free"]) {
+      for (const [backend, , , cost] of backends) {
+        const where = { suite: "order", backend, size: 64, calls_per_sample: 200000, operation, order };
+        cells.push(coarse(random, where, cost * phase[order] * (operation === "alloc" ? 1.1 : 0.8), "ns"));
+      }
+    }
+  }
+  for (const size of [16, 64, 256, 1024, 4096]) {
+    for (const [backend, , , cost, growth] of backends) {
+      const where = { suite: "throughput", backend, size, calls_per_sample: 100000, operation: "pair", order: "" };
+      const sized = cost * (1 + growth * Math.max(0, Math.log2(size / 256)) / 2);
+      cells.push(coarse(random, where, (2000 / sized) * (0.98 + 0.04 * random()), "Mops/s"));
+    }
+  }
+  return cells;
+}
+
+/// One cell whose A/A copy strayed, one figure below zero, one P99.99 that had too few samples.
+function withRareCases(cells) {
+  const pick = (suite, size, calls, operation) => (cell) =>
+    cell.suite === suite && cell.size === size && cell.calls_per_sample === calls && cell.operation === operation;
+  for (const cell of cells.filter(pick("churn", 64, 32, "pair"))) cell.void = true;
+  for (const cell of cells.filter(pick("fifo", 1024, 1, "free"))) {
+    cell.samples = 90000;
+    cell.p9999 = null;
+  }
+  const floor = cells.filter(pick("hot", 16, 32, "pair")).find((cell) => cell.backend === "floor");
+  floor.p50_low = -0.02;
+  floor.curve[0][1] = -0.02;
+  return cells;
+}
+
+function environment() {
+  const packaged = "as packaged by Debian (-O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2)";
+  const library = (name) => `/usr/lib/x86_64-linux-gnu/${name}`;
+  return {
+    processor: "AMD EPYC 7B13 64-Core Processor", logical_cpus: 2, kernel: "Linux 6.18.5 x86_64",
+    compiler: "gcc 12.2.0", flags: "-O2 -DNDEBUG -fno-plt -std=gnu++20", flatline_version: "0.1.0", pinned_cpu: 1,
+    transparent_huge_pages: "madvise", hypervisor: "kvm", governor: "unknown", isolated_cpus: "", nohz_full: "",
+    smt: "on", steal_percent: 0.34, context_switches: 1234, migrations: 0,
+    timer: { name: "rdtsc", frequency_hz: 2596000000, tick_ns: 0.385, cost_ns: 11.2 },
+    hiccups: {
+      before: { seconds: 1, over_10us: 412, max_ns: 51234 }, after: { seconds: 1, over_10us: 398, max_ns: 80411 },
+    },
+    allocators: [
+      { backend: "glibc", version: "2.36", path: library("libc.so.6"), flags: packaged },
+      { backend: "jemalloc", version: "5.3.0", path: library("libjemalloc.so.2"), flags: packaged },
+      { backend: "tcmalloc", version: "2.10", path: library("libtcmalloc_minimal.so.4"), flags: packaged },
+      { backend: "mimalloc", version: "2.0.9", path: library("libmimalloc.so.2.0"), flags: packaged },
+    ],
+  };
+}
+
+export function makeBench() {
+  const random = generator(seed);
+  return {
+    schema: "flatline.bench/1", mode: "quick", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
+    environment: environment(),
+    backends: backends.map(([name, title, kind]) => ({ name, title, kind })),
+    missing: [{ name: "snmalloc <latest>", how: "see docs/peers.md & build it" }],
+    cells: withRareCases([...timedCells(random), ...coarseCells(random)]),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const file = process.argv[2];
+  if (!file) {
+    console.error("usage: node fixture.mjs FILE");
+    process.exit(2);
+  }
+  writeFileSync(file, JSON.stringify(makeBench(), null, 1));
+}
