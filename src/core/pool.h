@@ -1,7 +1,7 @@
 /* The pool's metadata, shared by the files that make it, work it and inspect it.
  *
- *   metadata:  [ flat_pool | classes | class_of_span | words of class 0 | words of class 1 | ... ]
- *   blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
+ *   metadata:  [ flat_pool | class_of_span | search tree | classes | refused | words of class 0 | words of class 1 |
+ * ... ] blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
  *
  * Each class begins at a multiple of the span, so that the number of the span an address lies in decides its class. */
 #ifndef FLATLINE_CORE_POOL_H
@@ -12,8 +12,9 @@
 
 /* What the compiler may assume about a branch: nothing, little, or that it is rare. The guesses are chosen so that
  * every jump of the machine code goes forward, and code whose addresses only ascend needs no further argument that it
- * ends: a strong guess in the wrong place moves a path behind the end of the function and lets it jump back. Only the
- * layout depends on them; tests/build/straight_line.py looks at the result. */
+ * ends; a strong guess in the wrong place moves a path behind the end of the function and lets it jump back. Only the
+ * layout depends on them, and tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt
+ * asks gcc for its simple ordering of basic blocks, which copies none. */
 #define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
 #define SELDOM(condition) __builtin_expect_with_probability(!!(condition), 1, 0.4)
 #define RARE(condition) __builtin_expect(!!(condition), 0)
@@ -24,6 +25,13 @@
  * steps. A larger table would pay for sizes whose blocks take longer to fill than the search takes. */
 #define SMALL_SIZE 4096
 #define SMALL_GRANULES (SMALL_SIZE / FLAT_POOL_GRANULE)
+
+/* The span is the smallest power of two with which the map of spans has at most 8 entries a class and one for 32
+ * blocks, but no more than 2048. A longer map would take more of the cache; a shorter one would cost more padding,
+ * since each class is rounded up to whole spans. */
+#define SPANS_PER_CLASS 8
+#define BLOCKS_PER_SPAN 32
+#define MOST_SPANS 2048
 
 /* Alignments a class can have: 16, 32, ... 4096. */
 #define ALIGNMENTS 9
@@ -50,34 +58,34 @@ typedef struct pool_class {
     uint32_t fresh;                  /* blocks ever handed out: 0 .. fresh - 1; also the most that were ever live at
                                         once, since a fresh block is taken only when all of those are live */
     uint32_t *words;
-    char *start;        /* block i lies at start + i * size */
-    size_t inverse;     /* of the odd factor of `size`, modulo 2^(bits of size_t) */
-    uint32_t size;      /* bytes */
-    uint32_t count;     /* blocks, at least 1 */
-    uint32_t twos;      /* size == odd factor << twos */
-    uint32_t alignment; /* bytes: of every block's start */
-    uint64_t refused;
+    char *start;         /* block i lies at start + i * size */
+    size_t inverse;      /* of the odd factor of `size`, modulo 2^(bits of size_t) */
+    size_t size;         /* bytes */
+    size_t count;        /* blocks, at least 1 */
+    uint32_t twos;       /* size == odd factor << twos */
+    uint32_t refused_at; /* distance from the pool to this class's count of refused requests */
 } pool_class;
 
+/* Classes are named by their distance from the pool in bytes, which the two tables below hold ready: the address of a
+ * class is one addition away. */
 struct flat_pool {
-    /* The first line: what alloc and free read. */
-    uintptr_t start;        /* of the blocks */
-    size_t length;          /* bytes from `start` to the end of the last block */
-    uint8_t *class_of_span; /* class index by number of the span */
-    uint32_t span_shift;    /* a span is 1 << span_shift bytes */
+    uintptr_t start;     /* of the blocks */
+    uint32_t span_shift; /* a span is 1 << span_shift bytes */
+    uint32_t span_mask;  /* entries of class_of_span - 1; a power of two minus 1 */
+    size_t small_limit;  /* bytes: min(largest, SMALL_SIZE) */
+    size_t largest;      /* bytes: the last class's size */
+    size_t length;       /* bytes from `start` to the end of the last block */
     uint32_t class_count;
-    size_t small_limit;                          /* bytes: min(largest, SMALL_SIZE) */
-    size_t largest;                              /* bytes: the last class's size */
-    uint8_t class_of_size[SMALL_GRANULES + 1];   /* class index by size in granules, rounded up */
-    uint32_t search_tree[FLAT_POOL_MAX_CLASSES]; /* [1 ..]: class sizes as a search tree in breadth-first order */
-    uint64_t aligned_classes[ALIGNMENTS];        /* bit c: class c is aligned to 16 << index */
+    const uint32_t *search_tree;
+    pool_class *classes;
     flat_pool_exhausted *on_exhausted;
     flat_pool_misused *on_misuse;
     void *handler_context;
-    void *backing; /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
+    void *backing;                        /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
+    uint64_t aligned_classes[ALIGNMENTS]; /* bit c: class c is aligned to 16 << index */
+    uint16_t class_of_size[SMALL_GRANULES + 1]; /* by size in granules, rounded up */
+    uint16_t class_of_span[];                   /* by number of the span, modulo the number of entries */
 };
-
-#define HEADER_BYTES ((sizeof(struct flat_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 
 /* Where `aligned_classes` keeps `alignment`, a power of two up to FLAT_POOL_MAX_ALIGNMENT; every block has the least.
  */
@@ -86,33 +94,46 @@ static inline unsigned alignment_index(size_t alignment) {
     return twos < 4 ? 0 : twos - 4;
 }
 
-static inline pool_class *class_at(const flat_pool *pool, size_t index) {
-    return (pool_class *)((uintptr_t)pool + HEADER_BYTES) + index;
+static inline pool_class *class_at(const flat_pool *pool, size_t distance) {
+    return (pool_class *)((uintptr_t)pool + distance);
+}
+
+static inline uint64_t *refused_by(const flat_pool *pool, const pool_class *class) {
+    return (uint64_t *)((uintptr_t)pool + class->refused_at);
 }
 
 /* The first class that holds `size`, which is above SMALL_SIZE and at most the largest: six steps down a search tree in
  * breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition, no branch. The 64
- * positions below the last level are the classes in ascending order. */
-static inline size_t search_class(const flat_pool *pool, size_t size) {
+ * positions below the last level are the classes in ascending order; where there are fewer, all of the tree that they
+ * need lies to the left, and the nodes above it hold UINT32_MAX. */
+static inline pool_class *search_class(const flat_pool *pool, size_t size) {
+    const uint32_t *tree = pool->search_tree;
     uint32_t key = (uint32_t)size;
     size_t node = 1;
-    node += node + (pool->search_tree[node] < key);
-    node += node + (pool->search_tree[node] < key);
-    node += node + (pool->search_tree[node] < key);
-    node += node + (pool->search_tree[node] < key);
-    node += node + (pool->search_tree[node] < key);
-    node += node + (pool->search_tree[node] < key);
-    return node - FLAT_POOL_MAX_CLASSES;
+    node += node + (tree[node] < key);
+    node += node + (tree[node] < key);
+    node += node + (tree[node] < key);
+    node += node + (tree[node] < key);
+    node += node + (tree[node] < key);
+    node += node + (tree[node] < key);
+    return pool->classes + (node - FLAT_POOL_MAX_CLASSES);
 }
 
 /* The first class that holds `size`, which is at most `small_limit`. */
-static inline size_t small_class(const flat_pool *pool, size_t size) {
-    return pool->class_of_size[(size + FLAT_POOL_GRANULE - 1) / FLAT_POOL_GRANULE];
+static inline pool_class *small_class(const flat_pool *pool, size_t size) {
+    return class_at(pool, pool->class_of_size[(size + FLAT_POOL_GRANULE - 1) / FLAT_POOL_GRANULE]);
 }
 
 /* The first class that holds `size`, which is at most the largest. */
-static inline size_t class_of_size(const flat_pool *pool, size_t size) {
+static inline pool_class *class_of_size(const flat_pool *pool, size_t size) {
     return EITHER_WAY(size > pool->small_limit) ? search_class(pool, size) : small_class(pool, size);
+}
+
+/* The only class that `address` can be in. Addresses outside the blocks are folded into the table like any other, and
+ * lie outside the class that they get. */
+static inline pool_class *class_of_address(const flat_pool *pool, const void *address) {
+    size_t span = ((uintptr_t)address - pool->start) >> pool->span_shift & pool->span_mask;
+    return class_at(pool, pool->class_of_span[span]);
 }
 
 /* The index of the block that starts `offset` bytes into its class; at or above `count` iff no block starts there.
@@ -127,14 +148,9 @@ static inline size_t block_index(const pool_class *class, size_t offset) {
     return product >> class->twos | product << (bits - class->twos); /* 4 <= twos <= 30 */
 }
 
-/* The class whose span `address` lies in, or NULL where that is outside the blocks. */
-static inline pool_class *class_of_address(const flat_pool *pool, const void *address) {
-    size_t at = (uintptr_t)address - pool->start;
-    if (at >= pool->length) return NULL;
-    return class_at(pool, pool->class_of_span[at >> pool->span_shift]);
-}
-
 _Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LIVE, "an index must not look like the mark");
 _Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");
+_Static_assert(sizeof(flat_pool) + 2 * FLAT_POOL_MAX_CLASSES * sizeof(pool_class) + 2 * MOST_SPANS <= UINT16_MAX,
+               "the distance of a class is 16 bits");
 
 #endif

@@ -5,12 +5,11 @@
 
 bool flat_pool_owns(const flat_pool *pool, const void *address) {
     const pool_class *class = class_of_address(pool, address);
-    return class != NULL && (uintptr_t)address - (uintptr_t)class->start < (size_t)class->count * class->size;
+    return (uintptr_t)address - (uintptr_t)class->start < class->count * class->size;
 }
 
 size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
     const pool_class *class = class_of_address(pool, block);
-    if (class == NULL) return 0;
     size_t index = block_index(class, (uintptr_t)block - (uintptr_t)class->start);
     if (index >= class->count || class->words[index] != WORD_LIVE) return 0;
     instrument_widen(pool, block, class->size);
@@ -32,9 +31,9 @@ static bool has_free(const pool_class *class, size_t count) {
 
 size_t flat_pool_alloc_many(flat_pool *pool, size_t size, void **blocks, size_t count) {
     if (count == 0 || size > pool->largest) return 0;
-    pool_class *class = class_at(pool, class_of_size(pool, size));
+    pool_class *class = class_of_size(pool, size);
     if (!has_free(class, count)) {
-        class->refused++;
+        ++*refused_by(pool, class);
         return 0;
     }
     for (size_t i = 0; i < count; i++) blocks[i] = flat_pool_alloc(pool, size);
@@ -45,14 +44,14 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
                        void *context) {
     size_t live = 0;
     for (size_t c = 0; c < pool->class_count; c++) {
-        const pool_class *class = class_at(pool, c);
+        const pool_class *class = &pool->classes[c];
         if (visit == NULL) {
             live += count_live(class);
             continue;
         }
         for (uint32_t i = 0; i < class->fresh; i++) {
             if (class->words[i] != WORD_LIVE) continue;
-            visit(context, class->start + (size_t)i * class->size, class->size);
+            visit(context, class->start + i * class->size, class->size);
             live++;
         }
     }
@@ -61,12 +60,12 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
 
 size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t capacity) {
     for (size_t c = 0; c < pool->class_count && c < capacity; c++) {
-        const pool_class *class = class_at(pool, c);
+        const pool_class *class = &pool->classes[c];
         stats[c] = (flat_pool_stats){.block_size = class->size,
                                      .block_count = class->count,
                                      .live = count_live(class),
                                      .high_water = class->fresh,
-                                     .refused = class->refused};
+                                     .refused = *refused_by(pool, class)};
     }
     return pool->class_count;
 }
@@ -85,21 +84,20 @@ static bool check_list(const pool_class *class) {
 
 static bool check_class(const flat_pool *pool, const pool_class *class) {
     if (class->count == 0 || class->count > FLAT_POOL_MAX_BLOCK_COUNT || class->fresh > class->count) return false;
-    if (class->head != class->start + (size_t)class->head_index * class->size) return false;
+    if (class->head != class->start + class->head_index * class->size) return false;
     for (uint32_t i = class->fresh; i < class->count; i++) {
         if (class->words[i] != i + 1) return false;
     }
-    const char *last = class->start + (size_t)(class->count - 1) * class->size;
+    const char *last = class->start + (class->count - 1) * class->size;
     if (class_of_address(pool, class->start) != class || class_of_address(pool, last) != class) return false;
-    if (((uintptr_t)class->start & (class->alignment - 1)) != 0) return false;
     return block_index(class, (uintptr_t)last - (uintptr_t)class->start) == class->count - 1 && check_list(class);
 }
 
 flat_status flat_pool_check(const flat_pool *pool) {
     if (pool->class_count == 0 || pool->class_count > FLAT_POOL_MAX_CLASSES) return FLAT_CORRUPTED;
     for (size_t c = 0; c < pool->class_count; c++) {
-        const pool_class *class = class_at(pool, c);
-        if (class_of_size(pool, class->size) != c || !check_class(pool, class)) return FLAT_CORRUPTED;
+        const pool_class *class = &pool->classes[c];
+        if (class_of_size(pool, class->size) != class || !check_class(pool, class)) return FLAT_CORRUPTED;
     }
     return FLAT_OK;
 }

@@ -5,21 +5,15 @@
 
 #include "instrument.h"
 
-/* The span is the smallest power of two with which the map of spans has at most 16 entries a class and one for 32
- * blocks, but no more than 2048. A longer map would take more of the cache; a shorter one would cost more padding,
- * since each class is rounded up to whole spans. */
-#define SPANS_PER_CLASS 16
-#define BLOCKS_PER_SPAN 32
-#define MOST_SPANS 2048
-
 #define MOST_BYTES ((uint64_t)PTRDIFF_MAX / 2)
 
 /* Where everything lies. */
 typedef struct layout {
     uint64_t class_start[FLAT_POOL_MAX_CLASSES]; /* byte offset into the blocks */
     uint64_t block_bytes, block_alignment;
-    uint64_t spans_at, words_at, metadata_bytes; /* byte offsets into the metadata, and its end */
-    uint32_t span_shift;
+    uint64_t tree_at, classes_at, refused_at, words_at,
+        metadata_bytes; /* byte offsets into the metadata, and its end */
+    uint32_t span_shift, spans, tree_nodes;
 } layout;
 
 static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -59,18 +53,36 @@ static uint64_t place_blocks(layout *to, const flat_class *classes, size_t count
     return round_up(end, (uint64_t)1 << span_shift) >> span_shift;
 }
 
+/* Entries of the map of spans: a power of two. */
+static uint32_t map_length(size_t classes, uint64_t blocks) {
+    uint64_t most = SPANS_PER_CLASS * classes + blocks / BLOCKS_PER_SPAN;
+    uint32_t spans = MOST_SPANS;
+    while (spans > most) spans /= 2;
+    return spans;
+}
+
+/* Nodes of the search tree, the unused [0] included: its lowest level holds the least power of two that is at or above
+ * half the classes, at the left. A pool without a class above SMALL_SIZE needs none. */
+static uint32_t tree_length(const flat_class *classes, size_t count) {
+    if (rounded_size(classes[count - 1].block_size) <= SMALL_SIZE) return 0;
+    uint32_t lowest = 1;
+    while (2 * lowest < count) lowest *= 2;
+    return FLAT_POOL_MAX_CLASSES / 2 + lowest;
+}
+
 /* False iff the classes are invalid or a memory would exceed MOST_BYTES. */
 static bool lay_out(layout *to, const flat_class *classes, size_t count) {
     if (!valid_classes(classes, count)) return false;
     uint64_t blocks = 0;
     for (size_t i = 0; i < count; i++) blocks += classes[i].block_count;
-    uint64_t most_spans = SPANS_PER_CLASS * count + blocks / BLOCKS_PER_SPAN;
-    if (most_spans > MOST_SPANS) most_spans = MOST_SPANS;
+    to->spans = map_length(count, blocks);
     uint32_t span_shift = 4;
-    uint64_t spans = place_blocks(to, classes, count, span_shift);
-    while (spans > most_spans) spans = place_blocks(to, classes, count, ++span_shift);
-    to->spans_at = HEADER_BYTES + count * sizeof(pool_class);
-    to->words_at = round_up(to->spans_at + spans, sizeof(uint32_t));
+    while (place_blocks(to, classes, count, span_shift) > to->spans) span_shift++;
+    to->tree_nodes = tree_length(classes, count);
+    to->tree_at = round_up(sizeof(flat_pool) + to->spans * sizeof(uint16_t), sizeof(uint32_t));
+    to->classes_at = round_up(to->tree_at + to->tree_nodes * sizeof(uint32_t), CACHE_LINE);
+    to->refused_at = to->classes_at + count * sizeof(pool_class);
+    to->words_at = to->refused_at + count * sizeof(uint64_t);
     to->metadata_bytes = to->words_at + blocks * sizeof(uint32_t);
     return to->block_bytes <= MOST_BYTES && to->metadata_bytes <= MOST_BYTES;
 }
@@ -103,67 +115,77 @@ static void clear_class(pool_class *class) {
 }
 
 static void make_class(pool_class *class, const flat_class *from, char *start, uint32_t *words) {
-    uint64_t size = rounded_size(from->block_size);
     class->words = words;
     class->start = start;
-    class->size = (uint32_t)size;
-    class->count = (uint32_t)from->block_count;
-    class->twos = (uint32_t)__builtin_ctz(class->size);
-    class->alignment = (uint32_t)natural_alignment(size);
-    class->inverse = inverse_of_odd((size_t)size >> class->twos);
-    class->refused = 0;
+    class->size = (size_t)rounded_size(from->block_size);
+    class->count = from->block_count;
+    class->twos = (uint32_t)__builtin_ctzl(class->size);
+    class->inverse = inverse_of_odd(class->size >> class->twos);
     clear_class(class);
 }
 
-/* Node k of the tree, at depth d and position p of its level, has the rank (2p + 1) * 2^(5 - d) - 1 among the 63. */
-static void make_search_tree(flat_pool *pool) {
-    pool->search_tree[0] = 0;
-    for (uint32_t node = 1; node < FLAT_POOL_MAX_CLASSES; node++) {
+/* Node k, at depth d and position p of its level, has the rank (2p + 1) * 2^(5 - d) - 1 among the 63 of a whole tree.
+ * Nodes left out at the end of the lowest level have ranks that no class has. */
+static void make_search_tree(const flat_pool *pool, uint32_t *tree, uint32_t nodes) {
+    if (nodes > 0) tree[0] = 0;
+    for (uint32_t node = 1; node < nodes; node++) {
         uint32_t depth = 31 - (uint32_t)__builtin_clz(node);
         uint32_t position = node - ((uint32_t)1 << depth);
         uint32_t rank = (2 * position + 1) * ((uint32_t)FLAT_POOL_MAX_CLASSES / 2 >> depth) - 1;
-        pool->search_tree[node] = rank < pool->class_count ? class_at(pool, rank)->size : UINT32_MAX;
+        tree[node] = rank < pool->class_count ? (uint32_t)pool->classes[rank].size : UINT32_MAX;
     }
+}
+
+static uint16_t distance_of_class(const flat_pool *pool, size_t index) {
+    return (uint16_t)((uintptr_t)&pool->classes[index] - (uintptr_t)pool);
 }
 
 static void make_small_table(flat_pool *pool) {
-    uint8_t class = 0;
+    size_t class = 0;
     for (size_t granules = 0; granules <= SMALL_GRANULES; granules++) {
         size_t size = granules * FLAT_POOL_GRANULE;
-        while (class + 1u < pool->class_count && class_at(pool, class)->size < size) class ++;
-        pool->class_of_size[granules] = class;
+        while (class + 1 < pool->class_count && pool->classes[class].size < size) class ++;
+        pool->class_of_size[granules] = distance_of_class(pool, class);
     }
 }
 
+/* Spans behind the last class are folded addresses only; they get the last class. */
 static void map_spans(flat_pool *pool, const layout *place) {
-    size_t span = 0;
-    for (uint8_t class = 0; class < pool->class_count; class ++) {
-        uint64_t end = class + 1u < pool->class_count ? place->class_start[class + 1] : place->block_bytes;
-        for (; (uint64_t)span << place->span_shift < end; span++) pool->class_of_span[span] = class;
+    size_t class = 0;
+    for (uint64_t span = 0; span < place->spans; span++) {
+        while (class + 1 < pool->class_count && place->class_start[class + 1] <= span << place->span_shift) class ++;
+        pool->class_of_span[span] = distance_of_class(pool, class);
     }
 }
 
 static void make_pool(flat_pool *pool, const flat_pool_options *options, const layout *place, char *blocks) {
-    uint32_t *words = (uint32_t *)((uintptr_t)pool + (size_t)place->words_at);
+    uintptr_t metadata = (uintptr_t)pool;
+    uint32_t *words = (uint32_t *)(metadata + (size_t)place->words_at);
+    uint32_t *tree = (uint32_t *)(metadata + (size_t)place->tree_at);
     pool->start = (uintptr_t)blocks;
     pool->length = (size_t)place->block_bytes;
-    pool->class_of_span = (uint8_t *)pool + (size_t)place->spans_at;
     pool->span_shift = place->span_shift;
+    pool->span_mask = place->spans - 1;
     pool->class_count = (uint32_t)options->class_count;
+    pool->classes = (pool_class *)(metadata + (size_t)place->classes_at);
+    pool->search_tree = tree;
     pool->on_exhausted = options->on_exhausted;
     pool->on_misuse = options->on_misuse;
     pool->handler_context = options->handler_context;
     pool->backing = NULL;
     for (unsigned i = 0; i < ALIGNMENTS; i++) pool->aligned_classes[i] = 0;
     for (size_t i = 0; i < options->class_count; i++) {
-        pool_class *class = class_at(pool, i);
+        pool_class *class = &pool->classes[i];
         make_class(class, &options->classes[i], blocks + (size_t)place->class_start[i], words);
         words += class->count;
-        for (unsigned a = 0; a <= alignment_index(class->alignment); a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
+        unsigned best = alignment_index((size_t)natural_alignment(class->size));
+        for (unsigned a = 0; a <= best; a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
+        class->refused_at = (uint32_t)(place->refused_at + i * sizeof(uint64_t));
+        *refused_by(pool, class) = 0;
         pool->largest = class->size;
     }
     pool->small_limit = pool->largest < SMALL_SIZE ? pool->largest : SMALL_SIZE;
-    make_search_tree(pool);
+    make_search_tree(pool, tree, place->tree_nodes);
     make_small_table(pool);
     map_spans(pool, place);
 }
@@ -198,7 +220,7 @@ flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options, f
 }
 
 void flat_pool_reset(flat_pool *pool) {
-    for (size_t i = 0; i < pool->class_count; i++) clear_class(class_at(pool, i));
+    for (size_t i = 0; i < pool->class_count; i++) clear_class(&pool->classes[i]);
     instrument_end(pool, (void *)pool->start, pool->length);
     instrument_begin(pool, (void *)pool->start, pool->length);
 }
