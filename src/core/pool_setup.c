@@ -235,11 +235,18 @@ static void spend(uint64_t budget, const flat_share *shares, size_t count, flat_
     }
 }
 
-/* Whether all of the pool fits in `bytes`, the metadata behind the blocks. */
-static bool fits(uint64_t bytes, const flat_class *classes, size_t count) {
+/* FLAT_OK where the pool of `classes` fits in `bytes`, the metadata behind the blocks, or where the budget was too
+ * small for a block of each class; FLAT_INVALID_ARGUMENT where a class has too many blocks; else FLAT_OUT_OF_MEMORY. */
+static flat_status judge(uint64_t bytes, const flat_class *classes, size_t count) {
     layout place;
-    if (!lay_out(&place, classes, count)) return false;
-    return round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes;
+    for (size_t i = 0; i < count; i++) {
+        if (classes[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (classes[i].block_count == 0) return FLAT_OK;
+    }
+    if (!lay_out(&place, classes, count)) return FLAT_OUT_OF_MEMORY;
+    return round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes ? FLAT_OK : FLAT_OUT_OF_MEMORY;
 }
 
 static bool valid_shares(const flat_share *shares, size_t count) {
@@ -257,35 +264,26 @@ static bool valid_shares(const flat_share *shares, size_t count) {
 flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count, flat_class *classes) {
     flat_class tried[FLAT_POOL_MAX_CLASSES];
     if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;
-    /* Bisect for a budget whose pool just fits: `enough` fits (or is 0 and none was found), `too_much` does not. */
+    /* Bisection: a budget of `enough` is judged well, one of `too_much` is refused for `reason`. */
     uint64_t enough = 0;
-    uint64_t too_much = (uint64_t)bytes + 1;
+    uint64_t too_much = bytes < UINT64_MAX ? (uint64_t)bytes + 1 : bytes;
+    flat_status reason = FLAT_OUT_OF_MEMORY;
     while (too_much - enough > 1) {
         uint64_t budget = enough + (too_much - enough) / 2;
         spend(budget, shares, count, tried);
-        bool none = false;
-        bool over = false;
-        for (size_t i = 0; i < count; i++) {
-            none = none || tried[i].block_count == 0;
-            over = over || tried[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT;
-        }
-        if (!over && (none || fits(bytes, tried, count))) {
+        flat_status status = judge(bytes, tried, count);
+        if (status == FLAT_OK) {
             enough = budget;
         } else {
             too_much = budget;
+            reason = status;
         }
     }
     spend(enough, shares, count, tried);
     for (size_t i = 0; i < count; i++) {
         if (tried[i].block_count == 0) return FLAT_OUT_OF_MEMORY;
     }
-    if (too_much <= bytes) {
-        spend(too_much, shares, count, tried);
-        for (size_t i = 0; i < count; i++) {
-            if (tried[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
-        }
-        spend(enough, shares, count, tried);
-    }
+    if (reason == FLAT_INVALID_ARGUMENT) return reason;
     for (size_t i = 0; i < count; i++) classes[i] = tried[i];
     return FLAT_OK;
 }

@@ -33,11 +33,16 @@ function put(page, token, content) {
   return page.replace(token, () => content);
 }
 
+// uPlot's licence asks that its notice goes with every copy.
+const licence = await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8");
+if (licence.includes("--")) throw new Error("uPlot's licence text would end the comment that holds it");
+
 // Nothing inside an inline script or style may look like its end tag.
 const script = text(".js").replaceAll("</script", "<\\/script").trim();
 const style = text(".css").replaceAll("</style", "<\\/style").trim();
 
 let page = await readFile(join(here, "page.html"), "utf8");
+page = put(page, "__UPLOT_LICENCE__", licence.trim());
 page = put(page, "__FLATLINE_STYLE__", style);
 page = put(page, "__FLATLINE_SCRIPT__", script);
 if (page.split("__FLATLINE_DATA__").length !== 2) throw new Error("page.html must contain __FLATLINE_DATA__ once");

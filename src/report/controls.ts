@@ -29,13 +29,14 @@ function themeButton(view: View): HTMLElement {
   return button;
 }
 
-/// The theme follows the system until the reader chooses, and is always light on paper.
+/// The theme follows the system until the reader chooses. Paper is always light, and shows what is folded away.
 export function followTheme(view: View): void {
   document.documentElement.dataset["theme"] = systemTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(systemTheme(), view));
   let before: Theme = "light";
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset["theme"] === "dark" ? "dark" : "light";
+    for (const details of document.querySelectorAll("details")) details.open = true;
     setTheme("light", view);
   });
   addEventListener("afterprint", () => setTheme(before, view));

@@ -17,10 +17,16 @@ function place(percentile: number): number {
   return -Math.log10(1 - percentile / 100);
 }
 
-/// The maximum (percentile 100) stands where one sample in `samples` does: it is that sample.
+const beforeMaximum = 0.05; // room kept between the last percentile and the maximum, in decades
+
+/// The maximum (percentile 100) stands where one sample in `samples` does, being that sample, and always last.
 function points(row: Row): Point[] {
-  return (row.curve ?? []).map(([percentile, value]): Point =>
-    [percentile >= 100 ? Math.log10(Math.max(row.samples, 10)) : place(percentile), value]);
+  let last = 0;
+  return (row.curve ?? []).map(([percentile, value]): Point => {
+    const x = percentile < 100 ? place(percentile) : Math.max(Math.log10(row.samples), last + beforeMaximum);
+    last = x;
+    return [x, value];
+  });
 }
 
 function percentileAt(x: number, last: number): string {
@@ -82,6 +88,7 @@ export class Curve {
   private readonly readout = el("output", { class: "readout" });
   private readonly looks: Map<string, Look>;
   private plot: uPlot | undefined;
+  private waiting = false;
   private focused: number | null = null; // the series nearest to the pointer, counted from 1
 
   constructor(private readonly bench: Bench, private readonly cell: Cell, private readonly view: View) {
@@ -92,7 +99,7 @@ export class Curve {
     });
     this.element = el("figure", { class: "curve" }, this.holder,
       el("figcaption", {}, this.readout, this.note));
-    view.onChange(() => this.draw());
+    view.onChange(() => this.drawSoon());
     new ResizeObserver(() => this.fit()).observe(this.holder);
   }
 
@@ -101,6 +108,16 @@ export class Curve {
     const kind = (row: Row) => this.bench.backends.find((each) => each.name === row.backend)?.kind;
     const rows = this.cell.rows.filter((row) => !this.view.hidden.has(row.backend));
     return [...rows.filter((row) => kind(row) !== "subject"), ...rows.filter((row) => kind(row) === "subject")];
+  }
+
+  /// Once for all changes of one event, and before the browser prints or paints.
+  private drawSoon(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    queueMicrotask(() => {
+      this.waiting = false;
+      this.draw();
+    });
   }
 
   draw(): void {
@@ -129,7 +146,7 @@ export class Curve {
     const last = xs[xs.length - 1] ?? 1;
     return {
       width, height,
-      padding: [10, 14, 0, 0],
+      padding: [10, 24, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, focus: { prox: 24 }, points: { size: 6 } },
       focus: { alpha: 0.3 },

@@ -4,6 +4,7 @@ export type BackendKind = "subject" | "again" | "control" | "unchecked" | "gener
 
 export interface Backend { name: string; title: string; kind: BackendKind }
 export interface Missing { name: string; how: string }
+export interface Failure { backend: string; suite: string; size: number; message: string }
 export interface Hiccups { seconds: number; over_10us: number; max_ns: number }
 export interface Allocator { backend: string; version: string; path: string; flags: string }
 
@@ -18,18 +19,20 @@ export interface Environment {
 }
 
 /// One backend's figures in one cell. Times are in `unit`; `curve` holds [percentile, value] pairs, ascending.
+/// `p50_net` is the median less the clock's own cost; page faults are those while timing, `_setup` those before.
 export interface Row {
   suite: string; backend: string; size: number; calls_per_sample: number; operation: string; order: string;
   unit: string; samples: number; processes: number;
   mean: number; p50: number; p90: number; p99: number; p999: number; p9999: number | null; max: number;
   p50_low: number; p50_high: number; p999_low: number; p999_high: number;
-  over_100ns_ppm: number; over_1us_ppm: number; over_10us_ppm: number;
-  page_faults: number; void: boolean; curve?: [number, number][];
+  over_100ns_ppm: number | null; over_1us_ppm: number | null; over_10us_ppm: number | null;
+  p50_net?: number | null; page_faults: number; page_faults_setup?: number; resident_kib?: number;
+  void: boolean; curve?: [number, number][];
 }
 
 export interface Bench {
   schema: string; mode: string; started: string; duration_seconds: number; rounds: number;
-  environment: Environment; backends: Backend[]; missing: Missing[]; cells: Row[];
+  environment: Environment; backends: Backend[]; missing: Missing[]; errors?: Failure[]; cells: Row[];
 }
 
 /// What a cell's figures are: ns a pair in blocks of calls, ns of one call, ns a call of a whole phase, or a rate.

@@ -2,7 +2,7 @@
 
 import type { Bench, Hiccups } from "./data";
 import { el, scrollBox, type Child } from "./dom";
-import { count, figure } from "./format";
+import { bytes, count, figure } from "./format";
 
 function hiccupText(hiccups: Hiccups | undefined): string {
   if (!hiccups) return "not measured";
@@ -56,7 +56,7 @@ function allocatorTable(bench: Bench): HTMLElement {
     el("td", {}, each.version), el("td", {}, each.path), el("td", {}, each.flags)));
   return scrollBox("Allocators as found at run time",
     el("table", { class: "plain" },
-      el("caption", {}, "Read at run time in the process that was timed."),
+      el("caption", {}, el("span", {}, "Read at run time in the process that was timed.")),
       el("thead", {}, el("tr", {},
         ...["Allocator", "Version", "Path", "Flags"].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, ...rows)));
@@ -69,6 +69,15 @@ function missingList(bench: Bench): Child {
     el("ul", {}, ...bench.missing.map((each) => el("li", {}, el("b", {}, each.name), " ", el("code", {}, each.how)))));
 }
 
+function failureList(bench: Bench): Child {
+  const failures = bench.errors ?? [];
+  if (failures.length === 0) return null;
+  return el("section", { class: "missing", "aria-labelledby": "failed" },
+    el("h3", { id: "failed" }, "Failed while it was measured"),
+    el("ul", {}, ...failures.map((each) =>
+      el("li", {}, el("b", {}, each.backend), ` in ${each.suite} ${bytes(each.size)}: ${each.message}`))));
+}
+
 export function environmentSection(bench: Bench): HTMLElement {
   return el("section", { id: "environment", "aria-labelledby": "environment-title" },
     el("h2", { id: "environment-title" }, "Environment"),
@@ -78,5 +87,6 @@ export function environmentSection(bench: Bench): HTMLElement {
     el("details", {},
       el("summary", {}, "Allocators: version, path and flags of everything timed"),
       allocatorTable(bench)),
-    missingList(bench));
+    missingList(bench),
+    failureList(bench));
 }

@@ -23,13 +23,13 @@ export function inCell(cell: Cell, value: number | null | undefined): string {
   return figure(value, decimalsOf[cell.kind]);
 }
 
-export function count(value: number): string {
+export function count(value: number | null | undefined): string {
   return figure(value, 0);
 }
 
 /// Parts per million: whole, but never a 0 that is not one.
-export function partsPerMillion(value: number): string {
-  return value > 0 && value < 1 ? "<1" : count(value);
+export function partsPerMillion(value: number | null): string {
+  return value !== null && value > 0 && value < 1 ? "<1" : count(value);
 }
 
 export function bytes(size: number): string {

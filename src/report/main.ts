@@ -22,7 +22,8 @@ function mastHead(bench: Bench, cells: Cell[]): HTMLElement {
     el("h1", {}, "flatline bench", el("span", { class: "mode" }, bench.mode)),
     el("p", { class: "run" }, `${here.processor} · ${when} · ${run}`),
     el("p", { class: "verdict" }, verdict.sentence),
-    ...verdict.losses.map((text) => el("p", { class: "losses" }, text)));
+    ...verdict.losses.map((text) => el("p", { class: "losses" }, text)),
+    verdict.others !== "" && el("p", { class: "others" }, verdict.others));
 }
 
 function show(bench: Bench, root: HTMLElement): void {

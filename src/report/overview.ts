@@ -57,15 +57,15 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
   return el("section", { class: "matrix", "data-matrix": matrix.kind },
     scrollBox(caption,
       el("table", {},
-        el("caption", {}, el("b", {}, matrix.title), ` ${matrix.unit}. `, matrix.note),
+        el("caption", {}, el("span", {}, el("b", {}, matrix.title), ` ${matrix.unit}. `, matrix.note)),
         el("thead", {}, el("tr", {},
           el("th", { scope: "col" }, "Cell"),
-          el("th", { scope: "col" }, "pool ÷ best"),
+          el("th", { scope: "col" }, "pool ÷ best rival"),
           el("th", { scope: "col" }, "pool ÷ best general"),
           ...backends.map((backend) => {
             const look = looks.get(backend.name);
             return el("th", { scope: "col", "data-backend": backend.name, "data-kind": backend.kind },
-              look ? swatch(look) : null, backend.title);
+              backend.title, look ? swatch(look) : null);
           }))),
         el("tbody", {}, ...rows.map((cell) => matrixRow(cell, backends))))));
 }

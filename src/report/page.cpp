@@ -14,27 +14,24 @@ constexpr std::string_view white_space = " \t\r\n";
 
 /// Cuts JSON into slices without interpreting them: enough to regroup members, far less than a parser.
 class Scanner {
-public:
+  public:
     explicit Scanner(std::string_view text) : text_(text) {}
 
     /// Moves past white space; true iff `expected` comes next, which is then consumed.
     bool take(char expected) {
         skip_space();
-        if (at_ == text_.size() || text_[at_] != expected)
-            return false;
+        if (at_ == text_.size() || text_[at_] != expected) return false;
         ++at_;
         return true;
     }
 
     void require(char expected) {
-        if (!take(expected))
-            fail();
+        if (!take(expected)) fail();
     }
 
     void require_end() {
         skip_space();
-        if (at_ != text_.size())
-            fail();
+        if (at_ != text_.size()) fail();
     }
 
     /// The next value of any kind, as it is written.
@@ -43,8 +40,7 @@ public:
         const std::size_t start = at_;
         std::size_t depth = 0;
         do {
-            if (at_ == text_.size())
-                fail();
+            if (at_ == text_.size()) fail();
             const char c = text_[at_];
             if (c == '"')
                 skip_string();
@@ -65,14 +61,13 @@ public:
                                  ": write it with `flatline bench --json` and try again");
     }
 
-private:
+  private:
     void skip_space() { at_ = std::min(text_.find_first_not_of(white_space, at_), text_.size()); }
 
     /// A number, true, false or null.
     void skip_bare() {
         const std::size_t end = std::min(text_.find_first_of(",:{}[]\" \t\r\n", at_), text_.size());
-        if (end == at_)
-            fail();
+        if (end == at_) fail();
         at_ = end;
     }
 
@@ -102,8 +97,7 @@ std::vector<Member> members_of(std::string_view object) {
     if (!scan.take('}')) {
         do {
             const std::string_view name = scan.value();
-            if (name.front() != '"')
-                scan.fail();
+            if (name.front() != '"') scan.fail();
             scan.require(':');
             members.emplace_back(name, scan.value());
         } while (scan.take(','));
@@ -118,8 +112,7 @@ std::vector<std::string_view> elements_of(std::string_view array) {
     Scanner scan(array);
     scan.require('[');
     if (!scan.take(']')) {
-        do
-            elements.push_back(scan.value());
+        do elements.push_back(scan.value());
         while (scan.take(','));
         scan.require(']');
     }
@@ -140,17 +133,14 @@ void append_compact(std::string &out, std::string_view json) {
         } else if (in_string || white_space.find(c) == std::string_view::npos) {
             out += c;
         }
-        if (c == '"')
-            in_string = !in_string;
+        if (c == '"') in_string = !in_string;
     }
 }
 
 bool same_names(const std::vector<Member> &left, const std::vector<Member> &right) {
-    if (left.size() != right.size())
-        return false;
+    if (left.size() != right.size()) return false;
     for (std::size_t i = 0; i < left.size(); ++i) {
-        if (left[i].first != right[i].first)
-            return false;
+        if (left[i].first != right[i].first) return false;
     }
     return true;
 }
@@ -162,8 +152,7 @@ template <typename Part> void append_list(std::string &out, const std::vector<Me
         append_compact(out, part(member));
         out += ',';
     }
-    if (out.back() == ',')
-        out.pop_back();
+    if (out.back() == ',') out.pop_back();
     out += ']';
 }
 
@@ -192,8 +181,7 @@ std::string pack(std::string_view json) {
     out.reserve(json.size());
     out += '{';
     for (const auto &[name, value] : members_of(json)) {
-        if (out.size() > 1)
-            out += ',';
+        if (out.size() > 1) out += ',';
         append_compact(out, name);
         out += ':';
         if (name == "\"cells\"")

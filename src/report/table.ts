@@ -6,23 +6,39 @@ import { count, inCell, noFigure, partsPerMillion } from "./format";
 import { looksOf, swatch } from "./palette";
 import { decider } from "./verdict";
 
+interface Part { field: string; text: string; label?: string }
+
+/// A column of figures; `below` is a second one in small figures, a `label` following it.
 interface Column {
   field: string;
   head: string;
   unit: string;
   text: (row: Row) => string;
-  interval?: (row: Row) => [number, number];
+  below?: (row: Row) => Part | undefined;
+}
+
+function medianColumn(cell: Cell): Column {
+  return {
+    field: "p50", head: "P50", unit: cell.kind === "rate" ? "Mops/s" : "ns", text: (row) => inCell(cell, row.p50),
+    below: (row) => ({ field: "p50_interval", text: intervalText(cell, row.p50_low, row.p50_high) }),
+  };
+}
+
+/// The clock's cost matters where it is paid on every call: in single calls.
+function netColumns(cell: Cell): Column[] {
+  if (cell.kind !== "tail" || cell.rows.every((row) => row.p50_net === undefined)) return [];
+  return [{ field: "p50_net", head: "P50\nnet", unit: "ns", text: (row) => inCell(cell, row.p50_net) }];
 }
 
 function timeColumns(cell: Cell): Column[] {
   const time = (value: number | null | undefined) => inCell(cell, value);
   return [
-    { field: "p50", head: "P50", unit: "ns", text: (row) => time(row.p50),
-      interval: (row) => [row.p50_low, row.p50_high] },
+    medianColumn(cell),
+    ...netColumns(cell),
     { field: "p90", head: "P90", unit: "ns", text: (row) => time(row.p90) },
     { field: "p99", head: "P99", unit: "ns", text: (row) => time(row.p99) },
     { field: "p999", head: "P99.9", unit: "ns", text: (row) => time(row.p999),
-      interval: (row) => [row.p999_low, row.p999_high] },
+      below: (row) => ({ field: "p999_interval", text: intervalText(cell, row.p999_low, row.p999_high) }) },
     { field: "jitter", head: "P99.9\n\u2212P50", unit: "ns", text: (row) => time(row.p999 - row.p50) },
     { field: "p9999", head: "P99.99", unit: "ns", text: (row) => time(row.p9999) },
     { field: "over_100ns_ppm", head: ">100 ns", unit: "ppm", text: (row) => partsPerMillion(row.over_100ns_ppm) },
@@ -35,32 +51,39 @@ function timeColumns(cell: Cell): Column[] {
 function barColumns(cell: Cell): Column[] {
   const unit = cell.kind === "rate" ? "Mops/s" : "ns";
   return [
-    { field: "p50", head: "P50", unit, text: (row) => inCell(cell, row.p50),
-      interval: (row) => [row.p50_low, row.p50_high] },
+    medianColumn(cell),
     { field: "mean", head: "Mean", unit, text: (row) => inCell(cell, row.mean) },
     { field: "max", head: "Max", unit, text: (row) => inCell(cell, row.max) },
   ];
 }
 
-const countColumns: Column[] = [
-  { field: "page_faults", head: "Faults", unit: "pages", text: (row) => count(row.page_faults) },
-  { field: "samples", head: "Samples", unit: "count", text: (row) => count(row.samples) },
-  { field: "processes", head: "Proc.", unit: "count", text: (row) => count(row.processes) },
-];
+function countColumns(cell: Cell): Column[] {
+  const resident: Column = {
+    field: "resident_kib", head: "Resident", unit: "KiB", text: (row) => count(row.resident_kib),
+  };
+  return [
+    { field: "page_faults", head: "Faults", unit: "pages", text: (row) => count(row.page_faults),
+      below: ({ page_faults_setup: setup }) => setup === undefined
+        ? undefined : { field: "page_faults_setup", text: count(setup), label: " set-up" } },
+    ...(cell.rows.some((row) => row.resident_kib !== undefined) ? [resident] : []),
+    { field: "samples", head: "Samples", unit: "processes", text: (row) => count(row.samples),
+      below: (row) => ({ field: "processes", text: count(row.processes), label: " proc." }) },
+  ];
+}
 
 export function hasBars(cell: Cell): boolean {
   return cell.kind === "phase" || cell.kind === "rate";
 }
 
-function intervalText(cell: Cell, [low, high]: [number, number]): string {
+function intervalText(cell: Cell, low: number, high: number): string {
   return `${inCell(cell, low)}\u2013${inCell(cell, high)}`;
 }
 
-function figureCell(cell: Cell, column: Column, row: Row): HTMLElement {
-  const interval = column.interval?.(row);
+function figureCell(column: Column, row: Row): HTMLElement {
+  const below = column.below?.(row);
   return el("td", {},
     el("span", { "data-field": column.field }, column.text(row)),
-    interval ? el("small", { "data-field": `${column.field}_interval` }, intervalText(cell, interval)) : null);
+    below && el("small", {}, el("span", { "data-field": below.field }, below.text), below.label));
 }
 
 /// A bar as long as the median, with its interval over processes; `longest` fills the column.
@@ -95,7 +118,7 @@ function absentNote(bench: Bench, cell: Cell): Child {
 
 /// `best` is the row to mark as the winner; none in a void cell.
 export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTMLElement {
-  const columns = [...(hasBars(cell) ? barColumns(cell) : timeColumns(cell)), ...countColumns];
+  const columns = [...(hasBars(cell) ? barColumns(cell) : timeColumns(cell)), ...countColumns(cell)];
   const backends = new Map(bench.backends.map((each) => [each.name, each]));
   const looks = looksOf(bench.backends);
   const rows = sortedRows(cell);
@@ -110,7 +133,7 @@ export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTML
       "data-decider": decider(cell).field },
       el("th", { scope: "row" }, look ? swatch(look) : null, backend.title, mark),
       hasBars(cell) ? barCell(row, backend, look?.colour ?? "--line-1", longest) : null,
-      ...columns.map((column) => figureCell(cell, column, row)));
+      ...columns.map((column) => figureCell(column, row)));
   };
 
   const order = higherIsBetter(cell) ? "highest" : "lowest";
@@ -119,7 +142,7 @@ export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTML
   return el("div", { class: "figures" },
     scrollBox(`Figures of ${cell.id}`,
       el("table", { class: hasBars(cell) ? "bars" : undefined },
-        el("caption", {}, `${order} P50 first; small figures: range over processes${noP9999}`),
+        el("caption", {}, el("span", {}, `${order} P50 first; small figures: range over processes${noP9999}`)),
         el("thead", {}, headRow(cell, columns)),
         el("tbody", {}, ...rows.filter((row) => kindOf(row) !== "control").map(line)),
         el("tfoot", {}, ...rows.filter((row) => kindOf(row) === "control").map(line)))),

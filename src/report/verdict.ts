@@ -1,6 +1,6 @@
 // Who won a cell, by the laboratory's rules: no verdict smaller than the difference between A and its copy A.
 
-import { higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type Row } from "./data";
+import { higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row } from "./data";
 import { cellName } from "./format";
 
 export type Metric = (row: Row) => number;
@@ -36,7 +36,7 @@ export function judge(cell: Cell, backends: Backend[], metric: Metric, kinds = e
   const best = bestOf(cell, rowsOfKind(cell, backends, kinds), metric);
   if (!subject || !best) return undefined;
   const ratio = metric(subject) / metric(best);
-  const noise = again ? Math.abs(metric(again) / metric(subject) - 1) : 0;
+  const noise = again ? Math.abs(again.p50 - subject.p50) / Math.min(again.p50, subject.p50) : 0;
   const better = higherIsBetter(cell) ? ratio > 1 : ratio < 1;
   const outcome: Outcome = cell.isVoid ? "void" : Math.abs(ratio - 1) <= noise ? "even" : better ? "win" : "loss";
   return { outcome, best, ratio };
@@ -52,7 +52,8 @@ interface Tally { counts: Record<Outcome, number>; judged: number; losses: { cel
 function tally(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Tally {
   const result: Tally = { counts: { win: 0, loss: 0, even: 0, void: 0 }, judged: 0, losses: [] };
   for (const cell of cells) {
-    const judgement = judge(cell, backends, (row) => row.p50, kinds);
+    const { field } = decider(cell);
+    const judgement = judge(cell, backends, (row) => row[field], kinds);
     if (!judgement) continue;
     result.counts[judgement.outcome]++;
     if (judgement.outcome !== "void") result.judged++;
@@ -74,13 +75,26 @@ function lossTexts({ losses }: Tally, backends: Backend[]): string[] {
   });
 }
 
-/// One sentence that a reader may quote (wins, losses, what was too close, what was too noisy), and the losses by name.
-export function verdictOf(bench: Bench, cells: Cell[]): { sentence: string; losses: string[] } {
+/// How often the subject is the best of all that compete in the cells that the sentence leaves out.
+function othersText(cells: Cell[], backends: Backend[]): string {
+  const kinds: [CellKind, string][] = [["tail", "tail (P99.9)"], ["phase", "order"], ["rate", "throughput"]];
+  const parts = kinds.flatMap(([kind, name]) => {
+    const { counts, judged } = tally(cells.filter((cell) => cell.kind === kind), backends);
+    return judged === 0 ? [] : `${counts.win} of ${judged} ${name} cells, losing ${counts.loss}`;
+  });
+  return parts.length === 0 ? "" : `Best of all that compete in ${parts.join("; in ")}.`;
+}
+
+export interface Verdict { sentence: string; losses: string[]; others: string }
+
+/// One sentence that a reader may quote about the body (wins, losses, what was too close, what was too noisy), its
+/// losses by name, and the count of the rest.
+export function verdictOf(bench: Bench, cells: Cell[]): Verdict {
   const subject = bench.backends.find((each) => each.kind === "subject");
   const body = cells.filter((cell) => cell.kind === "body");
   const all = tally(body, bench.backends);
   if (!subject || all.judged + all.counts.void === 0) {
-    return { sentence: "No cell holds both Flatline's pool and a rival.", losses: [] };
+    return { sentence: "No cell holds both Flatline's pool and a rival.", losses: [], others: "" };
   }
   const general = tally(body, bench.backends, ["general"]);
   const { win, loss, even } = all.counts;
@@ -89,5 +103,5 @@ export function verdictOf(bench: Bench, cells: Cell[]): { sentence: string; loss
     `${general.judged} body cells, and of all that compete, fixed-size pools included, in ${win}; ` +
     `it loses ${loss === 0 ? "none" : loss}, ${even} ${even === 1 ? "is" : "are"} too close to call, ` +
     `and ${all.counts.void} more ${all.counts.void === 1 ? "is" : "are"} void.`;
-  return { sentence, losses: lossTexts(all, bench.backends) };
+  return { sentence, losses: lossTexts(all, bench.backends), others: othersText(cells, bench.backends) };
 }

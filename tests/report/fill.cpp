@@ -12,8 +12,7 @@ namespace {
 
 std::string read(const char *path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file)
-        throw std::runtime_error(std::string("cannot read ") + path + ": give the path of a readable file");
+    if (!file) throw std::runtime_error(std::string("cannot read ") + path + ": give the path of a readable file");
     return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -1,0 +1,54 @@
+# The front door. Each command sets up what it needs (scripts/bootstrap) and leaves the work to CMake.
+BUILD := build
+PREFIX := /usr/local
+DESTDIR :=
+
+CONFIGURE := cmake --preset release -B $(BUILD)
+
+.DEFAULT_GOAL := help
+.PHONY: help bench test build install coverage format clean
+MAKEFLAGS += --no-print-directory
+
+help:
+	@echo "Flatline: deterministic memory for C and C++"
+	@echo
+	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
+	@echo "  make test                  build everything with warnings as errors and run every test"
+	@echo "  make build                 the library and the program, in $(BUILD)/"
+	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
+	@echo "  make coverage              line coverage of the allocators"
+	@echo "  make format                format the sources with clang-format"
+	@echo "  make clean                 remove $(BUILD)/"
+	@echo
+	@echo "Each command first installs the packages it lacks, on Debian, as root or by sudo: see scripts/bootstrap."
+
+bench: build
+	$(BUILD)/bin/flatline bench --quick --html $(BUILD)/bench.html --json $(BUILD)/bench.json
+	@echo
+	@echo "The report, for a browser:  $(abspath $(BUILD))/bench.html"
+	@echo "The figures, as JSON:       $(abspath $(BUILD))/bench.json"
+
+build:
+	@scripts/bootstrap bench
+	@$(CONFIGURE)
+	@cmake --build $(BUILD)
+
+test:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
+	@cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+
+install: build
+	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
+
+coverage:
+	@scripts/bootstrap test
+	@scripts/coverage
+
+format:
+	@scripts/bootstrap format
+	@scripts/format
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,66 @@
+// A pool in C++: owned by a smart pointer, telling a handler about exhaustion and misuse, and reporting its classes.
+#include <flatline/pool.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace {
+
+struct PoolDeleter {
+    void operator()(flat_pool *pool) const noexcept { flat_pool_destroy(pool); }
+};
+using Pool = std::unique_ptr<flat_pool, PoolDeleter>;
+
+struct Incidents {
+    int exhausted = 0;
+    int misused = 0;
+};
+
+Pool make_pool(const flat_pool_options &options) {
+    flat_pool *pool = nullptr;
+    if (flat_pool_create(&pool, &options, nullptr) != FLAT_OK) return nullptr;
+    return Pool(pool);
+}
+
+void report(const flat_pool *pool) {
+    std::array<flat_pool_stats, FLAT_POOL_MAX_CLASSES> stats{};
+    const std::size_t classes = flat_pool_get_stats(pool, stats.data(), stats.size());
+    std::printf("%12s %8s %8s %12s %8s\n", "block bytes", "blocks", "live", "high water", "refused");
+    for (std::size_t i = 0; i < classes; i++) {
+        const flat_pool_stats &of = stats[i];
+        std::printf("%12zu %8zu %8zu %12zu %8llu\n", of.block_size, of.block_count, of.live, of.high_water,
+                    static_cast<unsigned long long>(of.refused));
+    }
+}
+
+} // namespace
+
+int main() {
+    const std::array<flat_class, 2> classes{{{64, 2}, {256, 4}}};
+    Incidents incidents;
+    flat_pool_options options{};
+    options.classes = classes.data();
+    options.class_count = classes.size();
+    options.handler_context = &incidents;
+    options.on_exhausted = [](void *context, flat_pool *, size_t) { static_cast<Incidents *>(context)->exhausted++; };
+    options.on_misuse = [](void *context, flat_pool *, void *, flat_status) {
+        static_cast<Incidents *>(context)->misused++;
+    };
+    const Pool pool = make_pool(options);
+    if (!pool) return 1;
+
+    void *first = flat_pool_alloc_or_report(pool.get(), 64);
+    void *second = flat_pool_alloc_or_report(pool.get(), 64);
+    void *third = flat_pool_alloc_or_report(pool.get(), 64); // the class of 64 has two blocks: NULL, and the handler
+    const flat_status once = flat_pool_free_or_report(pool.get(), first);
+    const flat_status twice = flat_pool_free_or_report(pool.get(), first); // refused, and the handler
+
+    report(pool.get());
+    flat_pool_stats small{};
+    (void)flat_pool_get_stats(pool.get(), &small, 1);
+    const bool as_told = second != nullptr && third == nullptr && once == FLAT_OK && twice == FLAT_DOUBLE_FREE &&
+                         incidents.exhausted == 1 && incidents.misused == 1 && small.live == 1 &&
+                         small.high_water == 2 && small.refused == 1;
+    return as_told ? 0 : 1;
+}

@@ -1,0 +1,28 @@
+/* The control: calls that do nothing but hand out one block a size, for ever. What this row shows is the harness. */
+#include "../backend.h"
+
+#include <flatline/version.h>
+
+#include <stdalign.h>
+
+const char bench_driver[] = "floor";
+const bool bench_is_control = true;
+static alignas(64) char block[8192];
+
+bool bench_prepare(const bench_class *classes, size_t count) {
+    return count > 0 && classes[count - 1].size <= sizeof block;
+}
+
+void *bench_alloc(size_t size) {
+    (void)size;
+    return block;
+}
+
+void bench_free(void *freed, size_t size) {
+    (void)freed;
+    (void)size;
+}
+
+bench_function *bench_code(void) { return (bench_function *)bench_alloc; }
+
+const char *bench_version(void) { return FLAT_VERSION_STRING; }

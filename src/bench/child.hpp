@@ -1,0 +1,58 @@
+// A program run in a fresh process, what it printed, and the certainty that it is gone afterwards.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace flat::bench {
+
+/// The user asked to stop; no child is left.
+class Interrupted : public std::runtime_error {
+public:
+    Interrupted() : std::runtime_error("interrupted: nothing was written; run it again") {}
+};
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP are remembered instead of ending this process, and are let in only where
+/// run_child waits, so that none is missed. One at a time; one thread.
+class SignalWatch {
+public:
+    SignalWatch();
+    ~SignalWatch();
+    SignalWatch(const SignalWatch &) = delete;
+    SignalWatch &operator=(const SignalWatch &) = delete;
+
+    /// The mask to wait with and to give to children: as it was before.
+    const sigset_t &open_mask() const { return before_; }
+
+    /// Throws Interrupted iff a signal has arrived.
+    void check() const;
+
+private:
+    sigset_t before_{};
+    struct sigaction actions_[3]{};
+};
+
+struct Command {
+    std::filesystem::path program;
+    std::vector<std::string> arguments;
+    std::vector<std::string> environment; // all of it: nothing is inherited
+    std::chrono::milliseconds limit;
+};
+
+struct Ending {
+    bool timed_out = false;
+    int wait_status = 0;     // as waitpid tells it
+    std::string output;      // everything from standard output
+    std::string complaint;   // the first line on standard error, which ends up in messages
+};
+
+/// Runs the program to its end. The parent sleeps until something is printed. A child that takes longer than the limit
+/// is killed. Throws std::system_error iff no process could be made, Interrupted iff a signal arrived; in every case
+/// the child has ended and was waited for.
+Ending run_child(const Command &command, const SignalWatch &signals);
+
+} // namespace flat::bench

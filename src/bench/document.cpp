@@ -1,0 +1,159 @@
+#include "document.hpp"
+
+#include <cstdio>
+
+#include <flatline/version.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace flat::bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Six significant digits: what is left out is below the clock's resolution, and the page stays small.
+double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+json figure(const std::optional<double> &value) { return value ? json(rounded(*value)) : json(nullptr); }
+
+json hiccups_json(const Hiccups &hiccups) {
+    return {{"seconds", rounded(hiccups.seconds)}, {"over_10us", hiccups.over_10us}, {"max_ns", hiccups.max_ns}};
+}
+
+/// The tick is the step that the counter was seen to make, which may be many counts.
+json timer_json(const Campaign &campaign, const DriverReport &report) {
+    return {{"name", report.timer},
+            {"frequency_hz", static_cast<std::uint64_t>(campaign.ticks_per_ns * 1e9)},
+            {"tick_ns", rounded(static_cast<double>(campaign.clock_step) / campaign.ticks_per_ns)},
+            {"cost_ns", rounded(report.timer_cost_ns)}};
+}
+
+/// A library that comes from a package does not tell what it was compiled with.
+json allocator_json(const Identity &identity) {
+    const bool own = identity.backend->preload.empty() && identity.backend->library.empty();
+    return {{"backend", identity.backend->name},
+            {"version", identity.report.version},
+            {"path", identity.report.library},
+            {"flags", own ? identity.report.flags : "as packaged"}};
+}
+
+json environment_json(const Campaign &campaign, const Circumstances &circumstances) {
+    const Machine &machine = circumstances.machine;
+    json environment{{"processor", machine.processor}, {"logical_cpus", machine.logical_cpus},
+                     {"kernel", machine.kernel}};
+    const DriverReport report = campaign.identities.empty() ? DriverReport{} : campaign.identities.front().report;
+    environment["compiler"] = report.compiler;
+    environment["flags"] = report.flags;
+    environment["flatline_version"] = FLAT_VERSION_STRING;
+    environment["pinned_cpu"] = circumstances.cpu;
+    environment["transparent_huge_pages"] = machine.transparent_huge_pages;
+    environment["hypervisor"] = machine.hypervisor;
+    environment["governor"] = machine.governor;
+    environment["isolated_cpus"] = machine.isolated_cpus;
+    environment["nohz_full"] = machine.nohz_full;
+    environment["smt"] = machine.smt;
+    environment["steal_percent"] = rounded(steal_percent(circumstances.time_before, circumstances.time_after));
+    environment["context_switches"] = campaign.context_switches;
+    environment["migrations"] = campaign.migrations;
+    environment["timer"] = timer_json(campaign, report);
+    environment["hiccups"] = {{"before", hiccups_json(circumstances.hiccups_before)},
+                              {"after", hiccups_json(circumstances.hiccups_after)}};
+    environment["allocators"] = json::array();
+    for (const Identity &identity : campaign.identities)
+        environment["allocators"].push_back(allocator_json(identity));
+    return environment;
+}
+
+json cell_json(const Group &group, const Row &row) {
+    json cell{{"suite", group.cell.suite},
+              {"backend", row.backend->name},
+              {"size", group.cell.size},
+              {"calls_per_sample", group.calls},
+              {"operation", group.operation},
+              {"order", group.cell.order},
+              {"unit", group.is_rate() ? "Mops/s" : "ns"},
+              {"samples", row.samples},
+              {"processes", row.processes},
+              {"mean", rounded(row.mean)},
+              {"p50", rounded(row.p50)},
+              {"p90", rounded(row.p90)},
+              {"p99", rounded(row.p99)},
+              {"p999", rounded(row.p999)},
+              {"p9999", figure(row.p9999)},
+              {"max", rounded(row.max)},
+              {"p50_net", figure(row.p50_net)},
+              {"p50_low", rounded(row.p50_low)},
+              {"p50_high", rounded(row.p50_high)},
+              {"p999_low", rounded(row.p999_low)},
+              {"p999_high", rounded(row.p999_high)},
+              {"over_100ns_ppm", figure(row.over_100ns_ppm)},
+              {"over_1us_ppm", figure(row.over_1us_ppm)},
+              {"over_10us_ppm", figure(row.over_10us_ppm)},
+              {"page_faults", row.page_faults},
+              {"page_faults_setup", row.page_faults_setup},
+              {"resident_kib", row.resident_kib},
+              {"void", is_void(group)}};
+    if (!row.curve.empty()) {
+        cell["curve"] = json::array();
+        for (const auto &[percentile, value] : row.curve)
+            cell["curve"].push_back({percentile, rounded(value)});
+    }
+    return cell;
+}
+
+json cells_json(const std::vector<Group> &groups) {
+    json cells = json::array();
+    for (const Group &group : groups) {
+        for (const Row &row : group.rows)
+            cells.push_back(cell_json(group, row));
+    }
+    return cells;
+}
+
+json backends_json(const Campaign &campaign) {
+    json all = json::array();
+    for (const Identity &identity : campaign.identities)
+        all.push_back({{"name", identity.backend->name},
+                       {"title", identity.backend->title},
+                       {"kind", name_of(identity.backend->kind)}});
+    return all;
+}
+
+json missing_json(const std::vector<const Backend *> &missing) {
+    json all = json::array();
+    for (const Backend *backend : missing)
+        all.push_back({{"name", backend->name}, {"how", backend->how}});
+    return all;
+}
+
+json errors_json(const std::vector<Failure> &failures) {
+    json all = json::array();
+    for (const Failure &failure : failures)
+        all.push_back({{"backend", failure.backend->name},
+                       {"suite", failure.cell.suite},
+                       {"size", failure.cell.size},
+                       {"calls", failure.cell.calls},
+                       {"order", failure.cell.order},
+                       {"message", failure.message}});
+    return all;
+}
+
+} // namespace
+
+std::string document_of(const Campaign &campaign, const std::vector<Group> &groups,
+                        const Circumstances &circumstances) {
+    const json document{{"schema", "flatline.bench/1"},
+                        {"mode", "quick"},
+                        {"started", circumstances.started},
+                        {"duration_seconds", rounded(circumstances.duration_seconds)},
+                        {"rounds", circumstances.rounds},
+                        {"seed", circumstances.seed},
+                        {"environment", environment_json(campaign, circumstances)},
+                        {"backends", backends_json(campaign)},
+                        {"missing", missing_json(circumstances.missing)},
+                        {"errors", errors_json(campaign.failures)},
+                        {"cells", cells_json(groups)}};
+    return document.dump() + "\n";
+}
+
+} // namespace flat::bench

@@ -1,0 +1,28 @@
+// The run as JSON: `flatline.bench/1`.
+#pragma once
+
+#include "environment.hpp"
+#include "results.hpp"
+
+#include <string>
+
+namespace flat::bench {
+
+/// All there is to tell about a run besides its figures.
+struct Circumstances {
+    std::string started; // "2026-11-21T20:00:00Z"
+    double duration_seconds;
+    unsigned rounds;
+    std::uint64_t seed;
+    int cpu;
+    Machine machine;
+    ProcessorTime time_before, time_after;
+    Hiccups hiccups_before, hiccups_after;
+    std::vector<const Backend *> missing;
+};
+
+/// One line that ends in a newline. Figures keep six significant digits, more than any clock gives. Besides the members
+/// that measuring asks for there is "errors", the backends that failed in a cell, whose rows are absent there.
+std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances);
+
+} // namespace flat::bench

@@ -1,0 +1,46 @@
+// The machine a run was made on: what it has, what it lacks, and what it did meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace flat::bench {
+
+/// Texts are "unknown" where the machine does not tell, and lists of processors empty where there are none.
+struct Machine {
+    std::string processor, kernel, transparent_huge_pages, hypervisor, governor, isolated_cpus, nohz_full, smt;
+    int logical_cpus;
+};
+
+/// `root` is where proc/ and sys/ lie: "/" but in tests.
+Machine read_machine(int cpu, const std::filesystem::path &root = "/");
+
+/// Ticks of one processor since the machine began, from /proc/stat.
+struct ProcessorTime {
+    std::uint64_t stolen = 0, total = 0;
+};
+
+ProcessorTime read_processor_time(int cpu, const std::filesystem::path &root = "/");
+
+/// What the hypervisor kept of the processor between the two, in percent; 0 where nothing passed.
+double steal_percent(const ProcessorTime &before, const ProcessorTime &after);
+
+/// The processors this process may run on, ascending.
+std::vector<int> allowed_cpus();
+
+/// Keeps this process off the processor that is timed on, if it has another.
+void stay_off(int cpu);
+
+/// How often a thread that does nothing but read the clock loses more than 10 us.
+struct Hiccups {
+    double seconds;
+    std::uint64_t over_10us;
+    std::uint64_t max_ns;
+};
+
+/// Spins on the processor for half a second.
+Hiccups meter_hiccups(int cpu);
+
+} // namespace flat::bench

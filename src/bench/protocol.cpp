@@ -1,0 +1,100 @@
+#include "protocol.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace flat::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr int protocol = 1;
+
+[[noreturn]] void fail(std::string_view what) {
+    throw std::runtime_error(fmt::format("the driver's output is not understood ({}): build Flatline again, so that "
+                                         "the program and its drivers are of one version",
+                                         what));
+}
+
+DriverReport header_of(const json &line) {
+    if (line.at("protocol") != protocol)
+        fail("another protocol");
+    DriverReport report;
+    line.at("driver").get_to(report.driver);
+    line.at("library").get_to(report.library);
+    line.at("version").get_to(report.version);
+    line.at("compiler").get_to(report.compiler);
+    line.at("flags").get_to(report.flags);
+    line.at("timer").get_to(report.timer);
+    line.at("optimized").get_to(report.optimized);
+    line.at("assertions").get_to(report.assertions);
+    line.at("sanitizer").get_to(report.sanitizer);
+    line.at("timer_invariant").get_to(report.timer_invariant);
+    line.at("pinned").get_to(report.pinned);
+    line.at("ticks_per_ns").get_to(report.ticks_per_ns);
+    line.at("timer_cost_ns").get_to(report.timer_cost_ns);
+    line.at("page_faults").get_to(report.page_faults);
+    line.at("page_faults_setup").get_to(report.page_faults_setup);
+    line.at("context_switches").get_to(report.context_switches);
+    report.migrations = line.value("migrations", std::uint64_t{0}); // none where the driver is pinned
+    line.at("resident_kib").get_to(report.resident_kib);
+    if (!(report.ticks_per_ns > 0))
+        fail("a clock that stands still");
+    return report;
+}
+
+/// Cuts the samples of one series off the front of `bytes`.
+Series take_series(const json &line, std::string_view &bytes) {
+    Series series{line.at("operation").get<std::string>(), line.at("calls").get<std::uint64_t>(), {}};
+    const std::size_t samples = line.at("samples").get<std::size_t>();
+    if (series.calls == 0 || samples == 0)
+        fail("an empty series");
+    if (samples > bytes.size() / sizeof(std::uint64_t))
+        fail("samples are missing");
+    series.ticks.resize(samples);
+    std::memcpy(series.ticks.data(), bytes.data(), samples * sizeof(std::uint64_t));
+    bytes.remove_prefix(samples * sizeof(std::uint64_t));
+    return series;
+}
+
+} // namespace
+
+DriverReport parse_report(std::string_view output) {
+    const std::size_t end = output.find('\n');
+    if (end == std::string_view::npos)
+        fail("no line of JSON");
+    try {
+        const json line = json::parse(output.substr(0, end));
+        DriverReport report = header_of(line);
+        std::string_view bytes = output.substr(end + 1);
+        for (const json &each : line.at("series"))
+            report.series.push_back(take_series(each, bytes));
+        if (report.series.empty())
+            fail("no series");
+        if (!bytes.empty())
+            fail("more samples than were announced");
+        return report;
+    } catch (const json::exception &error) {
+        fail(error.what());
+    }
+}
+
+std::string reason_to_refuse(const DriverReport &report) {
+    constexpr std::string_view release = "configure with -DCMAKE_BUILD_TYPE=Release and build again";
+    if (!report.optimized)
+        return fmt::format("bench-{} was built without optimisation, so nothing is timed: {}", report.driver, release);
+    if (report.assertions)
+        return fmt::format("bench-{} was built with assertions, so nothing is timed: {}", report.driver, release);
+    if (report.sanitizer)
+        return fmt::format("bench-{} was built with a sanitizer, so nothing is timed: {}", report.driver, release);
+    if (!report.timer_invariant)
+        return fmt::format("this processor's {} does not run at one rate, so nothing can be timed with it: use another "
+                           "machine, or a hypervisor that offers an invariant counter",
+                           report.timer);
+    return {};
+}
+
+} // namespace flat::bench

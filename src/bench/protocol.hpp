@@ -1,0 +1,32 @@
+// What a driver says: one line of JSON, then the samples. The form is described at the head of driver.c.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flat::bench {
+
+struct Series {
+    std::string operation; // pair, alloc or free
+    std::uint64_t calls;   // in each sample
+    std::vector<std::uint64_t> ticks;
+};
+
+struct DriverReport {
+    std::string driver, library, version, compiler, flags, timer;
+    bool optimized = false, assertions = false, sanitizer = false, timer_invariant = false, pinned = false;
+    double ticks_per_ns = 1, timer_cost_ns = 0;
+    std::uint64_t page_faults = 0, page_faults_setup = 0, context_switches = 0, migrations = 0, resident_kib = 0;
+    std::vector<Series> series;
+};
+
+/// Throws std::runtime_error, saying what is wrong, iff the output is not exactly what the protocol asks for.
+DriverReport parse_report(std::string_view output);
+
+/// Why nothing built like this may be timed; empty iff it may.
+std::string reason_to_refuse(const DriverReport &report);
+
+} // namespace flat::bench

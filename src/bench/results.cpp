@@ -1,0 +1,155 @@
+#include "results.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace flat::bench {
+namespace {
+
+constexpr std::uint64_t samples_for_p9999 = 100'000;
+
+std::pair<double, double> interval(const std::vector<Distribution> &processes, Rank rank) {
+    std::pair<double, double> range{processes.front().at(rank), processes.front().at(rank)};
+    for (const Distribution &each : processes) {
+        range.first = std::min(range.first, each.at(rank));
+        range.second = std::max(range.second, each.at(rank));
+    }
+    return range;
+}
+
+/// The clock was read once a sample: this is its share of one call, in the median process.
+double timer_share(const Measurement &measurement) {
+    std::vector<double> costs;
+    for (const Run &run : measurement.runs)
+        costs.push_back(run.timer_cost_ns);
+    return Distribution(std::move(costs)).at(whole / 2) / static_cast<double>(measurement.calls);
+}
+
+void add_times(Row &row, const Measurement &measurement, const Distribution &all) {
+    row.over_100ns_ppm = all.reaching_ppm(100);
+    row.over_1us_ppm = all.reaching_ppm(1000);
+    row.over_10us_ppm = all.reaching_ppm(10000);
+    row.p50_net = row.p50 - timer_share(measurement);
+    if (measurement.cell.calls != 0)
+        row.curve = curve_of(all);
+}
+
+void add_counts(Row &row, const Measurement &measurement) {
+    for (const Run &run : measurement.runs) {
+        row.page_faults += run.page_faults;
+        row.page_faults_setup += run.page_faults_setup;
+        row.resident_kib = std::max(row.resident_kib, run.resident_kib);
+    }
+}
+
+Row row_for(const Measurement &measurement) {
+    std::vector<Distribution> processes;
+    for (const Run &run : measurement.runs)
+        processes.push_back(run.values);
+    const Distribution all = Distribution::merged(processes);
+    Row row{};
+    row.backend = measurement.backend;
+    row.samples = all.size();
+    row.processes = processes.size();
+    row.mean = all.mean();
+    row.p50 = all.at(500'000);
+    row.p90 = all.at(900'000);
+    row.p99 = all.at(990'000);
+    row.p999 = all.at(999'000);
+    row.max = all.max();
+    if (all.size() >= samples_for_p9999)
+        row.p9999 = all.at(999'900);
+    std::tie(row.p50_low, row.p50_high) = interval(processes, 500'000);
+    std::tie(row.p999_low, row.p999_high) = interval(processes, 999'000);
+    if (measurement.cell.suite != "throughput")
+        add_times(row, measurement, all);
+    add_counts(row, measurement);
+    return row;
+}
+
+bool same_work(const Group &group, const Measurement &measurement) {
+    return group.cell.suite == measurement.cell.suite && group.cell.size == measurement.cell.size &&
+           group.cell.calls == measurement.cell.calls && group.cell.order == measurement.cell.order &&
+           group.operation == measurement.operation;
+}
+
+/// A little more than one step, for the figures are quotients.
+bool within_a_step(const Group &group, double a, double b) { return std::abs(a - b) <= group.resolution * 1.0001; }
+
+} // namespace
+
+std::vector<Group> groups_of(const Campaign &campaign) {
+    const double step_ns = static_cast<double>(campaign.clock_step) / campaign.ticks_per_ns;
+    std::vector<Group> groups;
+    for (const Measurement &measurement : campaign.measurements) {
+        if (groups.empty() || !same_work(groups.back(), measurement))
+            groups.push_back({measurement.cell, measurement.operation, measurement.calls,
+                              step_ns / static_cast<double>(measurement.calls), {}});
+        groups.back().rows.push_back(row_for(measurement));
+    }
+    return groups;
+}
+
+std::string describe(const Group &group) {
+    if (group.is_rate())
+        return fmt::format("{} {}, batches of {} calls", group.cell.suite, describe_size(group.cell.size), group.calls);
+    if (group.is_phase())
+        return fmt::format("{} {}, {}, phases of {} {} calls", group.cell.suite, group.cell.order,
+                           describe_size(group.cell.size), group.calls, group.operation);
+    if (group.is_single())
+        return fmt::format("{} {}, single {} calls", group.cell.suite, describe_size(group.cell.size), group.operation);
+    return describe(group.cell);
+}
+
+const Row *row_of(const Group &group, Kind kind) {
+    for (const Row &row : group.rows) {
+        if (row.backend->kind == kind)
+            return &row;
+    }
+    return nullptr;
+}
+
+std::optional<double> copy_difference(const Group &group) {
+    const Row *subject = row_of(group, Kind::subject);
+    const Row *again = row_of(group, Kind::again);
+    if (subject == nullptr || again == nullptr)
+        return std::nullopt;
+    return std::abs(subject->p50 - again->p50) / std::min(subject->p50, again->p50);
+}
+
+bool is_void(const Group &group) {
+    if (copy_difference(group).value_or(0) <= most_copy_difference)
+        return false;
+    return group.is_rate() || !within_a_step(group, row_of(group, Kind::subject)->p50, row_of(group, Kind::again)->p50);
+}
+
+Figure decider(const Group &group) { return group.is_single() ? &Row::p999 : &Row::p50; }
+
+const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure figure) {
+    const Row *best = nullptr;
+    for (const Row &row : group.rows) {
+        if (std::ranges::find(kinds, row.backend->kind) == kinds.end())
+            continue;
+        if (best == nullptr || (group.is_rate() ? row.*figure > best->*figure : row.*figure < best->*figure))
+            best = &row;
+    }
+    return best;
+}
+
+bool is_winner(const Group &group, const Row &row) {
+    const Figure figure = decider(group);
+    return !is_void(group) && competes(row.backend->kind) &&
+           row.*figure == best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure)->*figure;
+}
+
+Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
+    const double ratio = subject.*figure / rival.*figure;
+    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0) ||
+        (!group.is_rate() && within_a_step(group, subject.*figure, rival.*figure)))
+        return Outcome::even;
+    return (group.is_rate() ? ratio > 1 : ratio < 1) ? Outcome::win : Outcome::loss;
+}
+
+} // namespace flat::bench

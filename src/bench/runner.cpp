@@ -1,0 +1,279 @@
+#include "runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <random>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+namespace flat::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Up to a page of environment moves the stack and everything placed after it: no backend owes its figures to one
+/// lucky layout. Address randomisation stays on besides.
+constexpr std::size_t most_padding = 4096;
+
+/// Two calibrations of one steady clock differ by less, even on a busy machine; a clock that is not steady by more.
+constexpr double most_clock_drift = 0.01;
+
+/// Nothing of the user's environment reaches a driver: a MALLOC_CONF or GLIBC_TUNABLES would measure another allocator.
+std::vector<std::string> environment_for(const Place &place, std::size_t padding) {
+    std::vector<std::string> environment{"PATH=/usr/bin:/bin", "FLATLINE_PADDING=" + std::string(padding, 'x')};
+    if (!place.preload.empty())
+        environment.push_back("LD_PRELOAD=" + place.preload.string());
+    return environment;
+}
+
+std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu) {
+    return {std::string(cell.suite),
+            std::to_string(cell.size),
+            std::to_string(cell.calls),
+            cell.order.empty() ? "-" : std::string(cell.order),
+            std::to_string(cell.samples),
+            std::to_string(seed),
+            std::to_string(cpu)};
+}
+
+/// Throws std::runtime_error iff the process did not end well.
+void require_success(const Ending &ending, std::chrono::milliseconds limit) {
+    const std::string said = ending.complaint.empty() ? "" : ": " + ending.complaint;
+    if (ending.timed_out)
+        throw std::runtime_error(fmt::format("the driver took longer than {:.3g} s and was ended{}",
+                                             static_cast<double>(limit.count()) / 1000, said));
+    if (WIFSIGNALED(ending.wait_status))
+        throw std::runtime_error(
+            fmt::format("the driver was ended by signal {}{}", WTERMSIG(ending.wait_status), said));
+    if (WEXITSTATUS(ending.wait_status) != 0)
+        throw std::runtime_error(
+            fmt::format("the driver ended with status {}{}", WEXITSTATUS(ending.wait_status), said));
+}
+
+/// Throws std::runtime_error iff the calls were served by another library than the row in the table will say.
+void require_library(const Place &place, const DriverReport &report) {
+    const std::filesystem::path served = report.library;
+    std::error_code error;
+    if (!place.preload.empty() && !std::filesystem::equivalent(served, place.preload, error))
+        throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did", place.preload.string(),
+                                             report.library));
+    if (!served.filename().string().starts_with(place.backend->library))
+        throw std::runtime_error(fmt::format("the wrong library served the calls: {} instead of {}", report.library,
+                                             place.backend->library));
+}
+
+DriverReport run_driver(const Plan &plan, const Place &place, const Cell &cell, std::uint64_t seed,
+                        std::size_t padding, const SignalWatch &signals) {
+    const Ending ending = run_child(
+        {place.driver, arguments_for(cell, seed, plan.cpu), environment_for(place, padding), plan.limit}, signals);
+    require_success(ending, plan.limit);
+    DriverReport report = parse_report(ending.output);
+    if (const std::string reason = reason_to_refuse(report); !reason.empty())
+        throw Refused(reason);
+    require_library(place, report);
+    if (!report.pinned)
+        throw std::runtime_error(fmt::format("the driver did not stay on processor {}: choose another by --cpu",
+                                             plan.cpu));
+    return report;
+}
+
+/// ns of a call or pair; in throughput, whose pairs are two operations each, millions of operations in a second.
+Distribution values_of(const Cell &cell, const Series &series, double ticks_per_ns) {
+    std::vector<double> values;
+    values.reserve(series.ticks.size());
+    const double ticks_per_unit = ticks_per_ns * static_cast<double>(series.calls);
+    const bool rate = cell.suite == "throughput";
+    for (const std::uint64_t ticks : series.ticks) {
+        const double ns = static_cast<double>(ticks) / ticks_per_unit;
+        values.push_back(rate ? 2000 / ns : ns);
+    }
+    return Distribution(std::move(values));
+}
+
+/// Estimates the time that is left from what each cell has taken so far.
+class Forecast {
+public:
+    Forecast(std::size_t cells, std::size_t processes_per_cell)
+        : spent_(cells), done_(cells), processes_(processes_per_cell) {}
+
+    void add(std::size_t cell, double seconds) {
+        spent_[cell] += seconds;
+        done_[cell] += 1;
+    }
+
+    double seconds_left() const {
+        double all_spent = 0;
+        std::size_t all_done = 0;
+        for (std::size_t i = 0; i < spent_.size(); ++i) {
+            all_spent += spent_[i];
+            all_done += done_[i];
+        }
+        if (all_done < few)
+            return -1;
+        double left = 0;
+        for (std::size_t i = 0; i < spent_.size(); ++i) {
+            const double each = done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i])
+                                             : all_spent / static_cast<double>(all_done);
+            left += each * static_cast<double>(processes_ - done_[i]);
+        }
+        return left;
+    }
+
+private:
+    static constexpr std::size_t few = 5; // processes: fewer say nothing
+
+    std::vector<double> spent_;
+    std::vector<std::size_t> done_;
+    std::size_t processes_;
+};
+
+class Recorder {
+public:
+    explicit Recorder(const Plan &plan) : plan_(plan), slots_(plan.cells.size() * plan.places.size()) {}
+
+    bool has_failed(std::size_t cell, std::size_t place) const { return slot(cell, place).failure.has_value(); }
+
+    void add_failure(std::size_t cell, std::size_t place, const std::string &message) {
+        slot(cell, place).failure = message;
+    }
+
+    /// Throws std::runtime_error iff the clock does not run as it did for the processes before.
+    void add(std::size_t cell, std::size_t place, DriverReport report) {
+        watch_clock(report);
+        std::vector<Measurement> &all = slot(cell, place).measurements;
+        for (std::size_t i = 0; i < report.series.size(); ++i) {
+            const Series &series = report.series[i];
+            if (i == all.size())
+                all.push_back(
+                    {plan_.places[place].backend, plan_.cells[cell], series.operation, series.calls, {}});
+            all[i].runs.push_back({values_of(plan_.cells[cell], series, campaign_.ticks_per_ns), report.timer_cost_ns,
+                                   report.page_faults, report.page_faults_setup, report.resident_kib});
+        }
+        campaign_.context_switches += report.context_switches;
+        campaign_.migrations += report.migrations;
+        report.series.clear();
+        identify(plan_.places[place].backend, std::move(report));
+    }
+
+    Campaign finish() {
+        for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+            collect_failures(cell);
+            for (std::size_t series = 0; collect_series(cell, series); ++series) {
+            }
+        }
+        std::ranges::sort(campaign_.identities, {}, &Identity::backend); // they lie in one array, in their order
+        return std::move(campaign_);
+    }
+
+private:
+    struct Slot {
+        std::vector<Measurement> measurements;
+        std::optional<std::string> failure;
+    };
+
+    Slot &slot(std::size_t cell, std::size_t place) { return slots_[cell * plan_.places.size() + place]; }
+    const Slot &slot(std::size_t cell, std::size_t place) const { return slots_[cell * plan_.places.size() + place]; }
+
+    /// The first process calibrates for all: its error is then the same for every backend and falls out of the ratios.
+    void watch_clock(const DriverReport &report) {
+        if (campaign_.identities.empty())
+            campaign_.ticks_per_ns = report.ticks_per_ns;
+        if (std::abs(report.ticks_per_ns / campaign_.ticks_per_ns - 1) > most_clock_drift)
+            throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns and before at {:.6g}: let the "
+                                                 "machine rest, or use one with a steady clock",
+                                                 report.ticks_per_ns, campaign_.ticks_per_ns));
+        for (const Series &series : report.series) {
+            for (const std::uint64_t ticks : series.ticks)
+                campaign_.clock_step = std::gcd(campaign_.clock_step, ticks);
+        }
+    }
+
+    void identify(const Backend *backend, DriverReport &&report) {
+        if (std::ranges::find(campaign_.identities, backend, &Identity::backend) == campaign_.identities.end())
+            campaign_.identities.push_back({backend, std::move(report)});
+    }
+
+    void collect_failures(std::size_t cell) {
+        for (std::size_t place = 0; place < plan_.places.size(); ++place) {
+            if (const auto &failure = slot(cell, place).failure)
+                campaign_.failures.push_back({plan_.places[place].backend, plan_.cells[cell], *failure});
+        }
+    }
+
+    bool collect_series(std::size_t cell, std::size_t series) {
+        bool any = false;
+        for (std::size_t place = 0; place < plan_.places.size(); ++place) {
+            Slot &from = slot(cell, place);
+            if (from.failure || series >= from.measurements.size())
+                continue;
+            campaign_.measurements.push_back(std::move(from.measurements[series]));
+            any = true;
+        }
+        return any;
+    }
+
+    const Plan &plan_;
+    std::vector<Slot> slots_;
+    Campaign campaign_;
+};
+
+struct Turn {
+    std::size_t cell, place; // by index in the plan
+    std::uint64_t seed;
+    std::size_t padding;
+};
+
+/// One process. What goes wrong with this driver alone is recorded; what ends the campaign is thrown.
+void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, Recorder &recorder) {
+    if (recorder.has_failed(turn.cell, turn.place))
+        return;
+    try {
+        recorder.add(turn.cell, turn.place,
+                     run_driver(plan, plan.places[turn.place], plan.cells[turn.cell], turn.seed, turn.padding, signals));
+    } catch (const Refused &) {
+        throw;
+    } catch (const Interrupted &) {
+        throw;
+    } catch (const std::runtime_error &error) {
+        recorder.add_failure(turn.cell, turn.place, error.what());
+    }
+}
+
+/// Every process of the campaign in the order in which they run: decided beforehand, by the plan alone.
+std::vector<Turn> turns_of(const Plan &plan) {
+    std::mt19937_64 random(plan.seed);
+    std::vector<Turn> turns;
+    const std::size_t places = plan.places.size();
+    for (unsigned round = 0; round < plan.rounds; ++round) {
+        for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+            const std::uint64_t seed = random();
+            for (std::size_t i = 0; i < places; ++i)
+                turns.push_back({cell, round % 2 == 0 ? i : places - 1 - i, seed, random() % most_padding});
+        }
+    }
+    return turns;
+}
+
+} // namespace
+
+Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step) {
+    const std::vector<Turn> turns = turns_of(plan);
+    const std::size_t per_cell = plan.rounds * plan.places.size();
+    const std::size_t per_round = plan.cells.size() * plan.places.size();
+    Recorder recorder(plan);
+    Forecast forecast(plan.cells.size(), per_cell);
+    for (std::size_t done = 0; done < turns.size(); ++done) {
+        const Turn &turn = turns[done];
+        on_step({done, turns.size(), static_cast<unsigned>(done / per_round) + 1, plan.rounds, &plan.cells[turn.cell],
+                 plan.places[turn.place].backend, forecast.seconds_left()});
+        const auto began = Clock::now();
+        take_turn(plan, turn, signals, recorder);
+        forecast.add(turn.cell, std::chrono::duration<double>(Clock::now() - began).count());
+    }
+    return recorder.finish();
+}
+
+} // namespace flat::bench

@@ -1,0 +1,90 @@
+// Runs every backend through every cell, each time in a fresh process, and keeps all that was measured.
+#pragma once
+
+#include "child.hpp"
+#include "distribution.hpp"
+#include "locate.hpp"
+#include "protocol.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace flat::bench {
+
+/// Nothing may be timed here or with this build; the message says why and what to do.
+class Refused : public std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+struct Plan {
+    std::vector<Place> places;
+    std::vector<Cell> cells;
+    unsigned rounds;                     // processes for each cell of each backend
+    int cpu;                             // the processor the drivers run on
+    std::uint64_t seed;                  // of the drivers' random choices, of the environments' sizes
+    std::chrono::milliseconds limit;     // for one process
+};
+
+/// What one process measured in one series.
+struct Run {
+    Distribution values;  // ns of a call or pair, or Mops/s; the clock's cost is in them
+    double timer_cost_ns;
+    std::uint64_t page_faults, page_faults_setup, resident_kib;
+};
+
+/// All processes of one series of one cell of one backend, in the order in which they ran.
+struct Measurement {
+    const Backend *backend;
+    Cell cell;
+    std::string operation;
+    std::uint64_t calls; // in each sample
+    std::vector<Run> runs;
+};
+
+/// A backend that could not be measured in a cell. Its runs there are left out of the measurements, and later rounds
+/// do not try again.
+struct Failure {
+    const Backend *backend;
+    Cell cell;
+    std::string message;
+};
+
+/// What a backend said of itself the first time it ran.
+struct Identity {
+    const Backend *backend;
+    DriverReport report; // without its series
+};
+
+struct Campaign {
+    std::vector<Measurement> measurements; // by cell, then series, then backend, in the plan's order
+    std::vector<Failure> failures;
+    std::vector<Identity> identities;
+    std::uint64_t context_switches = 0, migrations = 0;
+    double ticks_per_ns = 1;      // one for all processes: equal ticks must be equal times
+    std::uint64_t clock_step = 0; // ticks: the counter may advance by many at once; all that was read is a multiple
+};
+
+struct Step {
+    std::size_t done, total; // processes
+    unsigned round, rounds;  // the round of the next process, from 1
+    const Cell *cell;
+    const Backend *backend;
+    double seconds_left; // negative until it can be told
+};
+
+/// Called before each process; must be quick.
+using OnStep = std::function<void(const Step &)>;
+
+/// Round by round, cell by cell; the backends of a cell one after another, in their order in odd rounds and backwards
+/// in even ones (A B B A), so that a machine that drifts favours none. In one round of a cell every backend gets the
+/// same seed, hence the same work.
+///
+/// Throws Refused iff a driver may not be timed (reason_to_refuse), Interrupted iff a signal arrived. A driver that
+/// fails in any other way is a Failure.
+Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step);
+
+} // namespace flat::bench

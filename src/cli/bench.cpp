@@ -1,0 +1,284 @@
+#include "bench.hpp"
+
+#include "bench_table.hpp"
+#include "progress.hpp"
+#include "terminal.hpp"
+
+#include "bench/document.hpp"
+#include "report/page.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
+
+/// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs.
+constexpr std::chrono::milliseconds driver_limit{60'000};
+
+template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
+    return from.empty() || std::ranges::find(from, item) != from.end();
+}
+
+std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
+    std::vector<bench::Cell> cells;
+    for (const bench::Cell &cell : bench::cells()) {
+        if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size))
+            cells.push_back(cell);
+    }
+    if (cells.empty())
+        throw std::runtime_error("no suite that was chosen has such a size: `flatline bench --list` shows what there is");
+    return cells;
+}
+
+std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options) {
+    std::vector<const bench::Backend *> backends;
+    for (const bench::Backend &backend : bench::backends()) {
+        if (chosen(options.backends, std::string(backend.name)))
+            backends.push_back(&backend);
+    }
+    return backends;
+}
+
+/// The last one: the first usually serves the interrupts.
+int chosen_cpu(const BenchOptions &options) {
+    const std::vector<int> allowed = bench::allowed_cpus();
+    if (allowed.empty())
+        throw std::runtime_error("cannot read which processors may be used: name one by --cpu");
+    if (!options.cpu)
+        return allowed.back();
+    if (std::ranges::find(allowed, *options.cpu) == allowed.end())
+        throw std::runtime_error(fmt::format("--cpu: processor {} is not one of those that may be used: {}",
+                                             *options.cpu, fmt::join(allowed, ", ")));
+    return *options.cpu;
+}
+
+/// Finds out before the run whether the results can be written after it.
+void require_writable(const std::string &option, const std::string &file) {
+    if (file.empty() || file == "-")
+        return;
+    const fs::path directory = fs::absolute(file).parent_path();
+    if (fs::is_directory(file) || access(directory.c_str(), W_OK) != 0 ||
+        (fs::exists(file) && access(file.c_str(), W_OK) != 0))
+        throw std::runtime_error(fmt::format("{}: {} cannot be written: name a file in a directory that exists and is "
+                                             "yours",
+                                             option, file));
+}
+
+void write(const std::string &file, const std::string &text) {
+    if (file == "-") {
+        fmt::print("{}", text);
+        return;
+    }
+    std::ofstream out(file, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out)
+        throw std::runtime_error(fmt::format("{} could not be written: free some room or name another file", file));
+}
+
+std::string content_of(const fs::path &file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+struct Results {
+    bench::Campaign campaign;
+    std::vector<bench::Group> groups;
+    bench::Circumstances circumstances;
+};
+
+Results measure(const bench::Plan &plan, std::vector<const bench::Backend *> missing) {
+    Results results;
+    bench::Circumstances &about = results.circumstances;
+    bench::stay_off(plan.cpu);
+    about.started = now_text();
+    about.rounds = plan.rounds;
+    about.seed = plan.seed;
+    about.cpu = plan.cpu;
+    about.missing = std::move(missing);
+    about.machine = bench::read_machine(plan.cpu);
+    const auto began = Clock::now();
+    about.hiccups_before = bench::meter_hiccups(plan.cpu);
+    about.time_before = bench::read_processor_time(plan.cpu);
+    {
+        const bench::SignalWatch signals;
+        Progress progress(Look::of(STDERR_FILENO));
+        results.campaign = bench::run_campaign(plan, signals, [&](const bench::Step &step) { progress.show(step); });
+    }
+    about.time_after = bench::read_processor_time(plan.cpu);
+    about.hiccups_after = bench::meter_hiccups(plan.cpu);
+    about.duration_seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    results.groups = bench::groups_of(results.campaign);
+    return results;
+}
+
+std::string or_none(const std::string &text) { return text.empty() ? "none" : text; }
+
+/// The machine in a few lines: what it has, and what it lacks that such figures would gain from.
+std::string machine_text(const Results &results) {
+    const bench::Circumstances &about = results.circumstances;
+    const bench::Machine &machine = about.machine;
+    std::string text = fmt::format("{}, {} processors, {}, hypervisor {}\n", machine.processor, machine.logical_cpus,
+                                   machine.kernel, machine.hypervisor);
+    text += fmt::format("timed on processor {}; isolated: {}; nohz_full: {}; SMT {}; governor {}; huge pages {}\n",
+                        about.cpu, or_none(machine.isolated_cpus), or_none(machine.nohz_full), machine.smt,
+                        machine.governor, machine.transparent_huge_pages);
+    text += fmt::format("stolen {:.1f} %; context switches {}; interruptions over 10 us a second: {:.0f} before, "
+                        "{:.0f} after\n",
+                        steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
+                        static_cast<double>(about.hiccups_before.over_10us) / about.hiccups_before.seconds,
+                        static_cast<double>(about.hiccups_after.over_10us) / about.hiccups_after.seconds);
+    text += fmt::format("{} processes a cell, seed {}, {:.0f} s", about.rounds, about.seed, about.duration_seconds);
+    if (!results.campaign.identities.empty()) {
+        const bench::DriverReport &report = results.campaign.identities.front().report;
+        text += fmt::format("; {}, {}\n{} moves in steps of {:.3g} ns and costs {:.1f} ns, which is in every sample",
+                            report.compiler, report.flags, report.timer,
+                            static_cast<double>(results.campaign.clock_step) / results.campaign.ticks_per_ns,
+                            report.timer_cost_ns);
+    }
+    return text + "\n";
+}
+
+std::string libraries_text(const Results &results) {
+    std::string text;
+    for (const bench::Identity &identity : results.campaign.identities)
+        text += fmt::format("  {:<20} {:<16} {}\n", identity.backend->name,
+                            identity.report.version.substr(0, identity.report.version.find('-')),
+                            identity.report.library);
+    return text;
+}
+
+/// The details first and the summary last, where a terminal shows it when the run is over.
+void print_results(const Results &results) {
+    const Look look = Look::of(STDOUT_FILENO);
+    for (const bench::Group &group : results.groups)
+        fmt::print("{}\n", cell_table(group, results.campaign.failures, look));
+    fmt::print("{}{}\n", machine_text(results), libraries_text(results));
+    fmt::print("{}\n{}", summary_table(results.groups, look), verdict_text(results.groups, look));
+    fmt::print("{}", failures_text(results.campaign.failures, look));
+    for (const bench::Backend *backend : results.circumstances.missing)
+        fmt::print("missing: {} ({})\n", backend->title, backend->how);
+}
+
+void write_results(const BenchOptions &options, const Results &results, const std::string &page_template) {
+    const std::string document = document_of(results.campaign, results.groups, results.circumstances);
+    if (!options.json.empty())
+        write(options.json, document);
+    if (!options.html.empty())
+        write(options.html, report::fill_page(page_template, document));
+}
+
+void print_paths(const BenchOptions &options) {
+    if (!options.json.empty())
+        fmt::print("figures: {}\n", fs::absolute(options.json).lexically_normal().string());
+    if (!options.html.empty())
+        fmt::print("report: {}\n", fs::absolute(options.html).lexically_normal().string());
+}
+
+void print_list(const bench::Places &places) {
+    fmt::print("suites and sizes\n");
+    for (const bench::Cell &cell : bench::cells())
+        fmt::print("  {}\n", describe(cell));
+    fmt::print("backends\n");
+    for (const bench::Place &place : places.found)
+        fmt::print("  {:<20} {}\n", place.backend->name, place.preload.empty() ? place.driver.string() : place.preload.string());
+    for (const bench::Backend *backend : places.missing)
+        fmt::print("  {:<20} missing: {}\n", backend->name, backend->how);
+}
+
+bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> places) {
+    if (places.empty())
+        throw std::runtime_error(fmt::format("no backend that was chosen can be run: {} has no driver for one, "
+                                             "`flatline bench --list` says how each is had",
+                                             bench::drivers_directory().string()));
+    return {std::move(places),         chosen_cells(options), options.rounds, chosen_cpu(options),
+            options.seed.value_or(std::random_device{}()), driver_limit};
+}
+
+void require_outputs(const BenchOptions &options) {
+    if (options.json == "-" && options.html == "-")
+        throw std::runtime_error("--json and --html cannot both be written to standard output: name a file for one");
+    require_writable("--json", options.json);
+    require_writable("--html", options.html);
+}
+
+} // namespace
+
+CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
+    std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
+    std::vector<std::string> backends;
+    for (const bench::Backend &backend : bench::backends())
+        backends.emplace_back(backend.name);
+    CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
+    verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
+    verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
+    verb->add_option("--suite", options.suites, "Only these suites: " + fmt::format("{}", fmt::join(suites, " ")))
+        ->check(CLI::IsMember(suites).description(""))
+        ->type_name("NAME...");
+    verb->add_option("--backend", options.backends, "Only these allocators, by their names in --list")
+        ->check(CLI::IsMember(backends).description(""))
+        ->type_name("NAME...");
+    verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
+        ->type_name("N...");
+    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4)")
+        ->check(CLI::Range(1U, 1000U).description(""))
+        ->type_name("N");
+    verb->add_option("--cpu", options.cpu, "Time on this processor (default: the last one allowed)")->type_name("N");
+    verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
+        ->type_name("N");
+    verb->add_option("--json", options.json, "Write the figures, flatline.bench/1 (-: standard output)")
+        ->type_name("FILE");
+    verb->add_option("--html", options.html, "Write the report page (-: standard output)")->type_name("FILE");
+    verb->add_flag("--list", options.list, "Show suites and backends, and how missing ones are had");
+    return verb;
+}
+
+int run_bench(const BenchOptions &options) {
+    bench::Places places =
+        bench::locate(chosen_backends(options), bench::drivers_directory(), bench::library_directories());
+    if (options.list) {
+        print_list(places);
+        return 0;
+    }
+    require_outputs(options);
+    const std::string page_template = options.html.empty() ? "" : content_of(report::find_template());
+    const Results results = measure(plan_of(options, std::move(places.found)), std::move(places.missing));
+    const bool quiet = options.json == "-" || options.html == "-";
+    if (!quiet)
+        print_results(results);
+    write_results(options, results, page_template);
+    if (!quiet)
+        print_paths(options);
+    if (results.campaign.failures.empty())
+        return 0;
+    const bench::Failure &first = results.campaign.failures.front();
+    fmt::print(stderr, "flatline bench: {} of the cells have no figure for a backend; the first: {} in {}: {}\n",
+               results.campaign.failures.size(), first.backend->name, describe(first.cell), first.message);
+    return 2;
+}
+
+} // namespace flat::cli

@@ -1,0 +1,363 @@
+#include "bench_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace flat::cli {
+namespace {
+
+using bench::Figure;
+using bench::Group;
+using bench::Kind;
+using bench::Outcome;
+using bench::Row;
+
+constexpr std::size_t widest = 100;
+constexpr std::size_t title_width = 20;
+
+/// Text to the right of its column; text that needs more width takes it.
+std::string right(const std::string &text, std::size_t width) { return fmt::format("{:>{}}", text, width); }
+
+/// "12,345": for whole numbers that may be large.
+std::string grouped(double value) {
+    std::string digits = fmt::format("{:.0f}", value);
+    for (std::size_t at = digits.size(); at > 3; at -= 3)
+        digits.insert(at - 3, 1, ',');
+    return digits;
+}
+
+/// Whole parts per million, but never a 0 that is not one.
+std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<1" : grouped(value); }
+
+std::string_view unit_of(const Group &group) {
+    if (group.is_rate())
+        return "Mops/s, more is better";
+    return group.operation == "pair" ? "ns a pair of alloc and free" : "ns a call";
+}
+
+struct Column {
+    std::string head;
+    std::size_t width;
+    bool only_wide; // left out where the terminal is too narrow for all
+    std::function<std::string(const Row &)> text;
+};
+
+std::string interval_text(const Row &row) { return compact(row.p50_low) + ".." + compact(row.p50_high); }
+
+Column beside_floor(const Row &floor, Figure figure) {
+    return {"-floor", 8, true, [&floor, figure](const Row &row) { return compact(row.*figure - floor.*figure); }};
+}
+
+/// The columns of times; `floor` may be absent.
+std::vector<Column> columns_of(const Group &group, const Row *floor) {
+    std::vector<Column> columns{{"P50", 8, false, [](const Row &row) { return compact(row.p50); }},
+                                {"low..high", 13, true, interval_text}};
+    if (floor != nullptr && !group.is_rate())
+        columns.push_back(beside_floor(*floor, &Row::p50));
+    if (group.is_phase()) {
+        columns.push_back({"mean", 9, false, [](const Row &row) { return compact(row.mean); }});
+        columns.push_back({"max", 9, false, [](const Row &row) { return compact(row.max); }});
+        return columns;
+    }
+    columns.push_back({"P99.9", 9, false, [](const Row &row) { return compact(row.p999); }});
+    if (floor != nullptr)
+        columns.push_back(beside_floor(*floor, &Row::p999));
+    columns.push_back({"P99.9-P50", 11, false, [](const Row &row) { return compact(row.p999 - row.p50); }});
+    columns.push_back(
+        {"ppm>100ns", 10, false, [](const Row &row) { return parts_per_million(row.over_100ns_ppm.value_or(0)); }});
+    columns.push_back({"max", 11, false, [](const Row &row) { return grouped(row.max); }});
+    return columns;
+}
+
+std::vector<const Row *> by_median(const Group &group) {
+    std::vector<const Row *> rows;
+    for (const Row &row : group.rows)
+        rows.push_back(&row);
+    std::ranges::stable_sort(rows, [&](const Row *a, const Row *b) {
+        if (a->p50 == b->p50)
+            return a->p999 < b->p999;
+        return group.is_rate() ? a->p50 > b->p50 : a->p50 < b->p50;
+    });
+    return rows;
+}
+
+Style style_of(const Group &group, const Row &row) {
+    if (is_winner(group, row))
+        return Style::good;
+    if (row.backend->kind == Kind::subject)
+        return Style::strong;
+    return competes(row.backend->kind) ? Style::plain : Style::faint;
+}
+
+std::string rows_text(const Group &group, const Look &look) {
+    std::vector<Column> columns = columns_of(group, row_of(group, Kind::control));
+    if (look.width < widest)
+        std::erase_if(columns, [](const Column &column) { return column.only_wide; });
+    std::string head(2 + title_width, ' ');
+    for (const Column &column : columns)
+        head += right(column.head, column.width);
+    std::string text = look.dress(head, Style::faint) + "\n";
+    for (const Row *row : by_median(group)) {
+        std::string line = fmt::format("{} {:<{}}", is_winner(group, *row) ? "*" : " ", row->backend->title, title_width);
+        for (const Column &column : columns)
+            line += right(column.text(*row), column.width);
+        text += look.dress(line, style_of(group, *row)) + "\n";
+    }
+    return text;
+}
+
+std::string_view word_for(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::win: return "wins";
+    case Outcome::loss: return "loses";
+    case Outcome::even: return "even";
+    }
+    return "";
+}
+
+/// "P50 0.84 (tcmalloc) wins"; no verdict beside what does not compete, or in a void cell.
+std::string ratio_text(const Group &group, const Row &rival, Figure figure, std::string_view name, const Look &look) {
+    const Row &subject = *row_of(group, Kind::subject);
+    const bool judged = competes(rival.backend->kind) && !is_void(group);
+    const Outcome outcome = judge(group, subject, rival, figure);
+    const std::string ratio =
+        fmt::format("{:<5} {:<5.2f} {:<18} ", name, subject.*figure / rival.*figure,
+                                          fmt::format("({})", rival.backend->title));
+    const Style style = outcome == Outcome::loss ? Style::bad : Style::plain;
+    return ratio + look.dress(fmt::format("{:<6}", judged ? word_for(outcome) : ""), judged ? style : Style::plain);
+}
+
+/// What the pool is beside the best of some kinds, in each figure that the cell is for.
+std::string rival_line(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
+    const Row *by_p50 = best_of(group, kinds, &Row::p50);
+    if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr)
+        return {};
+    std::string line = fmt::format("  {:<23}", label) + ratio_text(group, *by_p50, &Row::p50, "P50", look);
+    if (!group.is_phase())
+        line += ratio_text(group, *best_of(group, kinds, &Row::p999), &Row::p999, "P99.9", look);
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+}
+
+std::string copy_text(const Group &group, const Look &look) {
+    const auto difference = copy_difference(group);
+    if (!difference)
+        return look.dress("no A/A copy in this run", Style::faint);
+    const std::string percent = fmt::format("A and A differ by {:.1f} %", *difference * 100);
+    return is_void(group) ? look.dress("void: " + percent + ", no verdict", Style::bad)
+                          : look.dress(percent, Style::faint);
+}
+
+bool same_cell(const bench::Cell &a, const bench::Cell &b) {
+    return a.suite == b.suite && a.size == b.size && a.calls == b.calls && a.order == b.order;
+}
+
+/// Where a median of calls timed together is told: a row of the summary.
+bool in_summary(const Group &group) { return !group.is_single(); }
+
+std::string short_name(const Group &group) {
+    if (group.is_phase() && !group.is_rate())
+        return fmt::format("order {} {}", group.cell.order, group.operation);
+    return fmt::format("{} {}", group.cell.suite, bench::describe_size(group.cell.size));
+}
+
+using Backends = std::vector<const bench::Backend *>;
+
+/// The columns of the summary; the copy of the subject is not one, for it only decides what is void.
+Backends summarised(const std::vector<Group> &groups) {
+    Backends all;
+    for (const bench::Backend &backend : bench::backends()) {
+        const bool measured = std::ranges::any_of(groups, [&](const Group &group) {
+            return std::ranges::find(group.rows, &backend, &Row::backend) != group.rows.end();
+        });
+        if (measured && backend.kind != Kind::again)
+            all.push_back(&backend);
+    }
+    return all;
+}
+
+constexpr std::size_t label_width = 18;
+constexpr std::size_t figure_width = 7; // the last column is the winner's mark
+constexpr std::size_t ratio_width = 10;
+
+std::string ratio_column(const Group &group, const Look &look) {
+    const Row *subject = row_of(group, Kind::subject);
+    const Row *rival = best_of(group, {Kind::general}, &Row::p50);
+    if (is_void(group))
+        return look.dress(right("void", ratio_width), Style::bad);
+    if (subject == nullptr || rival == nullptr)
+        return {};
+    const Style style = judge(group, *subject, *rival, &Row::p50) == Outcome::loss ? Style::bad : Style::plain;
+    return look.dress(right(fmt::format("{:.2f}", subject->p50 / rival->p50), ratio_width), style);
+}
+
+std::string summary_line(const Group &group, const Backends &columns, const Look &look) {
+    std::string line = fmt::format("{:<{}}", short_name(group), label_width);
+    for (const bench::Backend *backend : columns) {
+        const auto row = std::ranges::find(group.rows, backend, &Row::backend);
+        const bool won = row != group.rows.end() && is_winner(group, *row);
+        const std::string text = row == group.rows.end() ? "-" : compact(row->p50);
+        line += look.dress(right(text + (won ? "*" : " "), figure_width),
+                           row == group.rows.end() ? Style::faint : style_of(group, *row));
+    }
+    return line + ratio_column(group, look) + "\n";
+}
+
+std::string summary_part(const std::vector<Group> &groups, const Backends &columns, const Look &look) {
+    std::string head(label_width, ' ');
+    for (const bench::Backend *backend : columns)
+        head += right(fmt::format("{} ", backend->column), figure_width);
+    std::string text = look.dress(head + right("vs malloc", ratio_width), Style::faint) + "\n";
+    for (const Group &group : groups) {
+        if (in_summary(group))
+            text += summary_line(group, columns, look);
+    }
+    return text;
+}
+
+/// What the heads of the summary stand for, where they are not the names themselves.
+std::string legend(const Backends &columns) {
+    std::string text;
+    for (const bench::Backend *backend : columns) {
+        if (!backend->title.starts_with(backend->column))
+            text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", backend->column, backend->title);
+    }
+    return text;
+}
+
+struct Tally {
+    std::size_t judged = 0, voided = 0, even = 0, won = 0;
+    std::vector<std::string> lost;
+};
+
+Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
+    Tally tally;
+    for (const Group &group : groups) {
+        const Row *subject = row_of(group, Kind::subject);
+        const Row *rival = best_of(group, kinds, &Row::p50);
+        if (!in_summary(group) || subject == nullptr || rival == nullptr)
+            continue;
+        if (is_void(group)) {
+            ++tally.voided;
+            continue;
+        }
+        ++tally.judged;
+        const Outcome outcome = judge(group, *subject, *rival, &Row::p50);
+        tally.won += outcome == Outcome::win ? 1 : 0;
+        tally.even += outcome == Outcome::even ? 1 : 0;
+        if (outcome == Outcome::loss)
+            tally.lost.push_back(fmt::format("{} ({:.2f} of {})", short_name(group), subject->p50 / rival->p50,
+                                             rival->backend->title));
+    }
+    return tally;
+}
+
+/// Words on lines of at most `width` columns, those after the first indented.
+std::string wrapped(const std::string &text, std::size_t width) {
+    std::string out;
+    std::size_t column = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (column > 0 && column + 1 + word.size() > width) {
+            out += "\n  ";
+            column = 2;
+        } else if (column > 0) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += word.size();
+        at = end + 1;
+    }
+    return out + "\n";
+}
+
+std::string verdict_on(const std::vector<Group> &groups, std::string_view against, const std::vector<Kind> &kinds,
+                       const Look &look) {
+    const Tally result = tally(groups, kinds);
+    if (result.judged + result.voided == 0)
+        return {};
+    std::string text = fmt::format("Against {}: the pool's median is best in {} of {} cells, even in {}, worse in {}; "
+                                   "{} void.",
+                                   against, result.won, result.judged, result.even, result.lost.size(), result.voided);
+    for (std::size_t i = 0; i < result.lost.size(); ++i)
+        text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
+    return wrapped(text, std::min(look.width, widest));
+}
+
+} // namespace
+
+std::string compact(double value) {
+    const double size = std::abs(value);
+    if (size < 0.005)
+        return "0.00"; // and not -0.00
+    return fmt::format("{:.{}f}", value, size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
+}
+
+std::string cell_table(const Group &group, const std::vector<bench::Failure> &failures, const Look &look) {
+    std::string text = look.dress(describe(group), Style::strong) + fmt::format(": {}; ", unit_of(group)) +
+                       copy_text(group, look) + "\n" + rows_text(group, look);
+    for (const bench::Failure &failure : failures) {
+        if (same_cell(failure.cell, group.cell))
+            text += look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width),
+                               Style::bad) +
+                    "\n";
+    }
+    text += rival_line(group, "pool / best malloc", {Kind::general}, look);
+    text += rival_line(group, "pool / best fixed pool", {Kind::fixed_pool}, look);
+    text += rival_line(group, "pool / unchecked list", {Kind::unchecked}, look);
+    return text;
+}
+
+std::string summary_table(const std::vector<Group> &groups, const Look &look) {
+    const Backends columns = summarised(groups);
+    if (columns.empty() || !std::ranges::any_of(groups, in_summary))
+        return {};
+    const std::size_t width = std::min(look.width, widest);
+    const std::size_t fixed = label_width + ratio_width;
+    const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
+    std::string text =
+        look.dress("Medians", Style::strong) +
+        ": ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.\n" +
+        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's. " + legend(columns),
+                width);
+    for (std::size_t at = 0; at < columns.size(); at += in_part) {
+        const auto first = columns.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto last = columns.begin() + static_cast<std::ptrdiff_t>(std::min(at + in_part, columns.size()));
+        text += summary_part(groups, Backends(first, last), look);
+    }
+    return text;
+}
+
+std::string verdict_text(const std::vector<Group> &groups, const Look &look) {
+    return verdict_on(groups, "every malloc", {Kind::general}, look) +
+           verdict_on(groups, "the fixed-size pools", {Kind::fixed_pool}, look);
+}
+
+std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look) {
+    std::string text;
+    std::vector<bool> told(failures.size());
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        if (told[i])
+            continue;
+        std::size_t same = 0;
+        for (std::size_t k = i; k < failures.size(); ++k) {
+            if (failures[k].backend == failures[i].backend && failures[k].message == failures[i].message) {
+                told[k] = true;
+                ++same;
+            }
+        }
+        const std::string more = same > 1 ? fmt::format(" and {} more", same - 1) : "";
+        text += look.dress(fmt::format("failed: {} in {}{}: {}", failures[i].backend->name,
+                                       describe(failures[i].cell), more, failures[i].message),
+                           Style::bad) +
+                "\n";
+    }
+    return text;
+}
+
+} // namespace flat::cli

@@ -1,0 +1,47 @@
+// The program: reads the command line and hands over to a verb.
+//
+// Exit status: 0 done; 1 the answer is no (a gate failed); 2 it could not be run, and one line on standard error says
+// what to do.
+#include "bench.hpp"
+
+#include <flatline/version.h>
+
+#include <fmt/format.h>
+
+namespace {
+
+constexpr int status_not_run = 2;
+
+/// A message that names the verb, and ends where its options are explained.
+int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
+    std::string name = "flatline";
+    for (const CLI::App *verb : program.get_subcommands())
+        name += " " + verb->get_name();
+    std::string what = error.what();
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    fmt::print(stderr, "{}: {}: see `{} --help`\n", name, what, name);
+    return status_not_run;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    CLI::App program("Deterministic memory for C and C++: what the worst call costs, on this machine", "flatline");
+    program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
+    program.require_subcommand(1);
+    flat::cli::BenchOptions bench_options;
+    const CLI::App *bench = flat::cli::add_bench(program, bench_options);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success &asked) { // --help, --version
+        return program.exit(asked);
+    } catch (const CLI::ParseError &error) {
+        return report_misuse(program, error);
+    }
+    try {
+        return bench->parsed() ? flat::cli::run_bench(bench_options) : status_not_run;
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "flatline bench: {}\n", error.what());
+        return status_not_run;
+    }
+}

@@ -1,0 +1,24 @@
+// How the program looks on a terminal: colours where they are wanted, and the width there is.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace flat::cli {
+
+enum class Style { plain, strong, faint, good, bad };
+
+/// How to write to one stream.
+struct Look {
+    bool terminal = false; // a person may be watching
+    bool colours = false;  // on a terminal, and NO_COLOR is not set
+    std::size_t width = 100;
+
+    /// Of standard output or standard error, by descriptor.
+    static Look of(int descriptor);
+
+    std::string dress(std::string_view text, Style style) const;
+};
+
+} // namespace flat::cli

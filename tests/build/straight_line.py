@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Holds functions of a library to the promise that they are one straight line.
+
+    straight_line.py [--most N] LIBRARY FUNCTION...
+
+Follows every path from each function's first instruction, into whatever the compiler split off (.cold, .part, .isra,
+.constprop) and through jumps into other functions, and demands of all the code that can be reached:
+
+  - no jump to its own or a lower address: addresses only ascend, so every path ends
+  - no call, no indirect jump, no instruction with a lock prefix, no repeated string instruction, no system call
+  - every path ends in a return
+  - at most N instructions (60) in all
+
+LIBRARY is a shared library or an archive; an archive is linked first, so that both are read as they would run.
+Exit status 0: all of it holds. 1: some of it does not; each place is named. 2: could not look.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from machine_code import Program
+
+REPEATED = re.compile(r"^(rep|repz|repnz|repe|repne) (?!ret)")
+LOCKED = re.compile(r"^(lock|xacquire|xrelease)\b|^xchg\w* .*\(")  # xchg with memory locks without the prefix
+SYSTEM = ("syscall", "sysenter", "int", "hlt", "ud2", "cpuid", "wrmsr", "rdmsr")
+
+
+def violations_of(program, function, most):
+    start = program.symbols.get(function)
+    if start is None:
+        return ["there is no function %s in the library" % function], 0
+    found, reached, todo = [], set(), [start]
+
+    def object_to(address, what):
+        found.append("%s: %s: %s" % (program.where(address), what, program.instructions[address].text))
+
+    while todo:
+        address = todo.pop()
+        if address in reached:
+            continue
+        instruction = program.instructions.get(address)
+        if instruction is None:
+            found.append("a path leaves the code at 0x%x" % address)
+            continue
+        reached.add(address)
+        text, mnemonic = instruction.text, instruction.mnemonic
+        plain = re.sub(r"^(bnd|notrack|addr32|cs|ds) ", "", text)
+        mnemonic = plain.split()[0]
+        if LOCKED.match(plain):
+            object_to(address, "locks the bus")
+        if REPEATED.match(plain):
+            object_to(address, "repeats")
+        if mnemonic in SYSTEM:
+            object_to(address, "leaves or ends the program")
+        if mnemonic.startswith("call"):
+            object_to(address, "calls")
+        if mnemonic.startswith("ret") or plain in ("repz ret", "rep ret"):
+            continue
+        is_jump = mnemonic.startswith("j") or mnemonic.startswith("loop")
+        if mnemonic.startswith("loop"):
+            object_to(address, "loops")
+        if is_jump:
+            if instruction.target is None:
+                object_to(address, "jumps through a register or memory")
+            else:
+                if instruction.target <= address:
+                    object_to(address, "jumps back")
+                todo.append(instruction.target)
+            if mnemonic.startswith("jmp"):
+                continue
+        following = program.following.get(address)
+        if following is None:
+            object_to(address, "runs off the end of the code")
+        else:
+            todo.append(following)
+    if len(reached) > most:
+        found.append("%s: %d instructions can be reached, more than %d" % (function, len(reached), most))
+    return found, len(reached)
+
+
+def linked(library, folder):
+    if not library.endswith(".a"):
+        return library
+    result = os.path.join(folder, "linked.so")
+    subprocess.run(["ld", "-shared", "--whole-archive", library, "-o", result], check=True)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("library")
+    parser.add_argument("functions", nargs="+")
+    arguments = parser.parse_args()
+    failed = False
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Program(linked(arguments.library, folder))
+    except (OSError, subprocess.CalledProcessError) as error:
+        print("straight_line.py: cannot read %s: %s" % (arguments.library, error), file=sys.stderr)
+        return 2
+    for function in arguments.functions:
+        found, count = violations_of(program, function, arguments.most)
+        print("%s: %d instructions, %s" % (function, count, "straight" if not found else "NOT a straight line"))
+        for violation in found:
+            failed = True
+            print("  " + violation)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

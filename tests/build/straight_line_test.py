@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Plants, one after the other, everything that straight_line.py must object to, and code that it must not.
+
+    straight_line_test.py COMPILER
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "straight_line.py")
+
+PREAMBLE = """
+#include <stdint.h>
+extern void outside(int);
+static int (*volatile through)(int);
+__attribute__((noinline, noclone)) static int other(int x) { __asm__ volatile("" : "+r"(x)); return x * 3; }
+int subject(int *p, int n);
+"""
+
+# name, body of `subject`, what the check must say ("" where it must be content)
+CASES = [
+    ("straight code", "return n > 3 ? p[0] + n : p[1];", ""),
+    ("a call", "return other(n) + p[0];", "calls"),
+    ("a call of another library", "outside(n); return p[0];", "calls"),
+    ("a call in a .cold part",
+     "if (__builtin_expect(n == 77, 0)) { outside(n); outside(n + 1); p[0] = 1; } return p[1] + n;", "calls"),
+    ("a loop", "int sum = 0; for (int i = 0; i < n; i++) { __asm__ volatile(\"\"); sum += p[i]; } return sum;",
+     "jumps back"),
+    ("a loop in a .cold part",
+     "if (__builtin_expect(n < 0, 0)) { outside(n); do { outside(n); } while (p[0] != n); } return p[1];",
+     "jumps back"),
+    ("a lock prefix", "return __sync_fetch_and_add(p, n);", "locks"),
+    ("an exchange with memory, which locks without saying so", "return __atomic_exchange_n(p, n, __ATOMIC_SEQ_CST);",
+     "locks"),
+    ("an indirect jump", "return through(n);", "jumps through"),
+    ("a table of jumps", "switch (n) { case 0: return other(1); case 1: return p[3]; case 2: p[0] = 8; return p[7];"
+     " case 3: return p[0] ^ p[1]; case 4: p[9] = 1; return 0; case 5: return p[1] * p[2]; case 6: p[4] = p[5];"
+     " return p[6]; case 7: return other(9) + p[1]; default: return p[8] / n; }", "jumps through"),
+    ("a repeated string instruction",
+     "__asm__ volatile(\"rep stosb\" : \"+D\"(p), \"+c\"(n) : \"a\"(0) : \"memory\"); return n;", "repeats"),
+    ("a system call", "__asm__ volatile(\"syscall\" ::: \"rcx\", \"r11\", \"memory\"); return n + p[0];",
+     "leaves or ends"),
+    ("an end that is no return", "if (n == 5) __builtin_trap(); return p[0];", "leaves or ends"),
+    ("too many instructions", "".join("p[%d] = n * p[%d] ^ %d;" % (i, i + 40, i * 77) for i in range(30)) + "return n;",
+     "more than 60"),
+    # Not a loop by itself, but part of the count: the other function's code is reached by a tail jump.
+    ("a tail jump to another function", "return other(n);", ""),
+]
+
+
+def outcome_of(compiler, folder, body, archive):
+    source = os.path.join(folder, "subject.c")
+    with open(source, "w") as file:
+        file.write(PREAMBLE + "__attribute__((visibility(\"default\"))) int subject(int *p, int n) {" + body + "}\n")
+    objects = os.path.join(folder, "subject.o")
+    subprocess.run([compiler, "-O2", "-fPIC", "-c", source, "-o", objects], check=True)
+    if archive:
+        library = os.path.join(folder, "libsubject.a")
+        if os.path.exists(library):
+            os.remove(library)
+        subprocess.run(["ar", "rc", library, objects], check=True)
+    else:
+        library = os.path.join(folder, "libsubject.so")
+        subprocess.run([compiler, "-shared", objects, "-o", library], check=True)
+    return subprocess.run([sys.executable, CHECK, library, "subject"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+
+
+def main():
+    compiler = sys.argv[1]
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, body, objection in CASES:
+            for archive in (False, True):
+                if archive and not objection and "tail" in name:
+                    continue
+                result = outcome_of(compiler, folder, body, archive)
+                seen = (result.returncode == 0) if not objection else (
+                    result.returncode == 1 and objection in result.stdout)
+                print("%s %s (%s)" % ("ok  " if seen else "MISS", name, ".a" if archive else ".so"))
+                if not seen:
+                    wrong += 1
+                    print(result.stdout)
+        missing = subprocess.run([sys.executable, CHECK, os.path.join(folder, "libsubject.so"), "no_such_function"],
+                                 text=True, stdout=subprocess.PIPE)
+        if missing.returncode != 1 or "there is no function" not in missing.stdout:
+            wrong += 1
+            print("MISS a function that is not there")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+// instrument.h: what AddressSanitizer is told of a pool's blocks. Its counterpart for Valgrind is tests/os/valgrind.py.
+#include "core/environment.hpp"
+#include "core/test_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+
+namespace {
+
+using test::test_pool;
+
+// Reads and writes that the compiler neither drops nor judges.
+void read(const char *address) { (void)*const_cast<const volatile char *>(address); }
+void write(char *address) { *const_cast<volatile char *>(address) = 1; }
+
+const std::vector<flat_class> plain = {{48, 4}, {5000, 2}};
+
+class instrument : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!test::address_sanitizer) GTEST_SKIP() << "this build has no AddressSanitizer: use the preset asan";
+        testing::FLAGS_gtest_death_test_style = "fast";
+    }
+    test_pool pool{plain};
+};
+
+} // namespace
+
+TEST_F(instrument, a_use_after_free_dies) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+    write(block);
+    ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
+    EXPECT_DEATH(read(block), "AddressSanitizer: use-after-poison");
+    EXPECT_DEATH(write(block + 47), "AddressSanitizer: use-after-poison");
+}
+
+TEST_F(instrument, an_overflow_by_one_byte_dies) {
+    for (std::size_t size : {1u, 7u, 13u, 33u, 47u, 48u, 49u, 4999u, 5000u}) {
+        char *block = static_cast<char *>(flat_pool_alloc(pool, size));
+        write(block + size - 1);
+        EXPECT_DEATH(write(block + size), "AddressSanitizer: use-after-poison") << size;
+        ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
+    }
+}
+
+TEST_F(instrument, a_smaller_second_tenant_does_not_inherit_the_firsts_bytes) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+    ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
+    ASSERT_EQ(flat_pool_alloc(pool, 9), block);
+    write(block + 8);
+    EXPECT_DEATH(write(block + 9), "AddressSanitizer: use-after-poison");
+}
+
+TEST_F(instrument, a_block_never_handed_out_and_padding_die) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+    EXPECT_DEATH(read(block + 48), "AddressSanitizer: use-after-poison");
+    EXPECT_DEATH(read(block + 4 * 48), "AddressSanitizer: use-after-poison") << "padding behind the class";
+}
+
+TEST_F(instrument, usable_size_opens_the_rest_of_the_block) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 5));
+    ASSERT_EQ(flat_pool_usable_size(pool, block), 48u);
+    std::memset(block, 0, 48);
+    EXPECT_DEATH(write(block + 48), "AddressSanitizer: use-after-poison");
+}
+
+TEST_F(instrument, alloc_many_and_aligned_alloc_open_their_blocks) {
+    void *many[2];
+    ASSERT_EQ(flat_pool_alloc_many(pool, 40, many, 2), 2u);
+    std::memset(many[0], 0, 40);
+    std::memset(many[1], 0, 40);
+    EXPECT_DEATH(write(static_cast<char *>(many[1]) + 40), "AddressSanitizer: use-after-poison");
+    char *aligned = static_cast<char *>(flat_pool_aligned_alloc(pool, 16, 30));
+    std::memset(aligned, 0, 30);
+    EXPECT_DEATH(write(aligned + 30), "AddressSanitizer: use-after-poison");
+}
+
+TEST_F(instrument, reset_closes_every_block) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+    flat_pool_reset(pool);
+    EXPECT_DEATH(read(block), "AddressSanitizer: use-after-poison");
+}
+
+TEST_F(instrument, a_refused_free_leaves_the_block_open) {
+    char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+    ASSERT_EQ(flat_pool_free(pool, block + 16), FLAT_INTERIOR_POINTER);
+    std::memset(block, 0, 48);
+}
+
+TEST_F(instrument, destroy_opens_the_memory_for_its_owner) {
+    flat_pool_options options{};
+    options.classes = plain.data();
+    options.class_count = plain.size();
+    flat_footprint need;
+    ASSERT_EQ(flat_pool_footprint(&options, &need), FLAT_OK);
+    test::mapping metadata(need.metadata_bytes, need.metadata_alignment), blocks(need.block_bytes, need.block_alignment);
+    flat_pool *own;
+    ASSERT_EQ(flat_pool_init(&own, &options, metadata.memory(), blocks.memory()), FLAT_OK);
+    EXPECT_DEATH(read(blocks.start()), "AddressSanitizer: use-after-poison");
+    flat_pool_destroy(own);
+    std::memset(blocks.start(), 0, need.block_bytes);
+}

@@ -1,0 +1,253 @@
+// pool_inspect.c: what a pool tells about itself, and the operations on many blocks.
+#include "core/corrupt.h"
+#include "core/test_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace {
+
+using test::address_of;
+using test::at;
+using test::test_pool;
+
+const std::vector<flat_class> plain = {{16, 10}, {48, 7}, {4096, 3}};
+
+struct visited {
+    std::vector<std::pair<void *, std::size_t>> blocks;
+};
+
+void note(void *context, void *block, std::size_t size) {
+    static_cast<visited *>(context)->blocks.emplace_back(block, size);
+}
+
+} // namespace
+
+TEST(pool_owns, every_byte_of_every_block_live_or_free) {
+    test_pool pool({{48, 3}, {80, 2}}, PROT_NONE);
+    for (const flat_class &c : pool.classes()) {
+        const std::uintptr_t first = address_of(flat_pool_alloc(pool, c.block_size));
+        const std::uintptr_t end = first + c.block_size * c.block_count;
+        for (std::uintptr_t address = first; address < end; address++) {
+            ASSERT_TRUE(flat_pool_owns(pool, at(address))) << address - first;
+        }
+        EXPECT_FALSE(flat_pool_owns(pool, at(end))) << "the padding behind the last block is nobody's";
+    }
+    EXPECT_FALSE(flat_pool_owns(pool, nullptr));
+    EXPECT_FALSE(flat_pool_owns(pool, pool.metadata().start()));
+    EXPECT_FALSE(flat_pool_owns(pool, pool.blocks().start() - 1));
+}
+
+TEST(pool_usable_size, is_the_rounded_size_of_a_live_block_and_else_zero) {
+    test_pool pool({{33, 3}}, PROT_NONE);
+    void *block = flat_pool_alloc(pool, 1);
+    EXPECT_EQ(flat_pool_usable_size(pool, block), 48u);
+    EXPECT_EQ(flat_pool_usable_size(pool, at(address_of(block) + 16)), 0u) << "interior";
+    EXPECT_EQ(flat_pool_usable_size(pool, at(address_of(block) + 48)), 0u) << "never handed out";
+    EXPECT_EQ(flat_pool_usable_size(pool, at(address_of(block) + 3 * 48)), 0u) << "behind the last block";
+    EXPECT_EQ(flat_pool_usable_size(pool, nullptr), 0u);
+    ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
+    EXPECT_EQ(flat_pool_usable_size(pool, block), 0u) << "free";
+}
+
+TEST(pool_alloc_many, gives_all) {
+    test_pool pool(plain, PROT_NONE);
+    std::vector<void *> blocks(7);
+    ASSERT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), 7), 7u);
+    EXPECT_EQ(std::set<void *>(blocks.begin(), blocks.end()).size(), 7u);
+    for (void *block : blocks) EXPECT_EQ(flat_pool_usable_size(pool, block), 48u);
+}
+
+TEST(pool_alloc_many, or_none_and_counts_one_refusal) {
+    test_pool pool(plain, PROT_NONE);
+    std::vector<void *> blocks(8, &pool);
+    ASSERT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), 8), 0u);
+    for (void *block : blocks) EXPECT_EQ(block, &pool) << "a refused request left its result as it was";
+    EXPECT_EQ(pool.stats()[1].live, 0u);
+    EXPECT_EQ(pool.stats()[1].refused, 1u);
+    EXPECT_EQ(pool.stats()[1].high_water, 0u);
+    EXPECT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), SIZE_MAX), 0u);
+}
+
+TEST(pool_alloc_many, counts_used_and_fresh_free_blocks_alike) {
+    for (std::size_t freed = 0; freed <= 4; freed++) {
+        test_pool pool({{48, 7}}, PROT_NONE);
+        std::vector<void *> blocks(7);
+        ASSERT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), 4), 4u);
+        for (std::size_t i = 0; i < freed; i++) ASSERT_EQ(flat_pool_free(pool, blocks[i]), FLAT_OK);
+        EXPECT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), 3 + freed + 1), 0u);
+        EXPECT_EQ(flat_pool_alloc_many(pool, 48, blocks.data(), 3 + freed), 3 + freed);
+        EXPECT_EQ(flat_pool_alloc(pool, 48), nullptr);
+        EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+    }
+}
+
+TEST(pool_alloc_many, of_none_and_of_too_large_give_none) {
+    test_pool pool(plain, PROT_NONE);
+    void *block = &pool;
+    EXPECT_EQ(flat_pool_alloc_many(pool, 48, &block, 0), 0u);
+    EXPECT_EQ(flat_pool_alloc_many(pool, 4097, &block, 1), 0u);
+    EXPECT_EQ(block, &pool);
+    for (const flat_pool_stats &s : pool.stats()) EXPECT_EQ(s.refused, 0u);
+}
+
+TEST(pool_visit, meets_the_live_blocks_ascending_by_class_and_address) {
+    test_pool pool(plain, PROT_NONE);
+    std::vector<void *> live;
+    for (std::size_t size : {4096u, 16u, 48u, 16u, 16u, 48u}) live.push_back(flat_pool_alloc(pool, size));
+    ASSERT_EQ(flat_pool_free(pool, live[3]), FLAT_OK);
+    live.erase(live.begin() + 3);
+    visited seen;
+    EXPECT_EQ(flat_pool_visit(pool, note, &seen), 5u);
+    EXPECT_EQ(flat_pool_visit(pool, nullptr, nullptr), 5u) << "no visitor: only counts";
+    ASSERT_EQ(seen.blocks.size(), 5u);
+    EXPECT_TRUE(std::is_sorted(seen.blocks.begin(), seen.blocks.end(), [](const auto &a, const auto &b) {
+        return std::make_pair(a.second, a.first) < std::make_pair(b.second, b.first);
+    }));
+    std::set<void *> expected(live.begin(), live.end()), met;
+    for (const auto &[block, size] : seen.blocks) {
+        met.insert(block);
+        EXPECT_EQ(size, flat_pool_usable_size(pool, block));
+    }
+    EXPECT_EQ(met, expected);
+}
+
+TEST(pool_stats, add_up) {
+    test_pool pool({{10, 3}, {48, 7}}, PROT_NONE);
+    std::vector<void *> blocks(3);
+    ASSERT_EQ(flat_pool_alloc_many(pool, 16, blocks.data(), 3), 3u);
+    ASSERT_EQ(flat_pool_free(pool, blocks[1]), FLAT_OK);
+    ASSERT_EQ(flat_pool_alloc(pool, 1), blocks[1]);
+    ASSERT_EQ(flat_pool_alloc(pool, 1), nullptr);
+    ASSERT_EQ(flat_pool_alloc(pool, 2), nullptr);
+    ASSERT_EQ(flat_pool_free(pool, blocks[0]), FLAT_OK);
+    const auto stats = pool.stats();
+    EXPECT_EQ(stats[0].block_size, 16u);
+    EXPECT_EQ(stats[0].block_count, 3u);
+    EXPECT_EQ(stats[0].live, 2u);
+    EXPECT_EQ(stats[0].high_water, 3u);
+    EXPECT_EQ(stats[0].refused, 2u);
+    EXPECT_EQ(stats[1].block_size, 48u);
+    EXPECT_EQ(stats[1].live, 0u);
+    EXPECT_EQ(stats[1].high_water, 0u);
+    EXPECT_EQ(stats[1].refused, 0u);
+}
+
+TEST(pool_stats, write_no_more_than_there_is_room_for) {
+    test_pool pool(plain, PROT_NONE);
+    flat_pool_stats stats[4];
+    std::memset(stats, 0x5a, sizeof stats);
+    EXPECT_EQ(flat_pool_get_stats(pool, nullptr, 0), 3u);
+    EXPECT_EQ(flat_pool_get_stats(pool, stats, 1), 3u);
+    EXPECT_EQ(stats[0].block_size, 16u);
+    EXPECT_EQ(stats[1].block_size, 0x5a5a5a5a5a5a5a5au);
+    EXPECT_EQ(flat_pool_get_stats(pool, stats, 4), 3u);
+    EXPECT_EQ(stats[2].block_size, 4096u);
+    EXPECT_EQ(stats[3].block_size, 0x5a5a5a5a5a5a5a5au);
+}
+
+TEST(pool_check, sees_every_kind_of_damage) {
+    for (std::size_t kind = 0; kind < corruptions(); kind++) {
+        test_pool pool({{16, 6}, {48, 3}}, PROT_NONE);
+        std::vector<void *> blocks(3);
+        ASSERT_EQ(flat_pool_alloc_many(pool, 16, blocks.data(), 3), 3u);
+        ASSERT_EQ(flat_pool_free(pool, blocks[1]), FLAT_OK);
+        ASSERT_EQ(flat_pool_free(pool, blocks[2]), FLAT_OK);
+        ASSERT_EQ(flat_pool_check(pool), FLAT_OK);
+        const std::vector<char> sound(pool.metadata().start(), pool.metadata().start() + pool.metadata().size());
+        const char *damage = corrupt(pool, kind);
+        EXPECT_NE(std::memcmp(sound.data(), pool.metadata().start(), sound.size()), 0) << damage;
+        EXPECT_EQ(flat_pool_check(pool), FLAT_CORRUPTED) << damage;
+        std::memcpy(pool.metadata().start(), sound.data(), sound.size());
+    }
+}
+
+namespace {
+
+// What the handlers were told, and a block that the handler for exhaustion gives back so that a second try succeeds.
+struct told {
+    int exhausted = 0, misused = 0;
+    std::size_t size = 0;
+    void *block = nullptr, *spare = nullptr;
+    flat_status status = FLAT_OK;
+};
+
+void on_exhausted(void *context, flat_pool *pool, std::size_t size) {
+    told &what = *static_cast<told *>(context);
+    what.exhausted++;
+    what.size = size;
+    EXPECT_EQ(flat_pool_check(pool), FLAT_OK) << "the pool is consistent when the handler runs";
+    EXPECT_EQ(flat_pool_free(pool, what.spare), FLAT_OK);
+    what.spare = nullptr;
+}
+
+void on_misuse(void *context, flat_pool *pool, void *block, flat_status status) {
+    told &what = *static_cast<told *>(context);
+    what.misused++;
+    what.block = block;
+    what.status = status;
+    EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+    void *another = flat_pool_alloc(pool, 16);
+    EXPECT_EQ(flat_pool_free(pool, another), FLAT_OK);
+}
+
+flat_pool_options telling(told &context) {
+    flat_pool_options options{};
+    options.on_exhausted = on_exhausted;
+    options.on_misuse = on_misuse;
+    options.handler_context = &context;
+    return options;
+}
+
+} // namespace
+
+TEST(pool_handlers, run_only_where_something_was_refused) {
+    told what;
+    test_pool pool({{16, 2}}, PROT_NONE, telling(what));
+    void *a = flat_pool_alloc_or_report(pool, 16);
+    void *b = flat_pool_alloc_or_report(pool, 16);
+    ASSERT_TRUE(a != nullptr && b != nullptr);
+    EXPECT_EQ(flat_pool_free_or_report(pool, nullptr), FLAT_OK);
+    EXPECT_EQ(flat_pool_free_or_report(pool, a), FLAT_OK);
+    EXPECT_EQ(what.exhausted + what.misused, 0);
+    EXPECT_EQ(flat_pool_free_or_report(pool, a), FLAT_DOUBLE_FREE);
+    EXPECT_EQ(what.misused, 1);
+    EXPECT_EQ(what.block, a);
+    EXPECT_EQ(what.status, FLAT_DOUBLE_FREE);
+    EXPECT_EQ(flat_pool_alloc_or_report(pool, 17), nullptr);
+    EXPECT_EQ(what.exhausted, 1);
+    EXPECT_EQ(what.size, 17u);
+    EXPECT_EQ(what.misused, 1);
+}
+
+TEST(pool_handlers, are_not_called_by_the_bounded_functions) {
+    told what;
+    test_pool pool({{16, 1}}, PROT_NONE, telling(what));
+    ASSERT_NE(flat_pool_alloc(pool, 16), nullptr);
+    EXPECT_EQ(flat_pool_alloc(pool, 16), nullptr);
+    EXPECT_EQ(flat_pool_aligned_alloc(pool, 16, 16), nullptr);
+    EXPECT_EQ(flat_pool_free(pool, &what), FLAT_FOREIGN_POINTER);
+    EXPECT_EQ(what.exhausted + what.misused, 0);
+}
+
+TEST(pool_handlers, may_use_the_pool) {
+    told what;
+    test_pool pool({{16, 1}}, PROT_NONE, telling(what));
+    what.spare = flat_pool_alloc(pool, 16);
+    void *spare = what.spare;
+    EXPECT_EQ(flat_pool_alloc_or_report(pool, 16), nullptr) << "the refusal stands";
+    EXPECT_EQ(flat_pool_alloc_or_report(pool, 16), spare) << "what the handler gave back serves the next request";
+    EXPECT_EQ(what.exhausted, 1);
+}
+
+TEST(pool_handlers, may_be_missing) {
+    test_pool pool({{16, 1}}, PROT_NONE);
+    ASSERT_NE(flat_pool_alloc_or_report(pool, 16), nullptr);
+    EXPECT_EQ(flat_pool_alloc_or_report(pool, 16), nullptr);
+    EXPECT_EQ(flat_pool_free_or_report(pool, &pool), FLAT_FOREIGN_POINTER);
+}

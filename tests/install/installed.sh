@@ -1,0 +1,71 @@
+#!/bin/bash
+# installed.sh PREFIX WORK CHECK: one check of an installed tree from outside of the project, in the empty folder WORK.
+# Ends with 0 iff the promise holds. CMakeLists.txt says which checks there are and what each stands for.
+set -euo pipefail
+prefix=$1
+work=$2
+check=$3
+here=$(cd "$(dirname "$0")" && pwd)
+
+fail() {
+    echo "installed.sh: $check: $*" >&2
+    exit 1
+}
+
+# The consumers print the version of the library that serves them; the package says which that must be.
+run_consumers() {
+    local folder=$1 wanted program
+    wanted=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion flatline)
+    for program in consumer-{c,cpp}-{flatline,static}; do
+        [ "$("$folder/$program")" = "$wanted" ] || fail "$program does not print $wanted"
+    done
+    needs_shared "$folder/consumer-c-flatline" || fail "consumer-c-flatline is not linked to the shared library"
+    ! needs_shared "$folder/consumer-c-static" || fail "consumer-c-static is linked to the shared library"
+}
+
+needs_shared() { readelf -d "$1" | grep -F 'libflatline.so.' >/dev/null; }
+
+unset MAKEFLAGS MAKELEVEL # of the make that may have started the tests
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+
+case $check in
+complete)
+    for file in lib/libflatline.a lib/libflatline.so include/flatline/pool.h lib/pkgconfig/flatline.pc \
+        lib/cmake/flatline/flatlineConfig.cmake lib/cmake/flatline/flatlineConfigVersion.cmake; do
+        [ -e "$prefix/$file" ] || fail "$file is not there"
+    done
+    diff -r "$here/../../include/flatline" "$prefix/include/flatline" || fail "the headers differ from the project's"
+    ;;
+program_complete)
+    for file in bin/flatline share/flatline/report.html libexec/flatline/bench-pool; do
+        [ -e "$prefix/$file" ] || fail "$file is not there"
+    done
+    ;;
+cmake_package)
+    cmake -S "$here/consumer" -B . -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build .
+    run_consumers .
+    ;;
+pkg_config)
+    cp "$here"/consumer/{Makefile,consumer.c,consumer.cpp} .
+    PKG_CONFIG_PATH=$prefix/lib/pkgconfig make
+    run_consumers .
+    ;;
+bench_help)
+    "$prefix/bin/flatline" --version
+    "$prefix/bin/flatline" bench --help
+    ;;
+bench_runs)
+    "$prefix/bin/flatline" bench --quick --suite hot --rounds 1 --json out.json --html out.html
+    [ -s out.html ] || fail "no page was written"
+    python3 - out.json <<'PYTHON'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["schema"] == "flatline.bench/1", report["schema"]
+assert any(cell["backend"] == "flatline-pool" for cell in report["cells"]), "no cell of the pool"
+PYTHON
+    ;;
+*) fail "there is no such check" ;;
+esac

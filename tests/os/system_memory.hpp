@@ -1,0 +1,60 @@
+// What the kernel says about this process's memory.
+#ifndef FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
+#define FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace test {
+
+inline std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// Pages of [start, start + size) that are resident.
+inline std::size_t resident_pages(const void *start, std::size_t size) {
+    const std::uintptr_t page = page_size();
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(start) / page * page;
+    const std::uintptr_t to = (reinterpret_cast<std::uintptr_t>(start) + size + page - 1) / page * page;
+    std::vector<unsigned char> resident((to - from) / page);
+    if (mincore(reinterpret_cast<void *>(from), to - from, resident.data()) != 0) return 0;
+    std::size_t count = 0;
+    for (unsigned char one : resident) count += one & 1;
+    return count;
+}
+
+inline std::size_t pages(const void *start, std::size_t size) {
+    const std::uintptr_t page = page_size();
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(start) / page;
+    return (reinterpret_cast<std::uintptr_t>(start) + size + page - 1) / page - from;
+}
+
+// Whether any part of [start, start + size) is mapped.
+inline bool is_mapped(const void *start, std::size_t size) {
+    const auto from = reinterpret_cast<std::uintptr_t>(start), to = from + size;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream fields(line);
+        std::uintptr_t low = 0, high = 0;
+        char dash = 0;
+        fields >> std::hex >> low >> dash >> high;
+        if (low < to && from < high) return true;
+    }
+    return false;
+}
+
+// Bytes of address space that the process has mapped.
+inline std::size_t mapped_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t in_pages = 0;
+    statm >> in_pages;
+    return in_pages * page_size();
+}
+
+} // namespace test
+
+#endif

@@ -1,0 +1,250 @@
+// The filled page, opened from disk in headless Chromium and compared with its JSON.
+//
+// FLATLINE_PAGE and FLATLINE_JSON name a page and the JSON it was filled with. Without them FLATLINE_FILL (the program
+// built from fill.cpp) fills FLATLINE_TEMPLATE with the made-up run of fixture.mjs. FLATLINE_SHOTS is the folder that
+// receives the pages and the screenshots; FLATLINE_CHROMIUM the browser, /usr/bin/chromium unless told.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import {
+  clippedElements, missingCurves, oversize, poorContrast, wrongFigures, wrongLabels,
+} from "./checks.mjs";
+import { makeBench } from "./fixture.mjs";
+
+const {
+  FLATLINE_PAGE, FLATLINE_JSON, FLATLINE_FILL, FLATLINE_TEMPLATE, FLATLINE_SHOTS, FLATLINE_CHROMIUM,
+} = process.env;
+const folder = resolve(FLATLINE_SHOTS ?? mkdtempSync(join(tmpdir(), "flatline-report-")));
+const profile = mkdtempSync(join(tmpdir(), "flatline-chromium-"));
+mkdirSync(folder, { recursive: true });
+
+/// Fills the template with `bench` as the program does; returns the page's path.
+function fill(bench, name) {
+  assert.ok(FLATLINE_FILL && FLATLINE_TEMPLATE, "set FLATLINE_FILL and FLATLINE_TEMPLATE, or run this through ctest");
+  const json = join(folder, `${name}.json`);
+  const page = join(folder, `${name}.html`);
+  writeFileSync(json, JSON.stringify(bench, null, 1));
+  execFileSync(FLATLINE_FILL, [FLATLINE_TEMPLATE, json, page], { stdio: "inherit" });
+  return page;
+}
+
+assert.equal(Boolean(FLATLINE_PAGE), Boolean(FLATLINE_JSON), "set both FLATLINE_PAGE and FLATLINE_JSON, or neither");
+const bench = FLATLINE_JSON ? JSON.parse(readFileSync(FLATLINE_JSON, "utf8")) : makeBench();
+const file = FLATLINE_PAGE ? resolve(FLATLINE_PAGE) : fill(bench, "page");
+
+let context;
+
+before(async () => {
+  context = await chromium.launchPersistentContext(profile, {
+    executablePath: FLATLINE_CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync",
+    ],
+  });
+});
+
+after(async () => {
+  await context?.close();
+  rmSync(profile, { recursive: true, force: true });
+});
+
+/// Opens a page and gathers everything it says or asks for besides itself.
+async function open(path, { width = 1280, scheme = "light" } = {}) {
+  const page = await context.newPage();
+  const noise = [];
+  const address = pathToFileURL(path).href;
+  page.on("console", (message) => noise.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => noise.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (url !== address && !url.startsWith("data:")) noise.push(`request: ${url}`);
+  });
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.setViewportSize({ width, height: 900 });
+  await page.goto(address);
+  await page.waitForSelector("#page[data-ready]", { timeout: 20000 });
+  return { page, noise };
+}
+
+test("the page is one file under 400 KB", () => {
+  assert.deepEqual(oversize(readFileSync(file, "utf8")), []);
+});
+
+test("every figure, label and order is the JSON's", async () => {
+  const { page, noise } = await open(file);
+  assert.deepEqual(await wrongFigures(page, bench), []);
+  assert.deepEqual(await wrongLabels(page, bench), []);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
+for (const scheme of ["light", "dark"]) {
+  for (const width of [1280, 400]) {
+    test(`nothing is clipped, cut or pale at ${width} px, ${scheme}`, async () => {
+      const { page, noise } = await open(file, { width, scheme });
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
+      assert.deepEqual(await clippedElements(page), []);
+      assert.deepEqual(await poorContrast(page), []);
+      await page.screenshot({ path: join(folder, `top-${width}-${scheme}.png`) });
+      await page.screenshot({ path: join(folder, `page-${width}-${scheme}.png`), fullPage: true });
+      assert.deepEqual(noise, []);
+      await page.close();
+    });
+  }
+
+  test(`every curve is drawn, ${scheme}`, async () => {
+    const { page, noise } = await open(file, { scheme });
+    assert.deepEqual(await missingCurves(page, bench), []);
+    assert.deepEqual(noise, []);
+    await page.close();
+  });
+}
+
+test("the legend hides a backend's line, rows, bars and columns, and shows them again", async () => {
+  const { page, noise } = await open(file);
+  const { name } = bench.backends[0];
+  const visible = () => page.evaluate((which) =>
+    [...document.querySelectorAll("[data-backend]")].filter((each) =>
+      each.dataset.backend === which && each.checkVisibility()).length, name);
+  const all = await visible();
+  assert.ok(all > 0);
+  await page.click(`[data-toggle="${name}"]`);
+  assert.equal(await visible(), 0);
+  await page.click(".legend .all");
+  assert.equal(await visible(), all);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
+test("the theme and the scale can be changed, and the pointer reads the curve", async () => {
+  const { page, noise } = await open(file, { scheme: "dark" });
+  await page.click(".theme");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  for (const scale of ["linear", "log"]) {
+    await page.selectOption(".scale-choice select", scale);
+    const notes = await page.$$eval(".curve .scale", (all) => all.map((each) => each.textContent));
+    assert.ok(notes.length > 0 && notes.every((note) => note.startsWith(`${scale} scale`)), notes.join(" | "));
+  }
+  const plot = page.locator(".curve .u-over").first();
+  await plot.hover();
+  assert.match(await page.locator(".curve .readout").first().textContent(), /^(P\d|maximum).*, ns: .*\d/);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
+test("on paper the page is light, whole and unclipped, whatever the screen was", async () => {
+  const { page, noise } = await open(file, { width: 1046, scheme: "dark" }); // A4 landscape less its margins
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.deepEqual(await clippedElements(page), []);
+  await page.screenshot({ path: join(folder, "paper.png"), fullPage: true });
+  await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
+// The checks themselves, shown pages with a fault planted in each.
+
+const planted = FLATLINE_FILL ? test : test.skip;
+
+/// A page whose data was changed by `change` before it was filled.
+function withFault(name, change) {
+  const copy = structuredClone(bench);
+  change(copy);
+  return fill(copy, `fault-${name}`);
+}
+
+/// A page that was filled well and then got `html` at its end.
+function withHtml(name, html) {
+  const path = join(folder, `fault-${name}.html`);
+  writeFileSync(path, readFileSync(fill(bench, `fault-${name}`), "utf8").replace("</body>", () => `${html}</body>`));
+  return path;
+}
+
+planted("a page with one wrong figure is caught", async () => {
+  const { page } = await open(withFault("figure", (copy) => { copy.cells[40].p99 += 1; }));
+  const problems = await wrongFigures(page, bench);
+  assert.equal(problems.length, 1, problems.join("\n"));
+  assert.match(problems[0], new RegExp(`/${bench.cells[40].backend}/p99:`));
+  await page.close();
+});
+
+planted("a page without one row is caught", async () => {
+  const { page } = await open(withFault("row", (copy) => { copy.cells.splice(17, 1); }));
+  assert.ok((await wrongFigures(page, bench)).length > 0);
+  await page.close();
+});
+
+planted("a page that hides a void cell is caught", async () => {
+  const id = (row) => row.suite === "mixed" && row.calls_per_sample !== 1;
+  const noisy = structuredClone(bench);
+  for (const row of noisy.cells.filter(id)) row.void = true;
+  const { page } = await open(withFault("void", (copy) => {
+    for (const row of copy.cells) row.void = false;
+  }));
+  assert.ok((await wrongLabels(page, noisy)).some((problem) => problem.startsWith("mixed")));
+  await page.close();
+});
+
+planted("a page with one missing curve is caught", async () => {
+  const { page } = await open(withFault("curve", (copy) => { delete copy.cells[26].curve; }));
+  const problems = await missingCurves(page, bench);
+  assert.equal(problems.length, 1, problems.join("\n"));
+  assert.match(problems[0], new RegExp(`/${bench.cells[26].backend}: no line`));
+  await page.close();
+});
+
+planted("a page with an over-wide element is caught at both widths", async () => {
+  const path = withHtml("wide", '<div style="width: 1400px">wide</div>');
+  for (const width of [1280, 400]) {
+    const { page } = await open(path, { width });
+    const problems = await clippedElements(page);
+    assert.ok(problems.some((problem) => problem.startsWith("the page is 1400 px wide")), problems.join("\n"));
+    await page.close();
+  }
+});
+
+planted("a page with cut text is caught", async () => {
+  const path = withHtml("cut", '<p style="width: 60px; overflow: hidden; white-space: nowrap">text that is cut</p>');
+  const { page } = await open(path);
+  assert.ok((await clippedElements(page)).some((problem) => problem.startsWith("cut at its side")));
+  await page.close();
+});
+
+planted("a page with pale text is caught", async () => {
+  const { page } = await open(withHtml("pale", '<p style="color: #bbb; background: #fff">pale</p>'));
+  assert.equal((await poorContrast(page)).length, 1);
+  await page.close();
+});
+
+planted("a page that talks, fails or fetches is caught", async () => {
+  const html = "<script>console.log('hello'); new Image().src = 'missing.png'; throw new Error('broken')</script>";
+  const { page, noise } = await open(withHtml("noise", html));
+  await page.waitForTimeout(200);
+  for (const kind of ["console: hello", "error: broken"]) assert.ok(noise.includes(kind), noise.join("\n"));
+  assert.ok(noise.some((each) => each.includes("missing.png")), noise.join("\n"));
+  await page.close();
+});
+
+test("an oversize page is caught", () => {
+  assert.equal(oversize("x".repeat(400_000)).length, 1);
+});
+
+planted("a page with data it cannot read says so", async () => {
+  const path = withFault("schema", (copy) => { copy.schema = "flatline.bench/0"; });
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(path).href);
+  assert.match(await page.textContent("[role=alert]"), /flatline\.bench\/0.*write the page again/);
+  await page.close();
+});
