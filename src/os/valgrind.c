@@ -1,6 +1,7 @@
 /* What src/core/instrument.h tells Valgrind's memcheck: the pool is a memory pool, its blocks come and go. */
 #include "../core/instrument.h"
 
+#include <stdint.h>
 #include <valgrind/memcheck.h>
 
 void flat_instrument_begin(const void *pool, void *blocks, size_t size) {
@@ -22,6 +23,12 @@ void flat_instrument_free(const void *pool, void *block, size_t block_size) {
     VALGRIND_MEMPOOL_FREE(pool, block);
 }
 
+/* Only the bytes behind the request change, from unaddressable to undefined; where they begin, memcheck knows. */
 void flat_instrument_widen(const void *pool, const void *block, size_t block_size) {
+    VALGRIND_DISABLE_ERROR_REPORTING;
+    uintptr_t first = VALGRIND_CHECK_MEM_IS_ADDRESSABLE(block, block_size);
+    VALGRIND_ENABLE_ERROR_REPORTING;
+    if (first == 0) return;
     VALGRIND_MEMPOOL_CHANGE(pool, block, block, block_size);
+    VALGRIND_MAKE_MEM_UNDEFINED(first, (uintptr_t)block + block_size - first);
 }

@@ -64,7 +64,7 @@ function countColumns(cell: Cell): Column[] {
   return [
     { field: "page_faults", head: "Faults", unit: "pages", text: (row) => count(row.page_faults),
       below: ({ page_faults_setup: setup }) => setup === undefined
-        ? undefined : { field: "page_faults_setup", text: count(setup), label: " set-up" } },
+        ? undefined : { field: "page_faults_setup", text: count(setup) } },
     ...(cell.rows.some((row) => row.resident_kib !== undefined) ? [resident] : []),
     { field: "samples", head: "Samples", unit: "processes", text: (row) => count(row.samples),
       below: (row) => ({ field: "processes", text: count(row.processes), label: " proc." }) },
@@ -137,12 +137,13 @@ export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTML
   };
 
   const order = higherIsBetter(cell) ? "highest" : "lowest";
+  const small = "small figures: range over processes, faults of the set-up";
   const noP9999 = rows.some((row) => row.p9999 === null) && !hasBars(cell)
     ? `; ${noFigure}: under 100,000 samples` : "";
   return el("div", { class: "figures" },
     scrollBox(`Figures of ${cell.id}`,
       el("table", { class: hasBars(cell) ? "bars" : undefined },
-        el("caption", {}, el("span", {}, `${order} P50 first; small figures: range over processes${noP9999}`)),
+        el("caption", {}, el("span", {}, `${order} P50 first; ${small}${noP9999}`)),
         el("thead", {}, headRow(cell, columns)),
         el("tbody", {}, ...rows.filter((row) => kindOf(row) !== "control").map(line)),
         el("tfoot", {}, ...rows.filter((row) => kindOf(row) === "control").map(line)))),

@@ -66,7 +66,7 @@ function tally(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Tally
 function lossTexts({ losses }: Tally, backends: Backend[]): string[] {
   const byRival = new Map<string, string[]>();
   for (const { cell, judgement } of losses) {
-    const text = `${cellName(cell)} by ${((judgement.ratio - 1) * 100).toFixed(1)} %`;
+    const text = `${cellName(cell)} by ${((judgement.ratio - 1) * 100).toFixed(1)}\u00a0%`;
     byRival.set(judgement.best.backend, [...(byRival.get(judgement.best.backend) ?? []), text]);
   }
   return [...byRival].map(([name, texts]) => {

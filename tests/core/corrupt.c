@@ -16,21 +16,21 @@ typedef struct corruption {
 
 DAMAGE(no_class, pool->class_count = 0)
 DAMAGE(too_many_classes, pool->class_count = FLAT_POOL_MAX_CLASSES + 1)
-DAMAGE(wrong_size_table, pool->class_of_size[1] = 1)
-DAMAGE(wrong_span, pool->class_of_span[0] = 1)
+DAMAGE(wrong_size_table, pool->class_of_size[1] = pool->class_of_size[3])
+DAMAGE(wrong_span, pool->class_of_span[0] = pool->class_of_size[3])
 DAMAGE(count_zero, class->count = 0)
 DAMAGE(count_above_the_limit, class->count = (uint32_t)FLAT_POOL_MAX_BLOCK_COUNT + 1)
-DAMAGE(fresh_above_count, class->fresh = class->count + 1)
+DAMAGE(fresh_above_count, class->fresh = (uint32_t)class->count + 1)
 DAMAGE(head_elsewhere, class->head += class->size)
 DAMAGE(head_index_elsewhere, class->head_index = 1)
-DAMAGE(start_misaligned, (class->start += 1, class->head += 1))
+DAMAGE(start_elsewhere, class->start += 1)
 DAMAGE(wrong_inverse, class->inverse += 2)
 DAMAGE(wrong_twos, class->twos += 1)
 DAMAGE(fresh_link_broken, class->words[class->fresh] = class->fresh)
 DAMAGE(fresh_block_live, class->words[class->count - 1] = WORD_LIVE)
 DAMAGE(list_in_a_circle, class->words[1] = 2)
 DAMAGE(list_loses_a_block, class->words[2] = class->fresh)
-DAMAGE(list_ends_outside, class->words[1] = class->count + 7)
+DAMAGE(list_ends_outside, class->words[1] = (uint32_t)class->count + 7)
 DAMAGE(list_runs_into_a_live_block, class->words[2] = 0)
 DAMAGE(listed_block_live, class->words[1] = WORD_LIVE)
 DAMAGE(live_block_forgotten, class->words[0] = class->fresh)
@@ -45,7 +45,7 @@ static const corruption kinds[] = {
     {"more fresh blocks than blocks", fresh_above_count},
     {"the head's address is another block's", head_elsewhere},
     {"the head's index is another block's", head_index_elsewhere},
-    {"the class starts at a misaligned address", start_misaligned},
+    {"the class starts elsewhere", start_elsewhere},
     {"the inverse is wrong", wrong_inverse},
     {"the power of two is wrong", wrong_twos},
     {"the link of the next fresh block is wrong", fresh_link_broken},
@@ -61,6 +61,6 @@ static const corruption kinds[] = {
 size_t corruptions(void) { return sizeof kinds / sizeof *kinds; }
 
 const char *corrupt(flat_pool *pool, size_t kind) {
-    kinds[kind].act(pool, class_at(pool, 0));
+    kinds[kind].act(pool, &pool->classes[0]);
     return kinds[kind].words;
 }

@@ -12,8 +12,8 @@ extern "C" {
 /* The number of kinds. */
 size_t corruptions(void);
 
-/* Does damage of `kind`; returns what was done, in words. The pool has at least two classes; the first has at least
- * four blocks, of which block 0 is live, 1 and 2 were freed in this order, and the rest is fresh. */
+/* Does damage of `kind`; returns what was done, in words. The pool has a class of 16 and one of 48 bytes; the first has
+ * at least four blocks, of which block 0 is live, 1 and 2 were freed in this order, and the rest is fresh. */
 const char *corrupt(flat_pool *pool, size_t kind);
 
 #ifdef __cplusplus

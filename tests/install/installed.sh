@@ -60,11 +60,13 @@ bench_help)
 bench_runs)
     "$prefix/bin/flatline" bench --quick --suite hot --rounds 1 --json out.json --html out.html
     [ -s out.html ] || fail "no page was written"
-    python3 - out.json <<'PYTHON'
+    python3 - "$prefix" <<'PYTHON'
 import json, sys
-report = json.load(open(sys.argv[1]))
+report = json.load(open("out.json"))
 assert report["schema"] == "flatline.bench/1", report["schema"]
 assert any(cell["backend"] == "flatline-pool" for cell in report["cells"]), "no cell of the pool"
+served = [a["path"] for a in report["environment"]["allocators"] if a["backend"] == "flatline-pool"]
+assert served and served[0].startswith(sys.argv[1] + "/lib/"), f"the pool was measured in {served}"
 PYTHON
     ;;
 *) fail "there is no such check" ;;

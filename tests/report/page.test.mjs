@@ -38,17 +38,20 @@ assert.equal(Boolean(FLATLINE_PAGE), Boolean(FLATLINE_JSON), "set both FLATLINE_
 const bench = FLATLINE_JSON ? JSON.parse(readFileSync(FLATLINE_JSON, "utf8")) : makeBench();
 const file = FLATLINE_PAGE ? resolve(FLATLINE_PAGE) : fill(bench, "page");
 
+const patience = 180_000; // ms; the tests share their processor with whatever else is being built
 let context;
 
 before(async () => {
   context = await chromium.launchPersistentContext(profile, {
     executablePath: FLATLINE_CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
+    timeout: patience,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync",
     ],
   });
+  context.setDefaultTimeout(patience);
 });
 
 after(async () => {
@@ -70,7 +73,7 @@ async function open(path, { width = 1280, scheme = "light" } = {}) {
   await page.emulateMedia({ colorScheme: scheme });
   await page.setViewportSize({ width, height: 900 });
   await page.goto(address);
-  await page.waitForSelector("#page[data-ready]", { timeout: 20000 });
+  await page.waitForSelector("#page[data-ready]");
   return { page, noise };
 }
 

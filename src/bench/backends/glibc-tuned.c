@@ -1,11 +1,16 @@
 /* glibc's malloc as someone sets it up who knows it: no mapping for a single block, nothing given back to the system,
- * and all the memory that will be needed already there and written. */
+ * and all the memory that will be needed already there and written, on transparent huge pages where the system grants
+ * them, as the pool's region has it. */
+#define _DEFAULT_SOURCE
 #include "../backend.h"
 
 #include <gnu/libc-version.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const char bench_driver[] = "glibc-tuned";
 const bool bench_is_control = false;
@@ -18,6 +23,10 @@ bool bench_prepare(const bench_class *classes, size_t count) {
     if (mallopt(M_MMAP_MAX, 0) == 0 || mallopt(M_TRIM_THRESHOLD, -1) == 0) return false;
     void *all = malloc(bytes);
     if (all == NULL) return false;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)all + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)all + bytes) / page * page;
+    if (first < end) (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* refused where the kernel has none */
     memset(all, 1, bytes);
     free(all);
     return true;

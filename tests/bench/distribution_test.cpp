@@ -1,0 +1,121 @@
+#include "bench/distribution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+using namespace flat::bench;
+
+namespace {
+
+std::uint64_t seed_of_run() {
+    const char *given = std::getenv("FLATLINE_TEST_SEED");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+}
+
+/// Few distinct values and a far tail, as a coarse clock gives.
+std::vector<double> random_values(std::mt19937_64 &random) {
+    std::vector<double> values(1 + random() % 3000);
+    for (double &value : values)
+        value = static_cast<double>(26 * (random() % 40)) + (random() % 300 == 0 ? 1e6 : 0);
+    return values;
+}
+
+/// By definition: the smallest value such that at least this share of all values do not exceed it.
+double slow_percentile(const std::vector<double> &values, Rank rank) {
+    std::vector<double> candidates = values;
+    std::ranges::sort(candidates);
+    for (const double candidate : candidates) {
+        const auto reached = std::ranges::count_if(values, [&](double value) { return value <= candidate; });
+        if (static_cast<std::uint64_t>(reached) * whole >= rank * std::uint64_t{values.size()})
+            return candidate;
+    }
+    return candidates.back();
+}
+
+constexpr Rank some_ranks[] = {0, 1, 500'000, 900'000, 990'000, 999'000, 999'900, 999'999, 1'000'000};
+
+} // namespace
+
+TEST(distribution, percentiles_equal_their_definition) {
+    const std::uint64_t seed = seed_of_run();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20; ++round) {
+        const std::vector<double> values = random_values(random);
+        const Distribution distribution(values);
+        for (const Rank rank : some_ranks)
+            ASSERT_EQ(distribution.at(rank), slow_percentile(values, rank)) << rank << " of " << values.size();
+    }
+}
+
+TEST(distribution, percentile_of_a_thousand_is_the_value_of_that_rank) {
+    std::vector<double> values;
+    for (int i = 1; i <= 1000; ++i)
+        values.push_back(i);
+    const Distribution distribution(values);
+    EXPECT_EQ(distribution.at(0), 1);
+    EXPECT_EQ(distribution.at(500'000), 500);
+    EXPECT_EQ(distribution.at(999'000), 999); // 99.9 / 100 * 1000 in floating point is above 999: rank 1000
+    EXPECT_EQ(distribution.at(999'001), 1000);
+    EXPECT_EQ(distribution.at(1'000'000), 1000);
+}
+
+TEST(distribution, merging_equals_pooling) {
+    const std::uint64_t seed = seed_of_run();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20; ++round) {
+        std::vector<double> all;
+        std::vector<Distribution> parts;
+        for (int part = 0; part < 4; ++part) {
+            const std::vector<double> values = random_values(random);
+            all.insert(all.end(), values.begin(), values.end());
+            parts.emplace_back(values);
+        }
+        const Distribution merged = Distribution::merged(parts);
+        const Distribution pooled(all);
+        ASSERT_EQ(merged.size(), all.size());
+        ASSERT_EQ(merged.steps().size(), pooled.steps().size());
+        for (const Rank rank : some_ranks)
+            ASSERT_EQ(merged.at(rank), pooled.at(rank));
+        ASSERT_DOUBLE_EQ(merged.mean(), pooled.mean());
+    }
+}
+
+TEST(distribution, leaves_out_nothing) {
+    std::vector<double> values(9999, 1);
+    values.push_back(1e9);
+    const Distribution distribution(values);
+    EXPECT_EQ(distribution.size(), 10'000U);
+    EXPECT_EQ(distribution.max(), 1e9);
+    EXPECT_DOUBLE_EQ(distribution.mean(), (9999 + 1e9) / 10'000);
+    EXPECT_EQ(distribution.reaching_ppm(100), 100);
+}
+
+TEST(distribution, counts_what_reaches_a_limit_and_not_what_stays_below) {
+    const Distribution distribution({99.999, 100, 100.001, 1000});
+    EXPECT_EQ(distribution.reaching_ppm(100), 750'000);
+    EXPECT_EQ(distribution.reaching_ppm(1000), 250'000);
+    EXPECT_EQ(distribution.reaching_ppm(1000.1), 0);
+}
+
+TEST(distribution, has_no_percentile_of_nothing) { EXPECT_THROW(Distribution().at(500'000), std::logic_error); }
+
+TEST(distribution, curve_ascends_from_the_least_to_the_largest) {
+    std::mt19937_64 random(1);
+    const Distribution distribution(random_values(random));
+    const auto curve = curve_of(distribution);
+    EXPECT_GE(curve.size(), 30U);
+    EXPECT_LE(curve.size(), 50U);
+    EXPECT_EQ(curve.front(), std::pair(0.0, distribution.at(0)));
+    EXPECT_EQ(curve.back(), std::pair(100.0, distribution.max()));
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+        EXPECT_LT(curve[i - 1].first, curve[i].first);
+        EXPECT_LE(curve[i - 1].second, curve[i].second);
+    }
+    for (const double percentile : {50.0, 90.0, 99.0, 99.9, 99.99})
+        EXPECT_TRUE(std::ranges::any_of(curve, [&](const auto &point) { return point.first == percentile; }));
+}

@@ -1,0 +1,76 @@
+#include "bench/document.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace flat::bench;
+using nlohmann::json;
+
+namespace {
+
+const Cell hot{"hot", 64, 32, "", 4};
+
+Campaign small_campaign() {
+    Campaign campaign;
+    const Run run{Distribution({1.23456789, 2, 3, 4000}), 16, 1, 2, 3};
+    campaign.measurements = {{find_backend("glibc"), hot, "pair", 32, {run}}};
+    campaign.failures = {{find_backend("mimalloc"), hot, "it failed"}};
+    DriverReport report;
+    report.timer = "rdtsc";
+    report.version = "2.36";
+    report.library = "/lib/libc.so.6";
+    campaign.identities = {{find_backend("glibc"), report}};
+    campaign.ticks_per_ns = 2.6;
+    campaign.clock_step = 26;
+    return campaign;
+}
+
+json document() {
+    const Campaign campaign = small_campaign();
+    Circumstances about{};
+    about.started = "2026-11-21T20:00:00Z";
+    about.rounds = 1;
+    about.time_after = {50, 200};
+    about.hiccups_before = about.hiccups_after = {0.5, 3, 20000};
+    about.missing = {find_backend("jemalloc")};
+    return json::parse(document_of(campaign, groups_of(campaign), about));
+}
+
+} // namespace
+
+TEST(document, tells_cells_as_the_schema_has_them) {
+    const json cell = document().at("cells").at(0);
+    EXPECT_EQ(cell.at("backend"), "glibc");
+    EXPECT_EQ(cell.at("calls_per_sample"), 32);
+    EXPECT_EQ(cell.at("unit"), "ns");
+    EXPECT_EQ(cell.at("samples"), 4);
+    EXPECT_EQ(cell.at("max"), 4000);
+    EXPECT_TRUE(cell.at("p9999").is_null());
+    EXPECT_EQ(cell.at("over_1us_ppm"), 250000);
+    EXPECT_EQ(cell.at("curve").at(0), json::array({0.0, 1.23457}));
+    EXPECT_EQ(cell.at("void"), false);
+}
+
+TEST(document, tells_the_step_of_the_clock_and_what_was_stolen) {
+    const json environment = document().at("environment");
+    EXPECT_EQ(environment.at("timer").at("tick_ns"), 10);
+    EXPECT_EQ(environment.at("timer").at("frequency_hz"), 2600000000U);
+    EXPECT_EQ(environment.at("steal_percent"), 25);
+    EXPECT_EQ(environment.at("allocators").at(0).at("flags"), "as packaged");
+}
+
+TEST(document, drops_neither_a_failure_nor_what_is_missing) {
+    const json whole = document();
+    EXPECT_EQ(whole.at("errors").at(0).at("backend"), "mimalloc");
+    EXPECT_EQ(whole.at("errors").at(0).at("message"), "it failed");
+    EXPECT_EQ(whole.at("missing").at(0).at("how"), "apt-get install libjemalloc2");
+}
+
+TEST(document, can_be_made_of_a_run_in_which_everything_failed) {
+    Campaign campaign = small_campaign();
+    campaign.measurements.clear();
+    campaign.identities.clear();
+    const json whole = json::parse(document_of(campaign, {}, Circumstances{}));
+    EXPECT_TRUE(whole.at("cells").empty());
+    EXPECT_EQ(whole.at("errors").size(), 1U);
+}

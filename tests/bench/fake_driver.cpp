@@ -1,0 +1,91 @@
+// A driver that measures nothing: it speaks the protocol of driver.c with made-up samples, and goes wrong where the file
+// beside it, <its own path>.fault, says so in one word:
+//
+//   null         ends with status 3, as a driver whose allocator returned NULL
+//   crash        is ended by SIGSEGV
+//   slow         sleeps for a minute
+//   short, long  one sample too few, one too many
+//   garbage      a line that is no JSON
+//   unoptimised, assertions, sanitizer, timer, unpinned, clock   the header says what that word says
+//   library PATH the calls were served by PATH
+//
+// It appends its own name, its arguments and its environment to a file "calls" in its directory, a line each.
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+std::string word_in(const std::string &file) {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+void log_call(const std::filesystem::path &self, int argc, char **argv) {
+    std::ofstream out(self.parent_path() / "calls", std::ios::app);
+    out << self.filename().string();
+    for (int i = 1; i < argc; ++i)
+        out << ' ' << argv[i];
+    for (char **variable = environ; *variable != nullptr; ++variable)
+        out << ' ' << *variable;
+    out << '\n';
+}
+
+const char *text_of(bool value) { return value ? "true" : "false"; }
+
+/// Multiples of 26, as of a counter that advances by 26 at once; some far out.
+std::uint64_t made_up(std::size_t i, std::uint64_t seed) { return 26 * (10 + (i * 7 + seed) % 5 + (i % 500 == 0) * 400); }
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const std::string self = argv[0];
+    const std::string fault = word_in(self + ".fault");
+    if (argc != 8)
+        return 2;
+    log_call(self, argc, argv);
+    if (fault == "null") {
+        std::fprintf(stderr, "fake: an allocation of the workload returned NULL\nand a second line\n");
+        return 3;
+    }
+    if (fault == "crash")
+        std::raise(SIGSEGV);
+    if (fault == "slow")
+        sleep(60);
+    if (fault == "garbage") {
+        std::printf("Segmentation fault (core dumped)\n");
+        return 0;
+    }
+    const std::string calls = argv[3];
+    const bool pair = calls == "32" || std::string(argv[1]) == "throughput";
+    const std::string count = calls != "0" ? calls : pair ? "100000" : "200000";
+    const std::size_t samples = std::strtoul(argv[5], nullptr, 10);
+    const std::uint64_t seed = std::strtoull(argv[6], nullptr, 10);
+    const std::string library = fault.starts_with("library ") ? fault.substr(8) : self;
+    const std::string series = "\",\"calls\":" + count + ",\"samples\":" + std::string(argv[5]) + "}";
+    std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
+                "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
+                "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"page_faults\":1,"
+                "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"series\":[%s%s]}\n",
+                library.c_str(), text_of(fault != "unoptimised"), text_of(fault == "assertions"),
+                text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
+                text_of(fault != "unpinned"), ("{\"operation\":\"" + std::string(pair ? "pair" : "alloc") + series).c_str(),
+                pair ? "" : (",{\"operation\":\"free" + series).c_str());
+    std::size_t total = samples * (pair ? 1 : 2);
+    total += fault == "long" ? 1 : 0;
+    total -= fault == "short" ? 1 : 0;
+    for (std::size_t i = 0; i < total; ++i) {
+        const std::uint64_t ticks = made_up(i, seed);
+        std::fwrite(&ticks, sizeof ticks, 1, stdout);
+    }
+    return 0;
+}

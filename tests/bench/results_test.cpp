@@ -1,0 +1,156 @@
+#include "bench/results.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace flat::bench;
+
+namespace {
+
+const Cell hot{"hot", 64, 32, "", 100};
+const Cell hot_single{"hot", 64, 1, "", 100};
+const Cell throughput{"throughput", 64, 0, "", 100};
+
+Run run_of(std::vector<double> values) { return {Distribution(std::move(values)), 16, 1, 10, 1000}; }
+
+Measurement measured(const char *backend, const Cell &cell, std::vector<Run> runs) {
+    return {find_backend(backend), cell, cell.calls == 1 ? "alloc" : "pair", cell.calls == 0 ? 100000 : cell.calls,
+            std::move(runs)};
+}
+
+Measurement constant(const char *backend, double value, const Cell &cell = hot) {
+    return measured(backend, cell, {run_of(std::vector<double>(10, value))});
+}
+
+/// The one group of these; a clock that moves by 0.32 ns, 0.01 ns a call in blocks of 32.
+Group group_of(std::vector<Measurement> measurements) {
+    Campaign campaign;
+    campaign.measurements = std::move(measurements);
+    campaign.ticks_per_ns = 100;
+    campaign.clock_step = 32;
+    const std::vector<Group> groups = groups_of(campaign);
+    EXPECT_EQ(groups.size(), 1U);
+    return groups.front();
+}
+
+const Row &row(const Group &group, const char *backend) {
+    for (const Row &each : group.rows) {
+        if (each.backend == find_backend(backend))
+            return each;
+    }
+    throw std::logic_error("no such row");
+}
+
+Outcome against(const Group &group, const char *rival) {
+    return judge(group, row(group, "flatline-pool"), row(group, rival), &Row::p50);
+}
+
+} // namespace
+
+TEST(results, pool_all_processes_and_give_intervals_over_processes) {
+    const Group group = group_of({measured("glibc", hot, {run_of({1, 2, 3}), run_of({5, 6, 700}), run_of({3, 4, 5})})});
+    const Row &glibc = group.rows.front();
+    EXPECT_EQ(glibc.samples, 9U);
+    EXPECT_EQ(glibc.processes, 3U);
+    EXPECT_EQ(glibc.p50, 4); // of 1 2 3 3 4 5 5 6 700
+    EXPECT_EQ(glibc.p50_low, 2);
+    EXPECT_EQ(glibc.p50_high, 6);
+    EXPECT_EQ(glibc.p999_low, 3);
+    EXPECT_EQ(glibc.p999_high, 700);
+    EXPECT_EQ(glibc.max, 700);
+    EXPECT_EQ(glibc.page_faults, 3U);
+    EXPECT_EQ(glibc.page_faults_setup, 30U);
+    EXPECT_EQ(glibc.resident_kib, 1000U);
+    EXPECT_DOUBLE_EQ(*glibc.p50_net, 4 - 16.0 / 32);
+    EXPECT_FALSE(glibc.curve.empty());
+}
+
+TEST(results, tell_no_p9999_under_a_hundred_thousand_samples) {
+    const std::vector<double> few(99'999, 1), enough(100'000, 1);
+    EXPECT_FALSE(group_of({measured("glibc", hot, {run_of(few)})}).rows.front().p9999.has_value());
+    EXPECT_TRUE(group_of({measured("glibc", hot, {run_of(enough)})}).rows.front().p9999.has_value());
+}
+
+TEST(results, subtract_the_clock_without_clamping) {
+    EXPECT_DOUBLE_EQ(*group_of({constant("floor", 14, hot_single)}).rows.front().p50_net, -2);
+}
+
+TEST(results, void_a_cell_whose_copies_differ_by_more_than_five_percent) {
+    const auto differing = [](double again) {
+        return group_of({constant("flatline-pool", 10), constant("flatline-pool-again", again),
+                         constant("glibc", 20)});
+    };
+    EXPECT_FALSE(is_void(differing(10.5)));
+    EXPECT_TRUE(is_void(differing(10.51)));
+    EXPECT_FALSE(is_void(differing(10 / 1.05)));
+    EXPECT_TRUE(is_void(differing(10 / 1.051)));
+    EXPECT_FALSE(is_winner(differing(10.51), row(differing(10.51), "flatline-pool")));
+}
+
+TEST(results, do_not_take_one_step_of_the_clock_for_noise) {
+    const Group coarse = group_of({constant("flatline-pool", 0.1), constant("flatline-pool-again", 0.11)});
+    EXPECT_FALSE(is_void(coarse));
+    EXPECT_TRUE(is_void(group_of({constant("flatline-pool", 0.1), constant("flatline-pool-again", 0.12)})));
+}
+
+TEST(results, rank_neither_controls_nor_copies) {
+    const Group group = group_of({constant("floor", 1), constant("list", 2), constant("flatline-pool-again", 4.9),
+                                  constant("flatline-pool", 5), constant("glibc", 9)});
+    EXPECT_TRUE(is_winner(group, row(group, "flatline-pool")));
+    for (const char *other : {"floor", "list", "flatline-pool-again", "glibc"})
+        EXPECT_FALSE(is_winner(group, row(group, other))) << other;
+}
+
+TEST(results, show_losses) {
+    const Group group =
+        group_of({constant("flatline-pool", 10), constant("flatline-pool-again", 10.1), constant("glibc", 9),
+                  constant("jemalloc", 11), constant("mimalloc", 10.05), constant("tcmalloc", 9.9)});
+    EXPECT_EQ(against(group, "glibc"), Outcome::loss);
+    EXPECT_EQ(against(group, "jemalloc"), Outcome::win);
+    EXPECT_EQ(against(group, "mimalloc"), Outcome::even); // A and A differ by as much
+    EXPECT_EQ(against(group, "tcmalloc"), Outcome::even);
+    EXPECT_TRUE(is_winner(group, row(group, "glibc")));
+    EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
+}
+
+TEST(results, give_no_verdict_below_one_step_of_the_clock) {
+    const Group group = group_of({constant("flatline-pool", 0.1), constant("flatline-pool-again", 0.1),
+                                  constant("glibc", 0.11), constant("jemalloc", 0.12)});
+    EXPECT_EQ(against(group, "glibc"), Outcome::even);
+    EXPECT_EQ(against(group, "jemalloc"), Outcome::win);
+}
+
+TEST(results, mark_every_winner_of_a_tie) {
+    const Group group = group_of({constant("flatline-pool", 5), constant("glibc", 5), constant("jemalloc", 6)});
+    EXPECT_TRUE(is_winner(group, row(group, "flatline-pool")));
+    EXPECT_TRUE(is_winner(group, row(group, "glibc")));
+    EXPECT_FALSE(is_winner(group, row(group, "jemalloc")));
+}
+
+TEST(results, hold_more_to_be_better_in_throughput) {
+    const Group group = group_of({constant("flatline-pool", 200, throughput), constant("glibc", 100, throughput),
+                                  constant("jemalloc", 300, throughput)});
+    EXPECT_TRUE(is_winner(group, row(group, "jemalloc")));
+    EXPECT_EQ(against(group, "glibc"), Outcome::win);
+    EXPECT_EQ(against(group, "jemalloc"), Outcome::loss);
+    EXPECT_FALSE(group.rows.front().over_100ns_ppm.has_value());
+    EXPECT_FALSE(group.rows.front().p50_net.has_value());
+}
+
+TEST(results, decide_single_calls_by_their_tail) {
+    std::vector<double> flat(1000, 20), spiky(1000, 19);
+    spiky[0] = spiky[1] = 900;
+    const Group group = group_of({measured("flatline-pool", hot_single, {run_of(flat)}),
+                                  measured("glibc", hot_single, {run_of(spiky)})});
+    EXPECT_TRUE(is_winner(group, row(group, "flatline-pool")));
+    EXPECT_FALSE(is_winner(group, row(group, "glibc")));
+}
+
+TEST(results, keep_different_work_apart) {
+    Campaign campaign;
+    campaign.measurements = {constant("glibc", 1), constant("jemalloc", 1), constant("glibc", 1, hot_single),
+                             constant("glibc", 1, throughput)};
+    const std::vector<Group> groups = groups_of(campaign);
+    ASSERT_EQ(groups.size(), 3U);
+    EXPECT_EQ(groups[0].rows.size(), 2U);
+    EXPECT_EQ(describe(groups[1]), "hot 64 B, single alloc calls");
+}

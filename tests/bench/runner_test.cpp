@@ -1,0 +1,233 @@
+#include "bench/runner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+using namespace flat::bench;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Fake drivers in a directory of their own, one for each backend that a test names.
+class runner : public ::testing::Test {
+protected:
+    runner() : root_(fs::path(::testing::TempDir()) / "flatline-runner") {
+        fs::remove_all(root_);
+        fs::create_directories(root_);
+        plan_.cells = {{"hot", 64, 32, "", 50}};
+        plan_.rounds = 2;
+        plan_.cpu = 0;
+        plan_.seed = 7;
+        plan_.limit = 30s;
+    }
+    ~runner() override { fs::remove_all(root_); }
+
+    /// The library that "served" a fake is its own executable, which is what such backends are checked for least.
+    void add(const char *backend, const std::string &fault = "", const fs::path &preload = {}) {
+        const fs::path driver = root_ / backend;
+        fs::copy_file(FAKE_DRIVER, driver);
+        if (!fault.empty())
+            std::ofstream(driver.string() + ".fault") << fault;
+        plan_.places.push_back({find_backend(backend), driver, preload});
+    }
+
+    Campaign run() const {
+        const SignalWatch signals;
+        return run_campaign(plan_, signals, [](const Step &) {});
+    }
+
+    /// The message of the only failure.
+    std::string failure() const {
+        const Campaign campaign = run();
+        EXPECT_EQ(campaign.failures.size(), 1U);
+        return campaign.failures.empty() ? "" : campaign.failures.front().message;
+    }
+
+    std::vector<std::vector<std::string>> calls() const {
+        std::ifstream in(root_ / "calls");
+        std::vector<std::vector<std::string>> calls;
+        for (std::string line; std::getline(in, line);) {
+            std::istringstream words(line);
+            calls.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+        }
+        return calls;
+    }
+
+    fs::path root_;
+    Plan plan_;
+};
+
+void expect_in(const std::string &part, const std::string &text) { EXPECT_NE(text.find(part), std::string::npos) << text; }
+
+} // namespace
+
+TEST_F(runner, keeps_every_sample_of_every_process) {
+    add("flatline-pool");
+    add("floor");
+    plan_.cells.push_back({"hot", 64, 1, "", 20});
+    const Campaign campaign = run();
+    EXPECT_TRUE(campaign.failures.empty());
+    ASSERT_EQ(campaign.measurements.size(), 6U); // pair, alloc, free, each of two backends
+    EXPECT_EQ(campaign.measurements[0].operation, "pair");
+    EXPECT_EQ(campaign.measurements[1].backend->name, "floor");
+    EXPECT_EQ(campaign.measurements[2].operation, "alloc");
+    EXPECT_EQ(campaign.measurements[5].operation, "free");
+    for (const Measurement &measurement : campaign.measurements) {
+        ASSERT_EQ(measurement.runs.size(), 2U);
+        for (const Run &run : measurement.runs)
+            EXPECT_EQ(run.values.size(), measurement.cell.samples);
+    }
+    EXPECT_EQ(campaign.context_switches, 8U * 3);
+    EXPECT_EQ(campaign.identities.size(), 2U);
+    EXPECT_EQ(campaign.clock_step, 26U);
+}
+
+TEST_F(runner, gives_ns_of_a_call_and_rates_of_operations) {
+    add("floor");
+    plan_.cells = {{"hot", 64, 32, "", 1}, {"throughput", 64, 0, "", 1}};
+    plan_.rounds = 1;
+    const Campaign campaign = run();
+    ASSERT_EQ(campaign.measurements.size(), 2U);
+    const double steps_in_block = campaign.measurements[0].runs[0].values.max() * 32 * 2.6 / 26;
+    EXPECT_NEAR(steps_in_block, std::round(steps_in_block), 1e-6); // made-up samples are whole steps
+    EXPECT_GE(steps_in_block, 410);
+    EXPECT_LE(steps_in_block, 414);
+    // 410 to 414 steps of 10 ns for 200,000 operations.
+    EXPECT_NEAR(campaign.measurements[1].runs[0].values.max(), 200'000 / 4120.0 * 1000, 600);
+}
+
+TEST_F(runner, interleaves_forwards_and_backwards_with_one_seed_a_round) {
+    add("flatline-pool");
+    add("floor");
+    add("list");
+    run();
+    const auto made = calls();
+    ASSERT_EQ(made.size(), 6U);
+    std::vector<std::string> order;
+    for (const auto &call : made)
+        order.push_back(call[0]);
+    EXPECT_EQ(order, (std::vector<std::string>{"flatline-pool", "floor", "list", "list", "floor", "flatline-pool"}));
+    const std::size_t seed = 6;
+    EXPECT_EQ(made[0][seed], made[2][seed]);
+    EXPECT_EQ(made[3][seed], made[5][seed]);
+    EXPECT_NE(made[0][seed], made[3][seed]);
+}
+
+TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
+    add("floor");
+    plan_.rounds = 4;
+    run();
+    const auto first = calls();
+    fs::remove(root_ / "calls");
+    run();
+    EXPECT_EQ(first, calls());
+    std::set<std::string> paddings;
+    for (const auto &call : first) {
+        for (const std::string &word : call) {
+            if (word.starts_with("FLATLINE_PADDING="))
+                paddings.insert(word);
+        }
+    }
+    EXPECT_GT(paddings.size(), 1U);
+}
+
+TEST_F(runner, reports_an_allocation_that_failed_and_goes_on_with_the_others) {
+    add("flatline-pool", "null");
+    add("floor");
+    const Campaign campaign = run();
+    ASSERT_EQ(campaign.failures.size(), 1U);
+    EXPECT_EQ(campaign.failures[0].backend->name, "flatline-pool");
+    expect_in("status 3: fake: an allocation of the workload returned NULL", campaign.failures[0].message);
+    EXPECT_EQ(campaign.failures[0].message.find("second line"), std::string::npos);
+    ASSERT_EQ(campaign.measurements.size(), 1U);
+    EXPECT_EQ(campaign.measurements[0].runs.size(), 2U);
+    EXPECT_EQ(calls().size(), 3U); // what failed is not tried again
+}
+
+TEST_F(runner, reports_a_crash) {
+    add("list", "crash");
+    expect_in("ended by signal 11", failure());
+}
+
+TEST_F(runner, ends_a_driver_that_hangs) {
+    add("list", "slow");
+    plan_.limit = 300ms;
+    expect_in("longer than 0.3 s", failure());
+}
+
+TEST_F(runner, reports_output_that_is_cut_too_long_or_no_output) {
+    for (const char *fault : {"short", "long", "garbage"}) {
+        SCOPED_TRACE(fault);
+        fs::remove_all(root_);
+        fs::create_directories(root_);
+        plan_.places.clear();
+        add("list", fault);
+        expect_in("not understood", failure());
+    }
+}
+
+TEST_F(runner, reports_a_driver_that_is_not_pinned) {
+    add("list", "unpinned");
+    expect_in("did not stay on processor 0", failure());
+}
+
+TEST_F(runner, reports_a_clock_that_changes_its_rate) {
+    add("floor");
+    add("list", "clock");
+    expect_in("the clock ran at 5 ticks", failure());
+}
+
+TEST_F(runner, reports_a_preload_that_did_not_take) {
+    const fs::path library = root_ / "libjemalloc.so.2";
+    fs::copy_file(FAKE_DRIVER, library); // exists, but what serves is another file
+    add("jemalloc", "library /usr/lib/x86_64-linux-gnu/libc.so.6", library);
+    expect_in("the preload did not take: " + library.string() + " was to serve", failure());
+}
+
+TEST_F(runner, accepts_a_preload_that_is_a_link_to_what_served) {
+    const fs::path library = root_ / "libjemalloc.so.2", real = root_ / "libjemalloc.so.2.5";
+    std::ofstream(real) << "";
+    fs::create_symlink(real, library);
+    add("jemalloc", "library " + real.string(), library);
+    EXPECT_TRUE(run().failures.empty());
+}
+
+TEST_F(runner, reports_that_glibc_was_not_what_served_glibc) {
+    add("glibc", "library /usr/lib/libjemalloc.so.2");
+    expect_in("the wrong library served the calls", failure());
+}
+
+TEST_F(runner, refuses_what_may_not_be_timed) {
+    for (const char *fault : {"unoptimised", "assertions", "sanitizer", "timer"}) {
+        SCOPED_TRACE(fault);
+        fs::remove_all(root_);
+        fs::create_directories(root_);
+        plan_.places.clear();
+        add("list", fault);
+        add("floor");
+        EXPECT_THROW(run(), Refused);
+        EXPECT_EQ(calls().size(), 1U); // nothing more is run
+    }
+}
+
+TEST_F(runner, tells_how_far_it_is) {
+    add("floor");
+    add("list");
+    plan_.rounds = 4;
+    std::vector<Step> steps;
+    const SignalWatch signals;
+    run_campaign(plan_, signals, [&](const Step &step) { steps.push_back(step); });
+    ASSERT_EQ(steps.size(), 8U);
+    EXPECT_EQ(steps.front().round, 1U);
+    EXPECT_EQ(steps.back().round, 4U);
+    EXPECT_EQ(steps.back().done, 7U);
+    EXPECT_LT(steps.front().seconds_left, 0);
+    EXPECT_GE(steps.back().seconds_left, 0);
+}

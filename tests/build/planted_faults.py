@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of src/core, links a test with it, and demands that the test fails.
+
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --test NAME=OBJECT:OBJECT...
+                      --libraries LIBRARY...
+
+The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# name: (file, pattern, replacement, tests that must see it)
+FAULTS = {
+    "block_write_in_free": ("pool.c", r"class->head = block;", r"class->head = block; *(volatile char *)block = 0;",
+                            ["pool_model_test", "pool_misuse_test"]),
+    "block_read_in_alloc": ("pool.c", r"class->words\[index\] = WORD_LIVE;",
+                            r"class->words[index] = WORD_LIVE; (void)*(volatile char *)block;",
+                            ["pool_model_test", "pool_exhaustive_test"]),
+    "count_off_by_one": ("pool.c", r"index >= class->count", r"index > class->count",
+                         ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
+    "live_check_missing": ("pool.c", r"words\[index\] != WORD_LIVE", r"index == WORD_LIVE",
+                           ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
+    "fresh_update_lost": ("pool.c", r"class->fresh = index \+ 1;", r";",
+                          ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
+    "live_mark_lost": ("pool.c", r"class->words\[index\] = WORD_LIVE;", r";",
+                       ["pool_test", "pool_model_test", "pool_exhaustive_test"]),
+    "list_head_lost": ("pool.c", r"class->head_index = \(uint32_t\)index;", r";",
+                       ["pool_test", "pool_model_test", "pool_exhaustive_test"]),
+    "interior_taken_for_foreign": ("pool.c", r"\? FLAT_INTERIOR_POINTER\s*:\s*FLAT_FOREIGN_POINTER",
+                                   r"? FLAT_FOREIGN_POINTER : FLAT_INTERIOR_POINTER",
+                                   ["pool_test", "pool_model_test", "pool_misuse_test"]),
+    "request_size_cut_to_32_bits": ("pool.c", r"SELDOM\(size > pool->largest\)", r"SELDOM((uint32_t)size > pool->largest)",
+                                    ["pool_test"]),
+    "refusal_not_counted": ("pool.c", r"\+\+\*refused_by\(pool, class\);", r";", ["pool_inspect_test", "pool_model_test"]),
+    "search_takes_the_next_class": ("pool.h", r"\(tree\[node\] < key\)", r"(tree[node] <= key)",
+                                    ["pool_limits_test", "pool_model_test"]),
+    "small_sizes_rounded_down": ("pool.h", r"\(size \+ FLAT_POOL_GRANULE - 1\) / FLAT_POOL_GRANULE",
+                                 r"size / FLAT_POOL_GRANULE", ["pool_limits_test", "pool_model_test"]),
+    "inverse_of_too_few_bits": ("pool_setup.c", r"correct = 3;", r"correct = 24;", ["pool_limits_test"]),
+    "alignment_forgotten": ("pool_setup.c", r"alignment > span \? alignment : span", r"span",
+                            ["pool_test", "pool_model_test"]),
+    "footprint_a_byte_short": ("pool_setup.c", r"(to->metadata_bytes = to->words_at \+ blocks \* sizeof\(uint32_t\));",
+                               r"\1 - 1;", ["pool_setup_test"]),
+    "reset_keeps_the_high_water_mark": ("pool_setup.c", r"class->fresh = 0;", r";",
+                                        ["pool_setup_test", "pool_model_test"]),
+    "alloc_many_gives_one_too_many": ("pool_inspect.c", r"found >= count", r"found + 1 >= count",
+                                      ["pool_inspect_test", "pool_model_test", "pool_exhaustive_test"]),
+    "check_sees_nothing": ("pool_inspect.c", r"return FLAT_CORRUPTED;", r"return FLAT_OK;", ["pool_inspect_test"]),
+    "overlap_not_looked_for": ("pool_setup.c", r"return \(uintptr_t\)a \+ a_bytes <= \(uintptr_t\)b \|\|",
+                               r"return a_bytes > 0 || (uintptr_t)a + a_bytes <= (uintptr_t)b ||", ["pool_setup_test"]),
+}
+CONTROL = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test", "pool_exhaustive_test",
+           "pool_misuse_test"]
+ENVIRONMENT = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE="0.2")
+TEST_SECONDS = 120
+# Long ones that no fault needs.
+LEFT_OUT = "-pool_limits.sixteen_million*:pool_limits.offsets_far*"
+
+
+def planted_copy(fault, source, work):
+    """A copy of the sources with the fault in it; its src/core."""
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(os.path.join(source, "src", "core"), os.path.join(work, "src", "core"))
+    core = os.path.join(work, "src", "core")
+    if fault != "none":
+        file, pattern, replacement, _ = FAULTS[fault]
+        path = os.path.join(core, file)
+        with open(path) as opened:
+            text = opened.read()
+        changed, places = re.subn(pattern, replacement, text)
+        if places == 0:
+            sys.exit("the fault %s has no place left in src/core/%s: change its pattern in planted_faults.py along with "
+                     "the code" % (fault, file))
+        with open(path, "w") as opened:
+            opened.write(changed)
+    return core
+
+
+def build(core, arguments, test, objects):
+    program = os.path.join(arguments.work, test)
+    sources = sorted(os.path.join(core, name) for name in os.listdir(core) if name.endswith(".c"))
+    compiled = []
+    for path in sources:
+        compiled.append(path[:-2] + ".o")
+        if not os.path.exists(compiled[-1]):
+            subprocess.run([arguments.compiler, "-std=c11", "-O2", "-fPIC", "-w", "-I",
+                            os.path.join(arguments.source, "include"), "-c", path, "-o", compiled[-1]], check=True)
+    subprocess.run([arguments.linker] + objects + compiled + arguments.libraries + ["-pthread", "-o", program],
+                   check=True)
+    return program
+
+
+def passes(program):
+    try:
+        result = subprocess.run([program, "--gtest_filter=" + LEFT_OUT, "--gtest_brief=1"], env=ENVIRONMENT, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        print("  (did not end in %d s)" % TEST_SECONDS)
+        return False
+    lines = result.stdout.splitlines()
+    for line in [l for l in lines if "Failure" in l or "shortest" in l or "-> " in l][:3] or lines[-1:]:
+        print("  " + line[:200])
+    return result.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fault", required=True, choices=["none"] + sorted(FAULTS))
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--linker", required=True)
+    parser.add_argument("--test", action="append", default=[])
+    parser.add_argument("--libraries", nargs="+", default=[])
+    arguments = parser.parse_args()
+    objects = dict(given.split("=", 1) for given in arguments.test)
+    core = planted_copy(arguments.fault, arguments.source, arguments.work)
+    wrong = 0
+    for test in CONTROL if arguments.fault == "none" else FAULTS[arguments.fault][3]:
+        passed = passes(build(core, arguments, test, objects[test].split(":")))
+        right = passed == (arguments.fault == "none")
+        print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
+        wrong += not right
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Whether an object is `flatline.bench/1`: its members, their types, and what must hold between the figures.
+
+faults(document) returns a list of sentences, empty iff there are none.
+"""
+
+NUMBER = (int, float)
+SUITES = {"hot", "fifo", "churn", "mixed", "order", "throughput"}
+KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool"}
+
+DOCUMENT = {
+    "schema": str, "mode": str, "started": str, "duration_seconds": NUMBER, "rounds": int, "seed": int,
+    "environment": dict, "backends": list, "missing": list, "errors": list, "cells": list,
+}
+ENVIRONMENT = {
+    "processor": str, "logical_cpus": int, "kernel": str, "compiler": str, "flags": str, "flatline_version": str,
+    "pinned_cpu": int, "transparent_huge_pages": str, "hypervisor": str, "governor": str, "isolated_cpus": str,
+    "nohz_full": str, "smt": str, "steal_percent": NUMBER, "context_switches": int, "migrations": int, "timer": dict,
+    "hiccups": dict, "allocators": list,
+}
+TIMER = {"name": str, "frequency_hz": int, "tick_ns": NUMBER, "cost_ns": NUMBER}
+HICCUPS = {"seconds": NUMBER, "over_10us": int, "max_ns": int}
+ALLOCATOR = {"backend": str, "version": str, "path": str, "flags": str}
+BACKEND = {"name": str, "title": str, "kind": str}
+MISSING = {"name": str, "how": str}
+ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}
+CELL = {
+    "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "unit": str,
+    "samples": int, "processes": int, "mean": NUMBER, "p50": NUMBER, "p90": NUMBER, "p99": NUMBER, "p999": NUMBER,
+    "max": NUMBER, "p50_low": NUMBER, "p50_high": NUMBER, "p999_low": NUMBER, "p999_high": NUMBER, "page_faults": int,
+    "page_faults_setup": int, "resident_kib": int, "void": bool,
+}
+MAY_BE_NULL = ["p9999", "p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
+
+
+def wrong_members(where, thing, members):
+    for name, kind in members.items():
+        if name not in thing:
+            yield f"{where}: {name} is missing"
+        elif not isinstance(thing[name], kind) or (kind is not bool and isinstance(thing[name], bool)):
+            yield f"{where}: {name} is {thing[name]!r}"
+
+
+def wrong_list(where, things, members):
+    for i, thing in enumerate(things):
+        yield from wrong_members(f"{where}[{i}]", thing, members)
+
+
+def wrong_environment(environment):
+    yield from wrong_members("environment", environment, ENVIRONMENT)
+    yield from wrong_members("timer", environment.get("timer", {}), TIMER)
+    for when in ("before", "after"):
+        yield from wrong_members(f"hiccups {when}", environment.get("hiccups", {}).get(when, {}), HICCUPS)
+    yield from wrong_list("allocators", environment.get("allocators", []), ALLOCATOR)
+
+
+def ascends(values):
+    return all(a <= b for a, b in zip(values, values[1:]))
+
+
+def wrong_curve(where, cell):
+    timed_together = cell["suite"] in ("order", "throughput")
+    if timed_together != ("curve" not in cell):
+        yield f"{where}: a curve is there iff calls were timed one by one or in blocks"
+        return
+    curve = cell.get("curve", [])
+    if curve and (curve[0][0] != 0 or curve[-1] != [100, cell["max"]]):
+        yield f"{where}: the curve does not go from 0 to the maximum"
+    if not ascends([point[0] for point in curve]) or not ascends([point[1] for point in curve]):
+        yield f"{where}: the curve does not ascend"
+    if curve and [50, cell["p50"]] not in curve:
+        yield f"{where}: the curve misses the median"
+
+
+def wrong_figures(where, cell):
+    rate = cell["suite"] == "throughput"
+    if cell["unit"] != ("Mops/s" if rate else "ns"):
+        yield f"{where}: the unit is {cell['unit']}"
+    if not ascends([cell[name] for name in ("p50", "p90", "p99", "p999", "max")]):
+        yield f"{where}: the percentiles do not ascend"
+    if not cell["p50_low"] <= cell["p50"] <= cell["p50_high"]:
+        yield f"{where}: the median is outside its interval"
+    if (cell["p9999"] is None) != (cell["samples"] < 100000):
+        yield f"{where}: P99.99 is told iff there are 100,000 samples"
+    if not rate and not 1e6 >= cell["over_100ns_ppm"] >= cell["over_1us_ppm"] >= cell["over_10us_ppm"] >= 0:
+        yield f"{where}: the exceedances do not descend"
+
+
+def wrong_cell(where, cell):
+    found = list(wrong_members(where, cell, CELL))
+    found += [f"{where}: {name} is missing" for name in MAY_BE_NULL if name not in cell]
+    if found:
+        return found
+    return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell))
+
+
+def wrong_names(document):
+    names = {backend["name"] for backend in document["backends"]}
+    seen = set()
+    for cell in document["cells"]:
+        key = tuple(cell.get(name) for name in ("suite", "size", "calls_per_sample", "operation", "order", "backend"))
+        if key in seen:
+            yield f"cell {key} is there twice"
+        seen.add(key)
+        if cell.get("suite") not in SUITES:
+            yield f"there is no suite {cell.get('suite')}"
+        if cell.get("backend") not in names:
+            yield f"backend {cell.get('backend')} is not listed"
+    for backend in document["backends"]:
+        if backend["kind"] not in KINDS:
+            yield f"there is no kind {backend['kind']}"
+
+
+def faults(document):
+    found = list(wrong_members("document", document, DOCUMENT))
+    if found:
+        return found
+    if document["schema"] != "flatline.bench/1":
+        return [f"the schema is {document['schema']}"]
+    found += wrong_environment(document["environment"])
+    found += wrong_list("backends", document["backends"], BACKEND)
+    found += wrong_list("missing", document["missing"], MISSING)
+    found += wrong_list("errors", document["errors"], ERROR)
+    for i, cell in enumerate(document["cells"]):
+        found += wrong_cell(f"cells[{i}]", cell)
+    return found + list(wrong_names(document))

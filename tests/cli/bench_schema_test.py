@@ -1,0 +1,81 @@
+"""The schema check must see each of these faults, and none in a document that has none."""
+
+import copy
+import unittest
+
+from bench_schema import faults
+
+CELL = {
+    "suite": "hot", "backend": "floor", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "",
+    "unit": "ns", "samples": 100000, "processes": 4, "mean": 2.5, "p50": 2, "p90": 3, "p99": 4, "p999": 5, "p9999": 6,
+    "max": 7, "p50_net": 1.5, "p50_low": 2, "p50_high": 2.5, "p999_low": 5, "p999_high": 6, "over_100ns_ppm": 3,
+    "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "void": False,
+    "curve": [[0, 1], [50, 2], [100, 7]],
+}
+HICCUPS = {"seconds": 0.5, "over_10us": 1, "max_ns": 20000}
+GOOD = {
+    "schema": "flatline.bench/1", "mode": "quick", "started": "2026-11-21T20:00:00Z", "duration_seconds": 1.5,
+    "rounds": 4, "seed": 1,
+    "environment": {
+        "processor": "p", "logical_cpus": 2, "kernel": "k", "compiler": "c", "flags": "f", "flatline_version": "v",
+        "pinned_cpu": 1, "transparent_huge_pages": "madvise", "hypervisor": "none", "governor": "g",
+        "isolated_cpus": "", "nohz_full": "", "smt": "off", "steal_percent": 0.5, "context_switches": 1,
+        "migrations": 0, "timer": {"name": "rdtsc", "frequency_hz": 1, "tick_ns": 1, "cost_ns": 1},
+        "hiccups": {"before": HICCUPS, "after": HICCUPS},
+        "allocators": [{"backend": "floor", "version": "1", "path": "/x", "flags": "-O2"}],
+    },
+    "backends": [{"name": "floor", "title": "floor", "kind": "control"}],
+    "missing": [{"name": "jemalloc", "how": "apt-get"}],
+    "errors": [],
+    "cells": [CELL],
+}
+
+
+class SchemaCheck(unittest.TestCase):
+    def planted(self, change):
+        document = copy.deepcopy(GOOD)
+        change(document)
+        self.assertNotEqual(faults(document), [])
+
+    def planted_in_cell(self, **figures):
+        self.planted(lambda document: document["cells"][0].update(figures))
+
+    def test_good_document_has_no_fault(self):
+        self.assertEqual(faults(GOOD), [])
+
+    def test_missing_members(self):
+        for name in GOOD:
+            self.planted(lambda document: document.pop(name))
+        for name in GOOD["environment"]:
+            self.planted(lambda document: document["environment"].pop(name))
+        for name in CELL:
+            self.planted(lambda document: document["cells"][0].pop(name))
+
+    def test_wrong_types(self):
+        for name in CELL:
+            self.planted_in_cell(**{name: {}})
+
+    def test_figures_that_contradict_each_other(self):
+        self.planted_in_cell(p90=1)
+        self.planted_in_cell(max=4)
+        self.planted_in_cell(p50_low=2.2)
+        self.planted_in_cell(p9999=None)
+        self.planted_in_cell(samples=99999)
+        self.planted_in_cell(over_1us_ppm=4)
+        self.planted_in_cell(unit="us")
+
+    def test_wrong_curves(self):
+        self.planted_in_cell(curve=[[0, 1], [50, 2], [99, 6]])
+        self.planted_in_cell(curve=[[0, 1], [50, 3], [100, 7]])
+        self.planted_in_cell(curve=[[0, 3], [50, 2], [100, 7]])
+
+    def test_names(self):
+        self.planted_in_cell(suite="cold")
+        self.planted_in_cell(backend="ceiling")
+        self.planted(lambda document: document["cells"].append(document["cells"][0]))
+        self.planted(lambda document: document["backends"][0].update(kind="friend"))
+        self.planted(lambda document: document.update(schema="flatline.bench/2"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,128 @@
+#include "cli/bench_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+using namespace flat;
+using bench::find_backend;
+
+namespace {
+
+bench::Row row(const char *backend, double p50, double p999) {
+    bench::Row row{};
+    row.backend = find_backend(backend);
+    row.p50 = row.p50_low = row.p50_high = row.mean = p50;
+    row.p999 = p999;
+    row.max = 123456;
+    row.over_100ns_ppm = 0.4;
+    return row;
+}
+
+/// The pool loses to glibc in P50, wins in P99.9.
+bench::Group losing() {
+    return {{"hot", 64, 32, "", 1}, "pair", 32, 0.3,
+            {row("flatline-pool", 10, 11), row("flatline-pool-again", 10.1, 11.1), row("floor", 1, 2),
+             row("list", 3, 4), row("glibc", 8, 100), row("boost-pool", 12, 13)}};
+}
+
+bench::Group voided() {
+    bench::Group group = losing();
+    group.rows[1].p50 = 11;
+    return group;
+}
+
+std::vector<std::string> lines_of(const std::string &text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+std::string line_with(const std::string &part, const std::string &text) {
+    for (const std::string &line : lines_of(text)) {
+        if (line.find(part) != std::string::npos)
+            return line;
+    }
+    return "";
+}
+
+bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+
+void expect_narrower(const std::string &text, std::size_t width) {
+    for (const std::string &line : lines_of(text))
+        EXPECT_LE(line.size(), width) << line;
+}
+
+} // namespace
+
+TEST(bench_table, sorts_by_median_and_marks_the_winner) {
+    const std::vector<std::string> lines = lines_of(cli::cell_table(losing(), {}, {}));
+    ASSERT_GE(lines.size(), 8U);
+    EXPECT_TRUE(has(lines[2], "floor"));
+    EXPECT_TRUE(has(lines[3], "list"));
+    EXPECT_TRUE(lines[4].starts_with("* glibc")) << lines[4];
+    EXPECT_TRUE(lines[5].starts_with("  Flatline pool ")) << lines[5];
+    EXPECT_TRUE(has(lines[5], "9.00")) << lines[5];  // beside the floor
+    EXPECT_TRUE(has(lines[5], "<1")) << lines[5];    // 0.4 ppm is not 0
+    EXPECT_TRUE(has(lines[5], "123,456")) << lines[5];
+}
+
+TEST(bench_table, hides_no_loss) {
+    const std::string text = cli::cell_table(losing(), {}, {});
+    const std::string against_malloc = line_with("best malloc", text);
+    EXPECT_TRUE(has(against_malloc, "P50   1.25  (glibc)")) << against_malloc;
+    EXPECT_TRUE(has(against_malloc, "loses")) << against_malloc;
+    EXPECT_TRUE(has(against_malloc, "wins")) << against_malloc; // in P99.9
+    EXPECT_TRUE(has(line_with("fixed pool", text), "0.83")) << text;
+    EXPECT_FALSE(has(line_with("unchecked list", text), "loses")) << text; // a control is not a rival
+    EXPECT_TRUE(has(cli::verdict_text({losing()}, {}), "hot 64 B (1.25 of glibc)"));
+}
+
+TEST(bench_table, says_void_and_gives_no_verdict) {
+    const std::string text = cli::cell_table(voided(), {}, {});
+    EXPECT_TRUE(has(text, "void: A and A differ by 10.0 %"));
+    EXPECT_FALSE(has(text, "wins"));
+    EXPECT_FALSE(has(text, "loses"));
+    EXPECT_FALSE(has(text, "* "));
+    EXPECT_TRUE(has(line_with("hot 64 B ", cli::summary_table({voided()}, {})), "void"));
+    EXPECT_TRUE(has(cli::verdict_text({voided()}, {}), "1 void"));
+}
+
+TEST(bench_table, names_a_backend_that_failed_in_its_cell) {
+    const bench::Group group = losing();
+    const std::vector<bench::Failure> failures{{find_backend("mimalloc"), group.cell, "it broke"},
+                                               {find_backend("mimalloc"), {"hot", 16, 32, "", 1}, "it broke"}};
+    EXPECT_TRUE(has(cli::cell_table(group, failures, {}), "! mimalloc"));
+    const std::string text = cli::failures_text(failures, {});
+    EXPECT_EQ(lines_of(text).size(), 1U);
+    EXPECT_TRUE(has(text, "mimalloc in hot 64 B, blocks of 32 calls and 1 more: it broke")) << text;
+}
+
+TEST(bench_table, summary_has_a_column_for_each_backend_but_the_copy) {
+    const std::string text = cli::summary_table({losing()}, {});
+    for (const char *column : {"pool", "floor", "list", "glibc", "boost"})
+        EXPECT_TRUE(has(text, column)) << column;
+    EXPECT_FALSE(has(text, "again"));
+    EXPECT_TRUE(has(line_with("hot 64 B ", text), "8.00*")) << text;
+    EXPECT_TRUE(has(line_with("hot 64 B ", text), "1.25")) << text;
+}
+
+TEST(bench_table, fits_the_terminal) {
+    for (const std::size_t width : {80U, 100U, 200U}) {
+        const cli::Look look{false, false, width};
+        expect_narrower(cli::cell_table(losing(), {}, look), std::min<std::size_t>(width, 100));
+        expect_narrower(cli::summary_table({losing()}, look), std::min<std::size_t>(width, 100));
+        expect_narrower(cli::verdict_text({losing()}, look), std::min<std::size_t>(width, 100));
+    }
+}
+
+TEST(bench_table, writes_figures_in_six_columns) {
+    EXPECT_EQ(cli::compact(5.934), "5.93");
+    EXPECT_EQ(cli::compact(99.996), "100.0");
+    EXPECT_EQ(cli::compact(999.96), "1000");
+    EXPECT_EQ(cli::compact(123456.7), "123457");
+    EXPECT_EQ(cli::compact(-0.001), "0.00");
+    EXPECT_EQ(cli::compact(-3.5), "-3.50");
+}
