@@ -89,6 +89,13 @@ const Backend *find_backend(std::string_view name) {
     return found == all_backends.end() ? nullptr : &*found;
 }
 
+std::string grouped(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3; at -= 3)
+        digits.insert(at - 3, 1, ',');
+    return digits;
+}
+
 std::string describe_size(std::size_t size) {
     if (size == 0)
         return "7 sizes";

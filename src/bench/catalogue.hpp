@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,9 @@ const Backend *find_backend(std::string_view name);
 
 /// "hot 64 B, single calls": what a message calls the cell.
 std::string describe(const Cell &cell);
+
+/// "12,345".
+std::string grouped(std::uint64_t number);
 
 /// "64 B", "1 KiB", "7 sizes".
 std::string describe_size(std::size_t size);

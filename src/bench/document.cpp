@@ -11,8 +11,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Six significant digits: what is left out is below the clock's resolution, and the page stays small.
-double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+/// Five significant digits: the clock's own rate is known no better, and the page stays under 400 KB.
+double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 json figure(const std::optional<double> &value) { return value ? json(rounded(*value)) : json(nullptr); }
 

@@ -21,7 +21,7 @@ struct Circumstances {
     std::vector<const Backend *> missing;
 };
 
-/// One line that ends in a newline. Figures keep six significant digits, more than any clock gives. Besides the members
+/// One line that ends in a newline. Figures keep five significant digits. Besides the members
 /// that measuring asks for there is "errors", the backends that failed in a cell, whose rows are absent there.
 std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances);
 

@@ -94,10 +94,11 @@ std::vector<Group> groups_of(const Campaign &campaign) {
 
 std::string describe(const Group &group) {
     if (group.is_rate())
-        return fmt::format("{} {}, batches of {} calls", group.cell.suite, describe_size(group.cell.size), group.calls);
+        return fmt::format("{} {}, batches of {} calls", group.cell.suite, describe_size(group.cell.size),
+                           grouped(group.calls));
     if (group.is_phase())
         return fmt::format("{} {}, {}, phases of {} {} calls", group.cell.suite, group.cell.order,
-                           describe_size(group.cell.size), group.calls, group.operation);
+                           describe_size(group.cell.size), grouped(group.calls), group.operation);
     if (group.is_single())
         return fmt::format("{} {}, single {} calls", group.cell.suite, describe_size(group.cell.size), group.operation);
     return describe(group.cell);

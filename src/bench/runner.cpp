@@ -58,17 +58,24 @@ void require_library(const Place &place, const DriverReport &report) {
     const std::filesystem::path served = report.library;
     std::error_code error;
     if (!place.preload.empty() && !std::filesystem::equivalent(served, place.preload, error))
-        throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did", place.preload.string(),
-                                             report.library));
+        throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did",
+                                             place.preload.string(), report.library));
     if (!served.filename().string().starts_with(place.backend->library))
         throw std::runtime_error(fmt::format("the wrong library served the calls: {} instead of {}", report.library,
                                              place.backend->library));
 }
 
-DriverReport run_driver(const Plan &plan, const Place &place, const Cell &cell, std::uint64_t seed,
-                        std::size_t padding, const SignalWatch &signals) {
-    const Ending ending = run_child(
-        {place.driver, arguments_for(cell, seed, plan.cpu), environment_for(place, padding), plan.limit}, signals);
+struct Turn {
+    std::size_t cell, place; // by index in the plan
+    std::uint64_t seed;
+    std::size_t padding;
+};
+
+DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &signals) {
+    const Place &place = plan.places[turn.place];
+    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu),
+                                     environment_for(place, turn.padding), plan.limit},
+                                    signals);
     require_success(ending, plan.limit);
     DriverReport report = parse_report(ending.output);
     if (const std::string reason = reason_to_refuse(report); !reason.empty())
@@ -220,19 +227,12 @@ private:
     Campaign campaign_;
 };
 
-struct Turn {
-    std::size_t cell, place; // by index in the plan
-    std::uint64_t seed;
-    std::size_t padding;
-};
-
 /// One process. What goes wrong with this driver alone is recorded; what ends the campaign is thrown.
 void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, Recorder &recorder) {
     if (recorder.has_failed(turn.cell, turn.place))
         return;
     try {
-        recorder.add(turn.cell, turn.place,
-                     run_driver(plan, plan.places[turn.place], plan.cells[turn.cell], turn.seed, turn.padding, signals));
+        recorder.add(turn.cell, turn.place, run_driver(plan, turn, signals));
     } catch (const Refused &) {
         throw;
     } catch (const Interrupted &) {

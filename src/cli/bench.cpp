@@ -39,7 +39,7 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
             cells.push_back(cell);
     }
     if (cells.empty())
-        throw std::runtime_error("no suite that was chosen has such a size: `flatline bench --list` shows what there is");
+        throw std::runtime_error("no suite that was chosen has such a size: `flatline bench --list` shows all");
     return cells;
 }
 
@@ -139,28 +139,39 @@ Results measure(const bench::Plan &plan, std::vector<const bench::Backend *> mis
 std::string or_none(const std::string &text) { return text.empty() ? "none" : text; }
 
 /// The machine in a few lines: what it has, and what it lacks that such figures would gain from.
-std::string machine_text(const Results &results) {
+std::string machine_text(const Results &results, std::size_t width) {
     const bench::Circumstances &about = results.circumstances;
     const bench::Machine &machine = about.machine;
-    std::string text = fmt::format("{}, {} processors, {}, hypervisor {}\n", machine.processor, machine.logical_cpus,
-                                   machine.kernel, machine.hypervisor);
-    text += fmt::format("timed on processor {}; isolated: {}; nohz_full: {}; SMT {}; governor {}; huge pages {}\n",
-                        about.cpu, or_none(machine.isolated_cpus), or_none(machine.nohz_full), machine.smt,
-                        machine.governor, machine.transparent_huge_pages);
-    text += fmt::format("stolen {:.1f} %; context switches {}; interruptions over 10 us a second: {:.0f} before, "
-                        "{:.0f} after\n",
-                        steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
-                        static_cast<double>(about.hiccups_before.over_10us) / about.hiccups_before.seconds,
-                        static_cast<double>(about.hiccups_after.over_10us) / about.hiccups_after.seconds);
-    text += fmt::format("{} processes a cell, seed {}, {:.0f} s", about.rounds, about.seed, about.duration_seconds);
+    const auto a_second = [](const bench::Hiccups &hiccups) {
+        return static_cast<double>(hiccups.over_10us) / hiccups.seconds;
+    };
+    return wrapped(fmt::format("Machine: {}, {} processors, {}, hypervisor {}; timed on processor {}; isolated "
+                               "processors: {}; nohz_full: {}; SMT {}; governor {}; huge pages {}.",
+                               machine.processor, machine.logical_cpus, machine.kernel, machine.hypervisor, about.cpu,
+                               or_none(machine.isolated_cpus), or_none(machine.nohz_full), machine.smt,
+                               machine.governor, machine.transparent_huge_pages),
+                   width) +
+           wrapped(fmt::format("Meanwhile: stolen {:.1f} %; context switches {}; interruptions over 10 us a second: "
+                               "{:.0f} before, {:.0f} after.",
+                               steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
+                               a_second(about.hiccups_before), a_second(about.hiccups_after)),
+                   width);
+}
+
+/// How the figures were taken.
+std::string method_text(const Results &results, std::size_t width) {
+    const bench::Circumstances &about = results.circumstances;
+    std::string text = fmt::format("Run: {} for each cell and backend, seed {}, {:.0f} s",
+                                   about.rounds == 1 ? "one process" : fmt::format("{} processes", about.rounds),
+                                   about.seed, about.duration_seconds);
     if (!results.campaign.identities.empty()) {
         const bench::DriverReport &report = results.campaign.identities.front().report;
-        text += fmt::format("; {}, {}\n{} moves in steps of {:.3g} ns and costs {:.1f} ns, which is in every sample",
+        text += fmt::format("; {}, {}; {} moves in steps of {:.3g} ns and costs {:.1f} ns, which is in every sample",
                             report.compiler, report.flags, report.timer,
                             static_cast<double>(results.campaign.clock_step) / results.campaign.ticks_per_ns,
                             report.timer_cost_ns);
     }
-    return text + "\n";
+    return wrapped(text + ".", width);
 }
 
 std::string libraries_text(const Results &results) {
@@ -177,7 +188,8 @@ void print_results(const Results &results) {
     const Look look = Look::of(STDOUT_FILENO);
     for (const bench::Group &group : results.groups)
         fmt::print("{}\n", cell_table(group, results.campaign.failures, look));
-    fmt::print("{}{}\n", machine_text(results), libraries_text(results));
+    const std::size_t width = std::min(look.width, widest);
+    fmt::print("{}{}{}\n", machine_text(results, width), method_text(results, width), libraries_text(results));
     fmt::print("{}\n{}", summary_table(results.groups, look), verdict_text(results.groups, look));
     fmt::print("{}", failures_text(results.campaign.failures, look));
     for (const bench::Backend *backend : results.circumstances.missing)
@@ -205,7 +217,8 @@ void print_list(const bench::Places &places) {
         fmt::print("  {}\n", describe(cell));
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
-        fmt::print("  {:<20} {}\n", place.backend->name, place.preload.empty() ? place.driver.string() : place.preload.string());
+        fmt::print("  {:<20} {}\n", place.backend->name,
+                   (place.preload.empty() ? place.driver : place.preload).string());
     for (const bench::Backend *backend : places.missing)
         fmt::print("  {:<20} missing: {}\n", backend->name, backend->how);
 }
@@ -238,12 +251,12 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
     verb->add_option("--suite", options.suites, "Only these suites: " + fmt::format("{}", fmt::join(suites, " ")))
         ->check(CLI::IsMember(suites).description(""))
-        ->type_name("NAME...");
+        ->type_name("NAME");
     verb->add_option("--backend", options.backends, "Only these allocators, by their names in --list")
         ->check(CLI::IsMember(backends).description(""))
-        ->type_name("NAME...");
+        ->type_name("NAME");
     verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
-        ->type_name("N...");
+        ->type_name("N");
     verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");

@@ -15,19 +15,12 @@ using bench::Kind;
 using bench::Outcome;
 using bench::Row;
 
-constexpr std::size_t widest = 100;
 constexpr std::size_t title_width = 20;
 
 /// Text to the right of its column; text that needs more width takes it.
 std::string right(const std::string &text, std::size_t width) { return fmt::format("{:>{}}", text, width); }
 
-/// "12,345": for whole numbers that may be large.
-std::string grouped(double value) {
-    std::string digits = fmt::format("{:.0f}", value);
-    for (std::size_t at = digits.size(); at > 3; at -= 3)
-        digits.insert(at - 3, 1, ',');
-    return digits;
-}
+std::string grouped(double value) { return bench::grouped(static_cast<std::uint64_t>(std::llround(value))); }
 
 /// Whole parts per million, but never a 0 that is not one.
 std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<1" : grouped(value); }
@@ -118,16 +111,20 @@ std::string_view word_for(Outcome outcome) {
     return "";
 }
 
-/// "P50 0.84 (tcmalloc) wins"; no verdict beside what does not compete, or in a void cell.
+/// "P50 0.84 wins (tcmalloc)", padded; no verdict beside what does not compete, or in a void cell.
 std::string ratio_text(const Group &group, const Row &rival, Figure figure, std::string_view name, const Look &look) {
     const Row &subject = *row_of(group, Kind::subject);
     const bool judged = competes(rival.backend->kind) && !is_void(group);
     const Outcome outcome = judge(group, subject, rival, figure);
-    const std::string ratio =
-        fmt::format("{:<5} {:<5.2f} {:<18} ", name, subject.*figure / rival.*figure,
-                                          fmt::format("({})", rival.backend->title));
-    const Style style = outcome == Outcome::loss ? Style::bad : Style::plain;
-    return ratio + look.dress(fmt::format("{:<6}", judged ? word_for(outcome) : ""), judged ? style : Style::plain);
+    const std::string verdict = fmt::format("{:<5}", judged ? word_for(outcome) : "");
+    return fmt::format("{:<5} {:<5.2f} {} {:<18} ", name, subject.*figure / rival.*figure,
+                       look.dress(verdict, judged && outcome == Outcome::loss ? Style::bad : Style::plain),
+                       fmt::format("({})", rival.backend->title));
+}
+
+std::string without_trailing_blanks(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
 }
 
 /// What the pool is beside the best of some kinds, in each figure that the cell is for.
@@ -135,11 +132,14 @@ std::string rival_line(const Group &group, std::string_view label, const std::ve
     const Row *by_p50 = best_of(group, kinds, &Row::p50);
     if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr)
         return {};
-    std::string line = fmt::format("  {:<23}", label) + ratio_text(group, *by_p50, &Row::p50, "P50", look);
-    if (!group.is_phase())
-        line += ratio_text(group, *best_of(group, kinds, &Row::p999), &Row::p999, "P99.9", look);
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
+    const std::string start = fmt::format("  {:<23}", label);
+    std::string text = start + ratio_text(group, *by_p50, &Row::p50, "P50", look);
+    if (!group.is_phase()) {
+        if (look.width < widest)
+            text = without_trailing_blanks(text) + "\n" + start;
+        text += ratio_text(group, *best_of(group, kinds, &Row::p999), &Row::p999, "P99.9", look);
+    }
+    return without_trailing_blanks(text) + "\n";
 }
 
 std::string copy_text(const Group &group, const Look &look) {
@@ -147,7 +147,7 @@ std::string copy_text(const Group &group, const Look &look) {
     if (!difference)
         return look.dress("no A/A copy in this run", Style::faint);
     const std::string percent = fmt::format("A and A differ by {:.1f} %", *difference * 100);
-    return is_void(group) ? look.dress("void: " + percent + ", no verdict", Style::bad)
+    return is_void(group) ? look.dress("void: " + percent, Style::bad)
                           : look.dress(percent, Style::faint);
 }
 
@@ -255,27 +255,6 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
     return tally;
 }
 
-/// Words on lines of at most `width` columns, those after the first indented.
-std::string wrapped(const std::string &text, std::size_t width) {
-    std::string out;
-    std::size_t column = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        const std::string word = text.substr(at, end - at);
-        if (column > 0 && column + 1 + word.size() > width) {
-            out += "\n  ";
-            column = 2;
-        } else if (column > 0) {
-            out += ' ';
-            ++column;
-        }
-        out += word;
-        column += word.size();
-        at = end + 1;
-    }
-    return out + "\n";
-}
-
 std::string verdict_on(const std::vector<Group> &groups, std::string_view against, const std::vector<Kind> &kinds,
                        const Look &look) {
     const Tally result = tally(groups, kinds);
@@ -299,8 +278,9 @@ std::string compact(double value) {
 }
 
 std::string cell_table(const Group &group, const std::vector<bench::Failure> &failures, const Look &look) {
-    std::string text = look.dress(describe(group), Style::strong) + fmt::format(": {}; ", unit_of(group)) +
-                       copy_text(group, look) + "\n" + rows_text(group, look);
+    std::string text = look.dress(describe(group), Style::strong) + fmt::format(": {}", unit_of(group)) +
+                       (look.width < widest ? "\n  " : "; ") + copy_text(group, look) + "\n";
+    text += rows_text(group, look);
     for (const bench::Failure &failure : failures) {
         if (same_cell(failure.cell, group.cell))
             text += look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width),
@@ -321,8 +301,8 @@ std::string summary_table(const std::vector<Group> &groups, const Look &look) {
     const std::size_t fixed = label_width + ratio_width;
     const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
     std::string text =
-        look.dress("Medians", Style::strong) +
-        ": ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.\n" +
+        wrapped("Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.",
+                width) +
         wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's. " + legend(columns),
                 width);
     for (std::size_t at = 0; at < columns.size(); at += in_part) {

@@ -8,6 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+
 namespace {
 
 constexpr int status_not_run = 2;
@@ -15,7 +20,7 @@ constexpr int status_not_run = 2;
 /// A message that names the verb, and ends where its options are explained.
 int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
     std::string name = "flatline";
-    for (const CLI::App *verb : program.get_subcommands())
+    for (const CLI::App *verb : program.get_subcommands()) // those that were given
         name += " " + verb->get_name();
     std::string what = error.what();
     std::replace(what.begin(), what.end(), '\n', ' ');
@@ -28,7 +33,6 @@ int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
 int main(int argc, char **argv) {
     CLI::App program("Deterministic memory for C and C++: what the worst call costs, on this machine", "flatline");
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
-    program.require_subcommand(1);
     flat::cli::BenchOptions bench_options;
     const CLI::App *bench = flat::cli::add_bench(program, bench_options);
     try {
@@ -38,8 +42,12 @@ int main(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         return report_misuse(program, error);
     }
+    if (!bench->parsed()) {
+        fmt::print(stderr, "flatline: no verb was given: see `flatline --help`\n");
+        return status_not_run;
+    }
     try {
-        return bench->parsed() ? flat::cli::run_bench(bench_options) : status_not_run;
+        return flat::cli::run_bench(bench_options);
     } catch (const std::exception &error) {
         fmt::print(stderr, "flatline bench: {}\n", error.what());
         return status_not_run;

@@ -1,5 +1,6 @@
 #include "terminal.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -43,6 +44,26 @@ std::string Look::dress(std::string_view text, Style style) const {
     if (!colours || style == Style::plain)
         return std::string(text);
     return fmt::format("\x1b[{}m{}\x1b[0m", code_of(style), text);
+}
+
+std::string wrapped(const std::string &text, std::size_t width) {
+    std::string out;
+    std::size_t column = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (column > 0 && column + 1 + word.size() > width) {
+            out += "\n  ";
+            column = 2;
+        } else if (column > 0) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += word.size();
+        at = end + 1;
+    }
+    return out + "\n";
 }
 
 } // namespace flat::cli

@@ -21,4 +21,10 @@ struct Look {
     std::string dress(std::string_view text, Style style) const;
 };
 
+/// No table is wider, however wide the terminal is: it must fit a page and a mail.
+constexpr std::size_t widest = 100;
+
+/// Words on lines of at most `width` columns, those after the first indented; a longer word has its own line.
+std::string wrapped(const std::string &text, std::size_t width);
+
 } // namespace flat::cli

@@ -266,7 +266,8 @@ flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, siz
     if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;
     /* Bisection: a budget of `enough` is judged well, one of `too_much` is refused for `reason`. */
     uint64_t enough = 0;
-    uint64_t too_much = bytes < UINT64_MAX ? (uint64_t)bytes + 1 : bytes;
+    uint64_t all = bytes;
+    uint64_t too_much = all < UINT64_MAX ? all + 1 : all;
     flat_status reason = FLAT_OUT_OF_MEMORY;
     while (too_much - enough > 1) {
         uint64_t budget = enough + (too_much - enough) / 2;

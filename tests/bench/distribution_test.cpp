@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <random>
 
 using namespace flat::bench;
@@ -35,20 +37,53 @@ double slow_percentile(const std::vector<double> &values, Rank rank) {
     return candidates.back();
 }
 
+using Percentile = std::function<double(const std::vector<double> &, Rank)>;
+
 constexpr Rank some_ranks[] = {0, 1, 500'000, 900'000, 990'000, 999'000, 999'900, 999'999, 1'000'000};
+
+/// Whether this percentile equals the definition on 20 random series.
+bool equals_definition(std::uint64_t seed, const Percentile &percentile) {
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 20; ++round) {
+        const std::vector<double> values = random_values(random);
+        for (const Rank rank : some_ranks) {
+            if (percentile(values, rank) != slow_percentile(values, rank))
+                return false;
+        }
+    }
+    return true;
+}
+
+double percentile_of(const std::vector<double> &values, Rank rank) { return Distribution(values).at(rank); }
+
+double sorted_at(std::vector<double> values, std::size_t place) {
+    std::ranges::sort(values);
+    return values[std::min(place, values.size() - 1)];
+}
 
 } // namespace
 
 TEST(distribution, percentiles_equal_their_definition) {
     const std::uint64_t seed = seed_of_run();
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
-    for (int round = 0; round < 20; ++round) {
-        const std::vector<double> values = random_values(random);
-        const Distribution distribution(values);
-        for (const Rank rank : some_ranks)
-            ASSERT_EQ(distribution.at(rank), slow_percentile(values, rank)) << rank << " of " << values.size();
-    }
+    EXPECT_TRUE(equals_definition(seed, percentile_of));
+}
+
+TEST(distribution, planted_faults_in_percentiles_are_seen) {
+    const Percentile one_too_far = [](const std::vector<double> &values, Rank rank) {
+        return sorted_at(values, values.size() * rank / whole + 1);
+    };
+    const Percentile by_floating_point = [](const std::vector<double> &values, Rank rank) {
+        return sorted_at(values, static_cast<std::size_t>(static_cast<double>(rank) / whole *
+                                                          static_cast<double>(values.size() - 1)));
+    };
+    const Percentile trimmed = [](std::vector<double> values, Rank rank) {
+        std::erase_if(values, [](double value) { return value >= 1e6; });
+        return values.empty() ? 0 : percentile_of(values, rank);
+    };
+    EXPECT_FALSE(equals_definition(1, one_too_far));
+    EXPECT_FALSE(equals_definition(1, by_floating_point));
+    EXPECT_FALSE(equals_definition(1, trimmed));
 }
 
 TEST(distribution, percentile_of_a_thousand_is_the_value_of_that_rank) {

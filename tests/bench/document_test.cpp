@@ -47,7 +47,7 @@ TEST(document, tells_cells_as_the_schema_has_them) {
     EXPECT_EQ(cell.at("max"), 4000);
     EXPECT_TRUE(cell.at("p9999").is_null());
     EXPECT_EQ(cell.at("over_1us_ppm"), 250000);
-    EXPECT_EQ(cell.at("curve").at(0), json::array({0.0, 1.23457}));
+    EXPECT_EQ(cell.at("curve").at(0), json::array({0.0, 1.2346}));
     EXPECT_EQ(cell.at("void"), false);
 }
 

@@ -85,9 +85,9 @@ TEST_F(environment, keeps_the_parent_off_the_timed_processor) {
 
 TEST_F(environment, meters_hiccups_for_half_a_second) {
     const Hiccups hiccups = meter_hiccups(allowed_cpus().front());
-    EXPECT_GE(hiccups.seconds, 0.5);
+    EXPECT_GE(hiccups.seconds, 0.4999); // whole ticks: a little less may be told
     if (hiccups.over_10us > 0) {
-        EXPECT_GT(hiccups.max_ns, 10'000U);
+        EXPECT_GE(hiccups.max_ns, 10'000U);
     } else {
         EXPECT_LE(hiccups.max_ns, 10'000U);
     }

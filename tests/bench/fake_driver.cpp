@@ -1,5 +1,5 @@
-// A driver that measures nothing: it speaks the protocol of driver.c with made-up samples, and goes wrong where the file
-// beside it, <its own path>.fault, says so in one word:
+// A driver that measures nothing: it speaks the protocol of driver.c with made-up samples, and goes wrong where the
+// file beside it, <its own path>.fault, says so in one word:
 //
 //   null         ends with status 3, as a driver whose allocator returned NULL
 //   crash        is ended by SIGSEGV
@@ -43,7 +43,9 @@ void log_call(const std::filesystem::path &self, int argc, char **argv) {
 const char *text_of(bool value) { return value ? "true" : "false"; }
 
 /// Multiples of 26, as of a counter that advances by 26 at once; some far out.
-std::uint64_t made_up(std::size_t i, std::uint64_t seed) { return 26 * (10 + (i * 7 + seed) % 5 + (i % 500 == 0) * 400); }
+std::uint64_t made_up(std::size_t i, std::uint64_t seed) {
+    return 26 * (10 + (i * 7 + seed) % 5 + (i % 500 == 0 ? 400 : 0));
+}
 
 } // namespace
 
@@ -78,7 +80,8 @@ int main(int argc, char **argv) {
                 "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"series\":[%s%s]}\n",
                 library.c_str(), text_of(fault != "unoptimised"), text_of(fault == "assertions"),
                 text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
-                text_of(fault != "unpinned"), ("{\"operation\":\"" + std::string(pair ? "pair" : "alloc") + series).c_str(),
+                text_of(fault != "unpinned"),
+                ("{\"operation\":\"" + std::string(pair ? "pair" : "alloc") + series).c_str(),
                 pair ? "" : (",{\"operation\":\"free" + series).c_str());
     std::size_t total = samples * (pair ? 1 : 2);
     total += fault == "long" ? 1 : 0;

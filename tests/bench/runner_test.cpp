@@ -64,7 +64,9 @@ protected:
     Plan plan_;
 };
 
-void expect_in(const std::string &part, const std::string &text) { EXPECT_NE(text.find(part), std::string::npos) << text; }
+void expect_in(const std::string &part, const std::string &text) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
 
 } // namespace
 
@@ -81,8 +83,8 @@ TEST_F(runner, keeps_every_sample_of_every_process) {
     EXPECT_EQ(campaign.measurements[5].operation, "free");
     for (const Measurement &measurement : campaign.measurements) {
         ASSERT_EQ(measurement.runs.size(), 2U);
-        for (const Run &run : measurement.runs)
-            EXPECT_EQ(run.values.size(), measurement.cell.samples);
+        for (const auto &process : measurement.runs)
+            EXPECT_EQ(process.values.size(), measurement.cell.samples);
     }
     EXPECT_EQ(campaign.context_switches, 8U * 3);
     EXPECT_EQ(campaign.identities.size(), 2U);

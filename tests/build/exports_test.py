@@ -13,7 +13,8 @@ CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "exports.py")
 # source, flags, what must be said (None: content)
 CASES = [
     ("int flat_one(void) { return 1; }", ["-Wl,-soname,libcase.so.0"], None),
-    ("int flat_one(void) { return 1; } int helper(void) { return 2; }", ["-Wl,-soname,libcase.so.0"], "helper is exported"),
+    ("int flat_one(void) { return 1; } int helper(void) { return 2; }", ["-Wl,-soname,libcase.so.0"],
+     "helper is exported"),
     ("int flat_one(void) { return 1; }", [], "SONAME is missing"),
     ("int flat_one(void) { return 1; }", ["-Wl,-soname,libcase.so.1"], "SONAME is libcase.so.1"),
     ("static int one(void) { return 1; } __attribute__((visibility(\"hidden\"))) int two(void) { return one(); }",

@@ -34,7 +34,7 @@ static long system_call(long number, long a, const void *b, long c) {
 #define EXIT 93
 #endif
 
-/* What a compiler may call on its own, and on 32-bit processors the division that core's set-up needs. */
+/* What a compiler may call on its own, and on 32-bit processors its helpers for 64-bit numbers. */
 void *memset(void *to, int value, size_t size);
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memmove(void *to, const void *from, size_t size);
@@ -67,7 +67,13 @@ int memcmp(const void *a, const void *b, size_t size) {
 uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest);
 uint64_t __udivdi3(uint64_t a, uint64_t b);
 uint64_t __umoddi3(uint64_t a, uint64_t b);
+int __ctzdi2(uint64_t a);
 
+int __ctzdi2(uint64_t a) {
+    int zeros = 0;
+    while ((a >> zeros & 1) == 0) zeros++;
+    return zeros;
+}
 uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *rest) {
     uint64_t quotient = 0, remainder = 0;
     for (int bit = 63; bit >= 0; bit--) {

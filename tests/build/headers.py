@@ -29,8 +29,8 @@ def complaints(folder, compilers):
             for language, standard in LANGUAGES[os.path.splitext(header)[1]]:
                 for compiler in compilers:
                     strict = ["-Wstrict-prototypes", "-Wmissing-prototypes"] if language == "c" else []
-                    result = subprocess.run([compiler, "-fsyntax-only", "-x", language, "-std=" + standard, "-I", folder]
-                                            + WARNINGS + strict + [source], text=True, stdout=subprocess.PIPE,
+                    command = [compiler, "-fsyntax-only", "-x", language, "-std=" + standard, "-I", folder]
+                    result = subprocess.run(command + WARNINGS + strict + [source], text=True, stdout=subprocess.PIPE,
                                             stderr=subprocess.STDOUT)
                     done += 1
                     if result.returncode != 0:

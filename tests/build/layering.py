@@ -15,6 +15,7 @@ import sys
 
 FLOOR = {"core": 0, "os": 1, "malloc": 2, "engine": 3, "prove": 3, "report": 3, "bench": 3, "cli": 4}
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "stdatomic.h", "limits.h"}
+LISTED = ", ".join("<%s>" % header for header in sorted(FREESTANDING))
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cc", ".hh", ".S", ".inc")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:<([^>]+)>|\"([^\"]+)\"|(\S.*))", re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -70,11 +71,11 @@ def objection(file, name, quoted, root):
     if part == "core":
         if not quoted and name in FREESTANDING:
             return None
-        return "src/core may include only itself, <flatline/...> and " + ", ".join("<%s>" % h for h in sorted(FREESTANDING))
+        return "src/core may include only itself, <flatline/...> and " + LISTED
     if part == "include" and not quoted:
         if name in FREESTANDING or (file.endswith(".hpp") and "." not in name):
             return None
-        return "a public header may include only public headers and " + ", ".join("<%s>" % h for h in sorted(FREESTANDING))
+        return "a public header may include only public headers and " + LISTED
     if quoted:
         return "names no file of the project; another's headers stand in <>"
     return None

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Plants, one after the other, everything that straight_line.py must object to, and code that it must not.
 
-    straight_line_test.py COMPILER
+    straight_line_test.py COMPILER ROOT
+
+First in small functions made for it, then in a copy of the pool's own `flat_pool_free`.
 """
 import os
 import subprocess
@@ -15,6 +17,10 @@ PREAMBLE = """
 extern void outside(int);
 static int (*volatile through)(int);
 __attribute__((noinline, noclone)) static int other(int x) { __asm__ volatile("" : "+r"(x)); return x * 3; }
+__attribute__((noinline, noclone, section(".text.later"))) static int later(int x) {
+    __asm__ volatile("" : "+r"(x));
+    return x * 3;
+}
 int subject(int *p, int n);
 """
 
@@ -44,8 +50,8 @@ CASES = [
     ("an end that is no return", "if (n == 5) __builtin_trap(); return p[0];", "leaves or ends"),
     ("too many instructions", "".join("p[%d] = n * p[%d] ^ %d;" % (i, i + 40, i * 77) for i in range(30)) + "return n;",
      "more than 60"),
-    # Not a loop by itself, but part of the count: the other function's code is reached by a tail jump.
-    ("a tail jump to another function", "return other(n);", ""),
+    ("a jump into another function, forward", "return later(n + p[0]);", ""),
+    ("a jump into another function, back", "return other(n + p[0]);", "jumps back"),
 ]
 
 
@@ -67,21 +73,57 @@ def outcome_of(compiler, folder, body, archive):
                           stderr=subprocess.STDOUT)
 
 
+# Into flat_pool_free: what is put before its refusal of a second free, and what the check must say.
+IN_FREE = [
+    ("nothing", "", ""),
+    ("a call in its .cold part", "outside(7);", "calls"),
+    ("a loop", "for (size_t i = 0; i < index; i++) __asm__ volatile(\"\");", "jumps back"),
+    ("a lock prefix", "__atomic_fetch_add(words, 1u, __ATOMIC_SEQ_CST);", "locks"),
+]
+SECOND_FREE = "return FLAT_DOUBLE_FREE;"
+
+
+def outcome_in_free(compiler, folder, root, planted):
+    with open(os.path.join(root, "src/core/pool.c")) as file:
+        text = file.read()
+    if text.count(SECOND_FREE) != 1:
+        sys.exit("straight_line_test.py: %s is no longer once in src/core/pool.c: change SECOND_FREE" % SECOND_FREE)
+    copy, library = os.path.join(folder, "pool.c"), os.path.join(folder, "libfree.so")
+    with open(copy, "w") as file:
+        file.write("__attribute__((cold)) extern void outside(int);\n"
+                   + text.replace(SECOND_FREE, "{ %s %s }" % (planted, SECOND_FREE)))
+    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding",
+                    "-freorder-blocks-algorithm=simple", "-I", os.path.join(root, "include"), "-I",
+                    os.path.join(root, "src/core"), copy, "-o", library], check=True)
+    return subprocess.run([sys.executable, CHECK, library, "flat_pool_free"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+
+
+def is_seen(result, objection):
+    if not objection:
+        return result.returncode == 0
+    return result.returncode == 1 and objection in result.stdout
+
+
 def main():
-    compiler = sys.argv[1]
+    compiler, root = sys.argv[1], sys.argv[2]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, body, objection in CASES:
             for archive in (False, True):
-                if archive and not objection and "tail" in name:
-                    continue
                 result = outcome_of(compiler, folder, body, archive)
-                seen = (result.returncode == 0) if not objection else (
-                    result.returncode == 1 and objection in result.stdout)
+                seen = is_seen(result, objection)
                 print("%s %s (%s)" % ("ok  " if seen else "MISS", name, ".a" if archive else ".so"))
                 if not seen:
                     wrong += 1
                     print(result.stdout)
+        for name, planted, objection in IN_FREE:
+            result = outcome_in_free(compiler, folder, root, planted)
+            seen = is_seen(result, objection)
+            print("%s flat_pool_free with %s" % ("ok  " if seen else "MISS", name))
+            if not seen:
+                wrong += 1
+                print(result.stdout)
         missing = subprocess.run([sys.executable, CHECK, os.path.join(folder, "libsubject.so"), "no_such_function"],
                                  text=True, stdout=subprocess.PIPE)
         if missing.returncode != 1 or "there is no function" not in missing.stdout:

@@ -10,8 +10,13 @@ import subprocess
 import sys
 
 ALLOWED = {"memset", "memcpy", "memmove", "memcmp"}
-# Division of 64-bit numbers, which a 32-bit processor has no instruction for; set-up divides, alloc and free do not.
-FORCED = {"x86_64": set(), "aarch64": set(), "i686": {"__udivdi3", "__umoddi3", "__udivmoddi4", "_GLOBAL_OFFSET_TABLE_"}}
+# Division of 64-bit numbers (set-up) and their lowest set bit (aligned alloc): a 32-bit processor has no instruction for
+# these. Alloc and free need neither.
+FORCED = {
+    "x86_64": set(),
+    "aarch64": set(),
+    "i686": {"__udivdi3", "__umoddi3", "__udivmoddi4", "__ctzdi2", "_GLOBAL_OFFSET_TABLE_"},
+}
 
 
 def symbols(archive):

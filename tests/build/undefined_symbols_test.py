@@ -18,11 +18,11 @@ CASES = [
     (["void *memset(void *, int, unsigned long); void wipe(char *p, unsigned long n); "
       "void wipe(char *p, unsigned long n) { memset(p, 0, n); }"], None),
     (["#include <stdio.h>\nvoid say(int n); void say(int n) { printf(\"%d of\\n\", n); }"], "printf"),
-    (["extern int errno_of_somebody; int get(void); int get(void) { return errno_of_somebody; }"], "errno_of_somebody"),
+    (["extern int of_somebody; int get(void); int get(void) { return of_somebody; }"], "of_somebody"),
     (["__attribute__((weak)) void maybe(void); void go(void); void go(void) { if (maybe) maybe(); }"], "maybe"),
     (["static _Thread_local int mine; int next(void); int next(void) { return ++mine; }"], "__tls_get_addr"),
-    (["int here(void); int here(void) { return 1; }", "void abort(void); void stop(void); void stop(void) { abort(); }"],
-     "abort"),
+    (["int here(void); int here(void) { return 1; }",
+      "void abort(void); void stop(void); void stop(void) { abort(); }"], "abort"),
     ([""], "defines nothing"),
 ]
 

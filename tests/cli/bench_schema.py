@@ -61,13 +61,17 @@ def wrong_curve(where, cell):
     timed_together = cell["suite"] in ("order", "throughput")
     if timed_together != ("curve" not in cell):
         yield f"{where}: a curve is there iff calls were timed one by one or in blocks"
+    if timed_together or "curve" not in cell:
         return
-    curve = cell.get("curve", [])
-    if curve and (curve[0][0] != 0 or curve[-1] != [100, cell["max"]]):
+    curve = cell["curve"]
+    if not isinstance(curve, list) or len(curve) < 2:
+        yield f"{where}: the curve has no two points"
+        return
+    if curve[0][0] != 0 or curve[-1] != [100, cell["max"]]:
         yield f"{where}: the curve does not go from 0 to the maximum"
     if not ascends([point[0] for point in curve]) or not ascends([point[1] for point in curve]):
         yield f"{where}: the curve does not ascend"
-    if curve and [50, cell["p50"]] not in curve:
+    if [50, cell["p50"]] not in curve:
         yield f"{where}: the curve misses the median"
 
 
@@ -87,7 +91,11 @@ def wrong_figures(where, cell):
 
 def wrong_cell(where, cell):
     found = list(wrong_members(where, cell, CELL))
-    found += [f"{where}: {name} is missing" for name in MAY_BE_NULL if name not in cell]
+    for name in MAY_BE_NULL:
+        if name not in cell:
+            found.append(f"{where}: {name} is missing")
+        elif cell[name] is not None and not isinstance(cell[name], NUMBER):
+            found.append(f"{where}: {name} is {cell[name]!r}")
     if found:
         return found
     return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell))
@@ -122,4 +130,4 @@ def faults(document):
     found += wrong_list("errors", document["errors"], ERROR)
     for i, cell in enumerate(document["cells"]):
         found += wrong_cell(f"cells[{i}]", cell)
-    return found + list(wrong_names(document))
+    return found or list(wrong_names(document))

@@ -20,7 +20,8 @@ struct layout_bounds {
 // Between 1 and `most_classes` classes, small numbers and small sizes as likely as large ones; sizes are not rounded.
 inline std::vector<flat_class> random_layout(random_source &random, const layout_bounds &bounds) {
     const std::size_t classes = random.magnitude(bounds.most_classes);
-    const std::size_t largest = random.one_in(2) ? bounds.largest_size : 16 * random.magnitude(bounds.largest_size / 16);
+    const std::size_t largest =
+        random.one_in(2) ? bounds.largest_size : 16 * random.magnitude(bounds.largest_size / 16);
     std::vector<flat_class> layout;
     std::size_t size = 0, left = bounds.most_bytes;
     while (layout.size() < classes) {

@@ -20,7 +20,7 @@ struct model_class {
     std::uintptr_t start = 0;        // of block 0
 
     enum class state : unsigned char { free, live };
-    std::vector<state> used;         // of every block ever handed out; the others are fresh, to come in order
+    std::vector<state> used;          // of every block ever handed out; the others are fresh, to come in order
     std::vector<std::uint32_t> freed; // used and free, the one freed last at the back
     std::vector<std::uint32_t> live;  // in no order
     std::vector<std::uint32_t> place; // place[i]: where a live block i stands in `live`

@@ -218,7 +218,8 @@ class model_run {
         if (got != (served ? count : 0)) return differs("alloc_many", got, served ? count : 0);
         for (std::size_t i = 0; i <= count; i++) {
             const std::uintptr_t expected = served && i < count ? c->take() : address_of(this);
-            if (address_of(blocks[i]) != expected) return differs("alloc_many's block", address_of(blocks[i]), expected);
+            if (address_of(blocks[i]) != expected)
+                return differs("alloc_many's block", address_of(blocks[i]), expected);
         }
         return "";
     }

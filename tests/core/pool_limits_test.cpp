@@ -40,8 +40,7 @@ void expect_every_border(const std::vector<flat_class> &classes) {
     for (const flat_class &c : classes) {
         const std::size_t border = rounded(c.block_size);
         for (std::size_t size : {border - 16, border - 15, border - 1, border, border + 1, border + 15, border + 16}) {
-            ASSERT_EQ(served_by(pool, size), expected_for(classes, size))
-                << size << " of " << test::describe(classes);
+            ASSERT_EQ(served_by(pool, size), expected_for(classes, size)) << size << " of " << test::describe(classes);
         }
     }
     EXPECT_EQ(served_by(pool, rounded(classes.back().block_size) + 1), 0u);
@@ -79,8 +78,8 @@ constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 56;
 } // namespace
 
 TEST(pool_limits, sixty_four_classes_sixteen_bytes_apart_just_under_one_gibibyte) {
-    const std::size_t last = test::address_budget < 64 * FLAT_POOL_MAX_BLOCK_SIZE ? test::address_budget / 128
-                                                                                  : FLAT_POOL_MAX_BLOCK_SIZE;
+    const std::size_t last =
+        test::address_budget < 64 * FLAT_POOL_MAX_BLOCK_SIZE ? test::address_budget / 128 : FLAT_POOL_MAX_BLOCK_SIZE;
     expect_every_border(sixteen_apart(64, last));
 }
 
@@ -132,8 +131,9 @@ TEST(pool_limits, sixteen_million_blocks_in_one_class) {
 TEST(pool_limits, offsets_far_beyond_two_to_the_32_are_exact) {
     // 2^24 blocks of 2^30 bytes: offset times size goes beyond 2^64.
     if (test::address_sanitizer) GTEST_SKIP() << "AddressSanitizer keeps a shadow of all block memory: too large here";
-    for (std::size_t size : {FLAT_POOL_MAX_BLOCK_SIZE, FLAT_POOL_MAX_BLOCK_SIZE - 16, FLAT_POOL_MAX_BLOCK_SIZE / 3 / 16 * 16,
-                             std::size_t{16 * 65537}, std::size_t{4096 * 255}}) {
+    for (std::size_t size :
+         {FLAT_POOL_MAX_BLOCK_SIZE, FLAT_POOL_MAX_BLOCK_SIZE - 16, FLAT_POOL_MAX_BLOCK_SIZE / 3 / 16 * 16,
+          std::size_t{16 * 65537}, std::size_t{4096 * 255}}) {
         unmapped_pool pool({{size, FLAT_POOL_MAX_BLOCK_COUNT}}, nowhere);
         for (std::size_t i = 0; i < FLAT_POOL_MAX_BLOCK_COUNT; i++) {
             ASSERT_EQ(address_of(flat_pool_alloc(pool, size)), nowhere + i * size);

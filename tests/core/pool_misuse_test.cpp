@@ -53,8 +53,9 @@ class probe {
         const flat_status got = flat_pool_free(pool_, at(address));
         answers[got]++;
         if (got != expected) {
-            ADD_FAILURE() << "free of " << address - address_of(pool_.blocks().start()) << " bytes into the blocks gives \""
-                          << flat_status_string(got) << "\", expected \"" << flat_status_string(expected) << '"';
+            ADD_FAILURE() << "free of " << address - address_of(pool_.blocks().start())
+                          << " bytes into the blocks gives \"" << flat_status_string(got) << "\", expected \""
+                          << flat_status_string(expected) << '"';
             return false;
         }
         if (got == FLAT_OK && address != 0) {
@@ -107,7 +108,8 @@ TEST_F(pool_misuse, every_address_of_a_thousand_layouts_gets_its_status) {
         random_source random(test::seed() + round);
         const std::vector<flat_class> layout =
             crooked(test::random_layout(random, {20, round % 4 == 0 ? 8192u : 300u, 200, std::size_t{1} << 20}));
-        SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(test::seed() + round) + ", classes: " + test::describe(layout));
+        SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(test::seed() + round) +
+                     ", classes: " + test::describe(layout));
         test_pool pool(layout, PROT_NONE);
         model reference(layout, test::first_blocks(pool));
         use(random, pool, reference);
@@ -116,7 +118,8 @@ TEST_F(pool_misuse, every_address_of_a_thousand_layouts_gets_its_status) {
         const std::uintptr_t end = first + 4096 + pool.footprint().block_bytes + 4096;
         const std::uintptr_t step = end - first <= exhaustive_bytes ? 1 : 16;
         for (std::uintptr_t address = first; address < end && probe(address);) address += step;
-        for (std::size_t i = 0; step != 1 && i < samples && !HasFailure(); i++) probe(first + random.below(end - first));
+        for (std::size_t i = 0; step != 1 && i < samples && !HasFailure(); i++)
+            probe(first + random.below(end - first));
         expect_unchanged(pool, reference);
         for (int status = 0; status <= FLAT_CORRUPTED; status++) answers[status] += probe.answers[status];
     }
@@ -139,8 +142,9 @@ TEST_F(pool_misuse, addresses_outside_the_blocks_are_foreign_in_a_thousand_layou
         use(random, pool, reference);
         void *of_another_pool = flat_pool_alloc(other, layout[0].block_size);
         const std::uintptr_t metadata = address_of(pool.metadata().start());
-        std::vector<std::uintptr_t> foreign = {address_of(of_another_pool), address_of(&foreign), address_of(&random), 8,
-                                               UINTPTR_MAX, address_of(pool.blocks().start()) - 1};
+        std::vector<std::uintptr_t> foreign = {
+            address_of(of_another_pool),          address_of(&foreign), address_of(&random), 8, UINTPTR_MAX,
+            address_of(pool.blocks().start()) - 1};
         for (std::size_t at = 0; at < pool.footprint().metadata_bytes; at += 61) foreign.push_back(metadata + at);
         for (std::size_t i = 0; i < reference.classes.size(); i++) {
             const test::model_class &c = reference.classes[i];

@@ -28,12 +28,13 @@ std::vector<operation> random_operations(random_source &random, std::size_t coun
         std::uint8_t what;
         if (random.below(100) < 85) {
             const bool fill = random.below(100) < filling;
-            what = !fill                ? operation::free_live
-                   : random.one_in(10)  ? operation::alloc_aligned
-                   : random.one_in(15)  ? operation::alloc_many
-                                        : operation::alloc;
+            what = !fill               ? operation::free_live
+                   : random.one_in(10) ? operation::alloc_aligned
+                   : random.one_in(15) ? operation::alloc_many
+                                       : operation::alloc;
         } else {
-            what = static_cast<std::uint8_t>(operation::free_free + random.below(operation::kinds - operation::free_free));
+            what =
+                static_cast<std::uint8_t>(operation::free_free + random.below(operation::kinds - operation::free_free));
             if (what == operation::compare && !random.one_in(40)) what = operation::look;
             if (what == operation::reset && !random.one_in(20)) what = operation::free_any;
         }
@@ -61,7 +62,8 @@ std::vector<operation> shrink(model_run &pair, std::vector<operation> failing) {
             if (std::chrono::steady_clock::now() > until) return failing;
             std::vector<operation> shorter(failing.begin(), failing.begin() + static_cast<std::ptrdiff_t>(from));
             if (from + piece < failing.size()) {
-                shorter.insert(shorter.end(), failing.begin() + static_cast<std::ptrdiff_t>(from + piece), failing.end());
+                shorter.insert(shorter.end(), failing.begin() + static_cast<std::ptrdiff_t>(from + piece),
+                               failing.end());
             }
             std::size_t steps;
             if (run(pair, shorter, steps).empty()) {

@@ -109,7 +109,7 @@ TEST(pool_signals, a_handler_may_use_a_pool_of_its_own) {
     signal_pool = of_the_handler;
     signals_served = 0;
     signals_failed = 0;
-    struct sigaction action {}, before {};
+    struct sigaction action{}, before{};
     action.sa_handler = use_a_pool_of_its_own;
     ASSERT_EQ(sigaction(SIGALRM, &action, &before), 0);
     const itimerval often{{0, 200}, {0, 200}}, never{};

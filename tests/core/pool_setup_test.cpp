@@ -218,7 +218,13 @@ TEST(pool_footprint, is_the_same_in_every_build_type) {
         std::vector<flat_class> classes;
         flat_footprint expected;
     } table[] = {
-        {{{16, 1}}, {0, 0, 0, 0}},
+        {{{1, 1}}, {780, 64, 16, 16}},
+        {{{16, 10}, {48, 7}, {4096, 3}}, {1064, 64, 16384, 4096}},
+        {{{64, 1000000}}, {4004872, 64, 64000000, 64}},
+        {{{17, 1001}, {100, 333}, {5000, 77}, {100000, 3}}, {6904, 64, 775136, 32}},
+        {{{FLAT_POOL_MAX_BLOCK_SIZE, FLAT_POOL_MAX_BLOCK_COUNT}}, {67113864, 64, 18014398509481984, 4096}},
+        {ascending(64), {6592, 64, 36864, 1024}},
+        {ascending(64, 4096, 100), {32192, 64, 917504000, 4096}},
     };
     for (const auto &row : table) {
         const flat_footprint need = footprint_of(row.classes);
@@ -276,8 +282,9 @@ TEST(pool_init, refuses_memories_that_overlap) {
     mapping both(need.metadata_bytes + need.block_bytes + 16384, 4096);
     flat_pool *pool;
     const flat_memory blocks{both.start() + 8192, need.block_bytes};
-    for (std::ptrdiff_t by : {std::ptrdiff_t{0}, std::ptrdiff_t{4096}, static_cast<std::ptrdiff_t>(need.block_bytes) - 64,
-                              64 - static_cast<std::ptrdiff_t>(need.metadata_bytes) / 64 * 64}) {
+    for (std::ptrdiff_t by :
+         {std::ptrdiff_t{0}, std::ptrdiff_t{4096}, static_cast<std::ptrdiff_t>(need.block_bytes) - 64,
+          64 - static_cast<std::ptrdiff_t>(need.metadata_bytes) / 64 * 64}) {
         const flat_memory metadata{both.start() + 8192 + by / 64 * 64, need.metadata_bytes};
         EXPECT_EQ(flat_pool_init(&pool, &options, metadata, blocks), FLAT_INVALID_ARGUMENT) << by;
     }
@@ -290,11 +297,13 @@ TEST(pool_init, accepts_memories_that_touch) {
     mapping both(metadata_room + need.block_bytes + 4096, 4096);
     flat_pool *pool;
     ASSERT_EQ(flat_pool_init(&pool, &options, {both.start(), metadata_room},
-                             {both.start() + metadata_room, need.block_bytes}), FLAT_OK);
+                             {both.start() + metadata_room, need.block_bytes}),
+              FLAT_OK);
     flat_pool_destroy(pool);
     const std::size_t behind = (need.block_bytes + 63) / 64 * 64;
-    ASSERT_EQ(flat_pool_init(&pool, &options, {both.start() + behind, need.metadata_bytes},
-                             {both.start(), need.block_bytes}), FLAT_OK);
+    ASSERT_EQ(
+        flat_pool_init(&pool, &options, {both.start() + behind, need.metadata_bytes}, {both.start(), need.block_bytes}),
+        FLAT_OK);
     flat_pool_destroy(pool);
 }
 
@@ -323,8 +332,8 @@ TEST(pool_init, keeps_within_exactly_its_memory) {
     // The metadata ends at a page that cannot be written, with the smallest gap that its alignment allows.
     test::random_source random(test::seed());
     for (int round = 0; round < 200; round++) {
-        const std::vector<flat_class> classes = ascending(1 + random.below(8), 16 * (1 + random.below(40)),
-                                                          random.magnitude(3000));
+        const std::vector<flat_class> classes =
+            ascending(1 + random.below(8), 16 * (1 + random.below(40)), random.magnitude(3000));
         const flat_pool_options options = options_for(classes);
         const flat_footprint need = footprint_of(classes);
         const std::size_t room = (need.metadata_bytes + 4095) / 4096 * 4096;
@@ -342,7 +351,8 @@ TEST(pool_init, keeps_within_exactly_its_memory) {
         }
         ASSERT_EQ(flat_pool_check(pool), FLAT_OK) << "seed " << test::seed();
         EXPECT_TRUE(std::all_of(metadata.start(), start, [](char c) { return c == 0x5a; }));
-        EXPECT_TRUE(std::all_of(start + need.metadata_bytes, metadata.start() + room, [](char c) { return c == 0x5a; }));
+        EXPECT_TRUE(
+            std::all_of(start + need.metadata_bytes, metadata.start() + room, [](char c) { return c == 0x5a; }));
         flat_pool_destroy(pool);
     }
 }

@@ -104,7 +104,8 @@ TEST(pool_shares, the_result_fits_whole_and_in_one_buffer) {
     const std::size_t behind = round_up(need.block_bytes, need.metadata_alignment);
     flat_pool *pool;
     ASSERT_EQ(flat_pool_init(&pool, &options, {buffer.start() + behind, megabyte - behind},
-                             {buffer.start(), need.block_bytes}), FLAT_OK);
+                             {buffer.start(), need.block_bytes}),
+              FLAT_OK);
     EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
     flat_pool_destroy(pool);
 }
@@ -140,7 +141,8 @@ TEST(pool_shares, every_result_fits_and_every_share_gets_its_part) {
             ASSERT_LE(paid, static_cast<double>(bytes) * shares[i].percent / 100) << "a share got more than its part";
             const double overhead = 4096.0 * (static_cast<double>(shares.size()) + 2);
             ASSERT_GE(paid, static_cast<double>(bytes) * shares[i].percent / 100 * 0.75 - overhead -
-                                static_cast<double>(classes[i].block_size + 20)) << "a share got far less than its part";
+                                static_cast<double>(classes[i].block_size + 20))
+                << "a share got far less than its part";
         }
     }
     EXPECT_GT(accepted, 0u);

@@ -142,9 +142,9 @@ TEST(pool, aligned_alloc_takes_the_smallest_class_that_fits_both) {
     test_pool pool({{48, 4}, {64, 4}, {80, 4}, {1000, 4}, {1024, 4}, {8192, 4}}, PROT_NONE);
     const struct {
         std::size_t alignment, size, served_by;
-    } table[] = {{1, 1, 48},      {2, 48, 48},     {16, 48, 48},      {16, 49, 64},   {32, 1, 64},       {64, 64, 64},
-                 {64, 65, 1024},  {32, 81, 1024},  {16, 81, 1008},    {128, 1, 1024}, {1024, 1024, 1024}, {2048, 1, 8192},
-                 {4096, 0, 8192}, {4096, 8192, 8192}};
+    } table[] = {{1, 1, 48},         {2, 48, 48},     {16, 48, 48},    {16, 49, 64},      {32, 1, 64},
+                 {64, 64, 64},       {64, 65, 1024},  {32, 81, 1024},  {16, 81, 1008},    {128, 1, 1024},
+                 {1024, 1024, 1024}, {2048, 1, 8192}, {4096, 0, 8192}, {4096, 8192, 8192}};
     for (const auto &row : table) {
         void *block = flat_pool_aligned_alloc(pool, row.alignment, row.size);
         ASSERT_NE(block, nullptr) << row.alignment << ' ' << row.size;

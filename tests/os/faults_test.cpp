@@ -12,8 +12,8 @@
 
 TEST(faults, counts_a_first_touch) {
     const std::size_t page = test::page_size(), pages = 64;
-    char *memory = static_cast<char *>(
-        mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *memory =
+        static_cast<char *>(mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(memory, MAP_FAILED);
     (void)madvise(memory, pages * page, MADV_NOHUGEPAGE);
     const flat_faults before = flat_faults_now();

@@ -47,12 +47,13 @@ TEST(pool_create, serves_blocks_that_can_be_written) {
 }
 
 TEST(pool_create, faults_no_page_in_after_it_returns) {
-    flat_pool *pool = create(mixed);
+    if (!test::faults_are_ours) GTEST_SKIP() << "ThreadSanitizer faults pages of its own";
+    constexpr std::size_t pages = 2000;
+    flat_pool *pool = create({{4096, pages}});
     const flat_faults before = flat_faults_now();
-    for (const flat_class &c : mixed) {
-        while (void *block = flat_pool_alloc(pool, c.block_size)) test::write(block);
-    }
-    EXPECT_LT(flat_faults_now().minor - before.minor, 16u) << "some 90 pages of blocks and metadata were written";
+    while (void *block = flat_pool_alloc(pool, 4096)) test::write(block);
+    // Not 0: what runs beneath this program, an emulator or a sanitizer, has pages of its own.
+    EXPECT_LT(flat_faults_now().minor - before.minor, pages / 4);
     flat_pool_destroy(pool);
 }
 

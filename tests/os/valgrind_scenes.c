@@ -83,8 +83,8 @@ int main(int count, char **arguments) {
     const flat_pool_options options = {.classes = &class, .class_count = 1};
     flat_pool *pool;
     if (count != 2) return 2;
-    if (flat_pool_init(&pool, &options, (flat_memory){metadata, sizeof metadata}, (flat_memory){blocks, sizeof blocks}) !=
-        FLAT_OK) {
+    if (flat_pool_init(&pool, &options, (flat_memory){metadata, sizeof metadata},
+                       (flat_memory){blocks, sizeof blocks}) != FLAT_OK) {
         return 3;
     }
     char *block = flat_pool_alloc(pool, 40);
