@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -69,9 +70,9 @@ std::vector<const Row *> by_median(const Group &group) {
     std::vector<const Row *> rows;
     for (const Row &row : group.rows)
         rows.push_back(&row);
-    std::ranges::stable_sort(rows, [&](const Row *a, const Row *b) {
+    std::ranges::sort(rows, [&](const Row *a, const Row *b) {
         if (a->p50 == b->p50)
-            return a->p999 < b->p999;
+            return std::pair(a->p999, a->backend) < std::pair(b->p999, b->backend);
         return group.is_rate() ? a->p50 > b->p50 : a->p50 < b->p50;
     });
     return rows;
@@ -94,7 +95,8 @@ std::string rows_text(const Group &group, const Look &look) {
         head += right(column.head, column.width);
     std::string text = look.dress(head, Style::faint) + "\n";
     for (const Row *row : by_median(group)) {
-        std::string line = fmt::format("{} {:<{}}", is_winner(group, *row) ? "*" : " ", row->backend->title, title_width);
+        const char *mark = is_winner(group, *row) ? "*" : " ";
+        std::string line = fmt::format("{} {:<{}}", mark, row->backend->title, title_width);
         for (const Column &column : columns)
             line += right(column.text(*row), column.width);
         text += look.dress(line, style_of(group, *row)) + "\n";

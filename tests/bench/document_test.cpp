@@ -60,17 +60,17 @@ TEST(document, tells_the_step_of_the_clock_and_what_was_stolen) {
 }
 
 TEST(document, drops_neither_a_failure_nor_what_is_missing) {
-    const json whole = document();
-    EXPECT_EQ(whole.at("errors").at(0).at("backend"), "mimalloc");
-    EXPECT_EQ(whole.at("errors").at(0).at("message"), "it failed");
-    EXPECT_EQ(whole.at("missing").at(0).at("how"), "apt-get install libjemalloc2");
+    const json parsed = document();
+    EXPECT_EQ(parsed.at("errors").at(0).at("backend"), "mimalloc");
+    EXPECT_EQ(parsed.at("errors").at(0).at("message"), "it failed");
+    EXPECT_EQ(parsed.at("missing").at(0).at("how"), "apt-get install libjemalloc2");
 }
 
 TEST(document, can_be_made_of_a_run_in_which_everything_failed) {
     Campaign campaign = small_campaign();
     campaign.measurements.clear();
     campaign.identities.clear();
-    const json whole = json::parse(document_of(campaign, {}, Circumstances{}));
-    EXPECT_TRUE(whole.at("cells").empty());
-    EXPECT_EQ(whole.at("errors").size(), 1U);
+    const json parsed = json::parse(document_of(campaign, {}, Circumstances{}));
+    EXPECT_TRUE(parsed.at("cells").empty());
+    EXPECT_EQ(parsed.at("errors").size(), 1U);
 }
