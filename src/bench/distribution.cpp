@@ -60,6 +60,21 @@ double Distribution::at(Rank rank) const {
     return steps_.back().value;
 }
 
+double Distribution::at(Rank rank, double step) const {
+    const double reading = at(rank);
+    if (rank == 0 || rank == whole)
+        return reading;
+    const double place = static_cast<double>(size_) * rank / whole;
+    double passed = 0;
+    for (const Step &each : steps_) {
+        const auto count = static_cast<double>(each.count);
+        if (each.value == reading)
+            return reading + step * (std::clamp((place - passed) / count, 0.0, 1.0) - 0.5);
+        passed += count;
+    }
+    return reading;
+}
+
 double Distribution::reaching_ppm(double limit) const {
     std::uint64_t reaching = 0;
     for (const Step &step : steps_)
@@ -67,10 +82,10 @@ double Distribution::reaching_ppm(double limit) const {
     return size_ == 0 ? 0 : static_cast<double>(reaching) * whole / static_cast<double>(size_);
 }
 
-std::vector<std::pair<double, double>> curve_of(const Distribution &values) {
+std::vector<std::pair<double, double>> curve_of(const Distribution &values, double step) {
     std::vector<std::pair<double, double>> curve;
     for (const Rank rank : curve_ranks)
-        curve.emplace_back(static_cast<double>(rank) / (whole / 100), values.at(rank));
+        curve.emplace_back(static_cast<double>(rank) / (whole / 100), values.at(rank, step));
     return curve;
 }
 

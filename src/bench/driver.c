@@ -352,7 +352,13 @@ static void write_all(const void *data, size_t bytes) {
 #else
 #define ASSERTIONS "true"
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#define HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+    HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(memory_sanitizer)
 #define SANITIZER "true"
 #else
 #define SANITIZER "false"

@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::uint64_t samples_for_p9999 = 100'000;
 
-std::pair<double, double> interval(const std::vector<Distribution> &processes, Rank rank) {
-    std::pair<double, double> range{processes.front().at(rank), processes.front().at(rank)};
+std::pair<double, double> interval(const std::vector<Distribution> &processes, Rank rank, double step) {
+    std::pair<double, double> range{processes.front().at(rank, step), processes.front().at(rank, step)};
     for (const Distribution &each : processes) {
-        range.first = std::min(range.first, each.at(rank));
-        range.second = std::max(range.second, each.at(rank));
+        range.first = std::min(range.first, each.at(rank, step));
+        range.second = std::max(range.second, each.at(rank, step));
     }
     return range;
 }
@@ -27,13 +27,13 @@ double timer_share(const Measurement &measurement) {
     return Distribution(std::move(costs)).at(whole / 2) / static_cast<double>(measurement.calls);
 }
 
-void add_times(Row &row, const Measurement &measurement, const Distribution &all) {
+void add_times(Row &row, const Measurement &measurement, const Distribution &all, double step) {
     row.over_100ns_ppm = all.reaching_ppm(100);
     row.over_1us_ppm = all.reaching_ppm(1000);
     row.over_10us_ppm = all.reaching_ppm(10000);
     row.p50_net = row.p50 - timer_share(measurement);
     if (measurement.cell.calls != 0)
-        row.curve = curve_of(all);
+        row.curve = curve_of(all, step);
 }
 
 void add_counts(Row &row, const Measurement &measurement) {
@@ -44,7 +44,10 @@ void add_counts(Row &row, const Measurement &measurement) {
     }
 }
 
-Row row_for(const Measurement &measurement) {
+/// `clock_step`: ns.
+Row row_for(const Measurement &measurement, double clock_step) {
+    const bool rate = measurement.cell.suite == "throughput";
+    const double step = rate ? 0 : clock_step / static_cast<double>(measurement.calls);
     std::vector<Distribution> processes;
     for (const Run &run : measurement.runs)
         processes.push_back(run.values);
@@ -54,17 +57,17 @@ Row row_for(const Measurement &measurement) {
     row.samples = all.size();
     row.processes = processes.size();
     row.mean = all.mean();
-    row.p50 = all.at(500'000);
-    row.p90 = all.at(900'000);
-    row.p99 = all.at(990'000);
-    row.p999 = all.at(999'000);
+    row.p50 = all.at(500'000, step);
+    row.p90 = all.at(900'000, step);
+    row.p99 = all.at(990'000, step);
+    row.p999 = all.at(999'000, step);
     row.max = all.max();
     if (all.size() >= samples_for_p9999)
-        row.p9999 = all.at(999'900);
-    std::tie(row.p50_low, row.p50_high) = interval(processes, 500'000);
-    std::tie(row.p999_low, row.p999_high) = interval(processes, 999'000);
-    if (measurement.cell.suite != "throughput")
-        add_times(row, measurement, all);
+        row.p9999 = all.at(999'900, step);
+    std::tie(row.p50_low, row.p50_high) = interval(processes, 500'000, step);
+    std::tie(row.p999_low, row.p999_high) = interval(processes, 999'000, step);
+    if (!rate)
+        add_times(row, measurement, all, step);
     add_counts(row, measurement);
     return row;
 }
@@ -75,19 +78,15 @@ bool same_work(const Group &group, const Measurement &measurement) {
            group.operation == measurement.operation;
 }
 
-/// A little more than one step, for the figures are quotients.
-bool within_a_step(const Group &group, double a, double b) { return std::abs(a - b) <= group.resolution * 1.0001; }
-
 } // namespace
 
 std::vector<Group> groups_of(const Campaign &campaign) {
-    const double step_ns = static_cast<double>(campaign.clock_step) / campaign.ticks_per_ns;
+    const double clock_step = static_cast<double>(campaign.clock_step) / campaign.ticks_per_ns;
     std::vector<Group> groups;
     for (const Measurement &measurement : campaign.measurements) {
         if (groups.empty() || !same_work(groups.back(), measurement))
-            groups.push_back({measurement.cell, measurement.operation, measurement.calls,
-                              step_ns / static_cast<double>(measurement.calls), {}});
-        groups.back().rows.push_back(row_for(measurement));
+            groups.push_back({measurement.cell, measurement.operation, measurement.calls, {}});
+        groups.back().rows.push_back(row_for(measurement, clock_step));
     }
     return groups;
 }
@@ -120,11 +119,7 @@ std::optional<double> copy_difference(const Group &group) {
     return std::abs(subject->p50 - again->p50) / std::min(subject->p50, again->p50);
 }
 
-bool is_void(const Group &group) {
-    if (copy_difference(group).value_or(0) <= most_copy_difference)
-        return false;
-    return group.is_rate() || !within_a_step(group, row_of(group, Kind::subject)->p50, row_of(group, Kind::again)->p50);
-}
+bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
 
 Figure decider(const Group &group) { return group.is_single() ? &Row::p999 : &Row::p50; }
 
@@ -147,8 +142,7 @@ bool is_winner(const Group &group, const Row &row) {
 
 Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
     const double ratio = subject.*figure / rival.*figure;
-    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0) ||
-        (!group.is_rate() && within_a_step(group, subject.*figure, rival.*figure)))
+    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0))
         return Outcome::even;
     return (group.is_rate() ? ratio > 1 : ratio < 1) ? Outcome::win : Outcome::loss;
 }

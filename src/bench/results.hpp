@@ -10,7 +10,7 @@
 
 namespace flat::bench {
 
-/// Percentiles are over all calls of all processes; intervals are over processes, for one process is one layout of
+/// Percentiles are over all calls of all processes, and told within the clock's step (Distribution::at); intervals are over processes, for one process is one layout of
 /// memory and its calls are not independent.
 struct Row {
     const Backend *backend;
@@ -30,7 +30,6 @@ struct Group {
     Cell cell;
     std::string operation;
     std::uint64_t calls; // in each sample
-    double resolution;   // ns: one step of the clock, spread over the calls of a sample; not of a rate
     std::vector<Row> rows;
 
     bool is_rate() const { return cell.suite == "throughput"; } // Mops/s, where more is better; otherwise ns
@@ -51,8 +50,7 @@ const Row *row_of(const Group &group, Kind kind);
 /// How far the subject and its copy differ in their P50, as a share of the smaller one; nothing iff either is absent.
 std::optional<double> copy_difference(const Group &group);
 
-/// Beyond this the machine was too noisy: the cell is void, which is not a tie. One step of a coarse clock is no noise,
-/// however large it is beside the median; no verdict is smaller than that step either.
+/// Beyond this the machine was too noisy: the cell is void, which is not a tie.
 constexpr double most_copy_difference = 0.05;
 bool is_void(const Group &group);
 
@@ -67,8 +65,7 @@ bool is_winner(const Group &group, const Row &row);
 
 enum class Outcome { win, loss, even };
 
-/// The subject against a rival: even where they differ by no more than the subject and its copy do, or by no more than
-/// one step of the clock.
+/// The subject against a rival: even where they differ by no more than the subject and its copy do.
 Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
 
 } // namespace flat::bench

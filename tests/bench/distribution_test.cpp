@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -142,7 +143,7 @@ TEST(distribution, has_no_percentile_of_nothing) { EXPECT_THROW(Distribution().a
 TEST(distribution, curve_ascends_from_the_least_to_the_largest) {
     std::mt19937_64 random(1);
     const Distribution distribution(random_values(random));
-    const auto curve = curve_of(distribution);
+    const auto curve = curve_of(distribution, 0);
     EXPECT_GE(curve.size(), 30U);
     EXPECT_LE(curve.size(), 50U);
     EXPECT_EQ(curve.front(), std::pair(0.0, distribution.at(0)));
@@ -153,4 +154,26 @@ TEST(distribution, curve_ascends_from_the_least_to_the_largest) {
     }
     for (const double percentile : {50.0, 90.0, 99.0, 99.9, 99.99})
         EXPECT_TRUE(std::ranges::any_of(curve, [&](const auto &point) { return point.first == percentile; }));
+}
+
+TEST(distribution, spreads_equal_readings_over_the_step_of_the_clock) {
+    const Distribution values({10, 20, 20, 20, 30});
+    EXPECT_DOUBLE_EQ(values.at(500'000, 10), 15 + 10 * 1.5 / 3);
+    EXPECT_DOUBLE_EQ(values.at(500'000, 0), values.at(500'000));
+    EXPECT_DOUBLE_EQ(values.at(0, 10), 10);
+    EXPECT_DOUBLE_EQ(values.at(whole, 10), 30);
+}
+
+TEST(distribution, never_leaves_the_step_nor_descends) {
+    const std::uint64_t seed = seed_of_run();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    const Distribution values(random_values(random));
+    double last = values.at(0, 26);
+    for (Rank rank = 0; rank < whole; rank += 997) {
+        const double value = values.at(rank, 26);
+        EXPECT_LE(std::abs(value - values.at(rank)), 13.0);
+        EXPECT_GE(value, last - (rank == 997 ? 13.0 : 1e-9)); // the least is told as read, not within its step
+        last = value;
+    }
 }
