@@ -3,7 +3,7 @@
  * A pool serves up to 64 size classes. Allocation takes the smallest class that holds the request and hands out the
  * block of it that was freed last (the one most likely still in the cache), else the next one never used. There is no
  * slow path: no search, no merging, no growth, no lock, no system call; `flat_pool_alloc`, `flat_pool_aligned_alloc`
- * and `flat_pool_free` are each one straight line of machine code.
+ * and `flat_pool_free` contain no loop and no call.
  *
  * All bookkeeping lies in memory of its own, one 32-bit word a block. The pool never reads or writes a block: what a
  * program does to a block after freeing it cannot mislead the pool, and blocks may lie in memory that a processor
@@ -125,7 +125,7 @@ FLAT_API FLAT_NODISCARD void *flat_pool_alloc(flat_pool *pool, size_t size);
 
 /** As `flat_pool_alloc`, from the smallest class that holds `size` and whose blocks are all aligned to `alignment`.
  * Returns NULL iff `alignment` is not a power of two or is above FLAT_POOL_MAX_ALIGNMENT, no class fits both, or the
- * smallest that does is exhausted. */
+ * smallest that does is exhausted. Worst case: no loop, call or lock, at most 90 instructions on x86-64. */
 FLAT_API FLAT_NODISCARD void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size);
 
 /** Gives a block back. NULL: FLAT_OK, as free(NULL).

@@ -62,14 +62,14 @@ double Distribution::at(Rank rank) const {
 
 double Distribution::at(Rank rank, double step) const {
     const double reading = at(rank);
-    if (rank == 0 || rank == whole)
-        return reading;
     const double place = static_cast<double>(size_) * rank / whole;
     double passed = 0;
     for (const Step &each : steps_) {
         const auto count = static_cast<double>(each.count);
-        if (each.value == reading)
-            return reading + step * (std::clamp((place - passed) / count, 0.0, 1.0) - 0.5);
+        if (each.value == reading) {
+            const double within = reading + step * (std::clamp((place - passed) / count, 0.0, 1.0) - 0.5);
+            return std::clamp(within, steps_.front().value, steps_.back().value);
+        }
         passed += count;
     }
     return reading;

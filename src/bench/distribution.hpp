@@ -35,8 +35,8 @@ public:
 
     /// As above, for values read from a clock that moves in steps: those with one reading are taken to be spread evenly
     /// over the step around it, as is usual for the percentiles of grouped data. A step of 10 ns would else make every
-    /// median of blocks of 32 calls a multiple of 0.3 ns, which is more than many differences. The least and the
-    /// greatest value stay as they were read; so does everything where `step` is 0.
+    /// median of blocks of 32 calls a multiple of 0.3 ns, which is more than many differences. Nothing is
+    /// told below the least or above the greatest reading; where `step` is 0 this is at(rank).
     double at(Rank rank, double step) const;
 
     /// How many values reach the limit, in parts per million.

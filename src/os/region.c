@@ -12,12 +12,11 @@ static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-/* Every page written once. The kernel does it in one call since Linux 5.14 and says where memory runs out; before that,
- * page by page. */
+/* Every page written once. Since Linux 5.14 one call brings them all, and says where memory runs out; an emulator may
+ * answer yes and do nothing, so they are written in any case. */
 static bool make_resident(char *start, size_t size) {
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(start, size, MADV_POPULATE_WRITE) == 0) return true;
-    if (errno != EINVAL) return false;
+    if (madvise(start, size, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) return false;
 #endif
     for (size_t at = 0; at < size; at += page_size()) ((volatile char *)start)[at] = 0;
     return true;

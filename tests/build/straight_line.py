@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Holds functions of a library to the promise that they are one straight line.
 
-    straight_line.py [--most N] LIBRARY FUNCTION...
+    straight_line.py [--most N] [--may-jump-back] LIBRARY FUNCTION...
 
 Follows every path from each function's first instruction, into whatever the compiler split off (.cold, .part, .isra,
 .constprop) and through jumps into other functions, and demands of all the code that can be reached:
 
-  - no jump to its own or a lower address: addresses only ascend, so every path ends
+  - no instruction that can be reached from itself, so every path ends
+  - no jump to its own or a lower address, unless --may-jump-back: addresses only ascend, so the above can be seen
   - no call, no indirect jump, no instruction with a lock prefix, no repeated string instruction, no system call
   - every path ends in a return
   - at most N instructions (60) in all
@@ -28,11 +29,28 @@ LOCKED = re.compile(r"^(lock|xacquire|xrelease)\b|^xchg\w* .*\(")  # xchg with m
 SYSTEM = ("syscall", "sysenter", "int", "hlt", "ud2", "cpuid", "wrmsr", "rdmsr")
 
 
-def violations_of(program, function, most):
+def on_a_cycle(edges):
+    """An address that can be reached from itself, or None: takes away, again and again, what nothing leads to."""
+    entries = {address: 0 for address in edges}
+    for targets in edges.values():
+        for target in targets:
+            entries[target] = entries.get(target, 0) + 1
+    free = [address for address, count in entries.items() if count == 0]
+    while free:
+        address = free.pop()
+        del entries[address]
+        for target in edges.get(address, ()):
+            entries[target] -= 1
+            if entries[target] == 0:
+                free.append(target)
+    return min(entries, default=None)
+
+
+def violations_of(program, function, most, may_jump_back=False):
     start = program.symbols.get(function)
     if start is None:
         return ["there is no function %s in the library" % function], 0
-    found, reached, todo = [], set(), [start]
+    found, reached, todo, edges = [], set(), [start], {}
 
     def object_to(address, what):
         found.append("%s: %s: %s" % (program.where(address), what, program.instructions[address].text))
@@ -46,6 +64,7 @@ def violations_of(program, function, most):
             found.append("a path leaves the code at 0x%x" % address)
             continue
         reached.add(address)
+        edges[address] = []
         text, mnemonic = instruction.text, instruction.mnemonic
         plain = re.sub(r"^(bnd|notrack|addr32|cs|ds) ", "", text)
         mnemonic = plain.split()[0]
@@ -66,9 +85,10 @@ def violations_of(program, function, most):
             if instruction.target is None:
                 object_to(address, "jumps through a register or memory")
             else:
-                if instruction.target <= address:
+                if instruction.target <= address and not may_jump_back:
                     object_to(address, "jumps back")
                 todo.append(instruction.target)
+                edges[address].append(instruction.target)
             if mnemonic.startswith("jmp"):
                 continue
         following = program.following.get(address)
@@ -76,6 +96,10 @@ def violations_of(program, function, most):
             object_to(address, "runs off the end of the code")
         else:
             todo.append(following)
+            edges[address].append(following)
+    again = on_a_cycle(edges)
+    if again is not None and again in program.instructions:
+        object_to(again, "can be reached from itself")
     if len(reached) > most:
         found.append("%s: %d instructions can be reached, more than %d" % (function, len(reached), most))
     return found, len(reached)
@@ -92,6 +116,7 @@ def linked(library, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--may-jump-back", action="store_true")
     parser.add_argument("library")
     parser.add_argument("functions", nargs="+")
     arguments = parser.parse_args()
@@ -103,7 +128,7 @@ def main():
         print("straight_line.py: cannot read %s: %s" % (arguments.library, error), file=sys.stderr)
         return 2
     for function in arguments.functions:
-        found, count = violations_of(program, function, arguments.most)
+        found, count = violations_of(program, function, arguments.most, arguments.may_jump_back)
         print("%s: %d instructions, %s" % (function, count, "straight" if not found else "NOT a straight line"))
         for violation in found:
             failed = True

@@ -55,7 +55,15 @@ CASES = [
 ]
 
 
-def outcome_of(compiler, folder, body, archive):
+# The same with --may-jump-back: what only lies behind is no objection, what comes again is.
+MAY_JUMP_BACK = [
+    ("a loop", "can be reached from itself"),
+    ("a loop in a .cold part", "can be reached from itself"),
+    ("a jump into another function, back", ""),
+]
+
+
+def outcome_of(compiler, folder, body, archive, *options):
     source = os.path.join(folder, "subject.c")
     with open(source, "w") as file:
         file.write(PREAMBLE + "__attribute__((visibility(\"default\"))) int subject(int *p, int n) {" + body + "}\n")
@@ -69,7 +77,7 @@ def outcome_of(compiler, folder, body, archive):
     else:
         library = os.path.join(folder, "libsubject.so")
         subprocess.run([compiler, "-shared", objects, "-o", library], check=True)
-    return subprocess.run([sys.executable, CHECK, library, "subject"], text=True, stdout=subprocess.PIPE,
+    return subprocess.run([sys.executable, CHECK, *options, library, "subject"], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
 
 
@@ -117,6 +125,14 @@ def main():
                 if not seen:
                     wrong += 1
                     print(result.stdout)
+        for name, objection in MAY_JUMP_BACK:
+            body = next(case[1] for case in CASES if case[0] == name)
+            result = outcome_of(compiler, folder, body, False, "--may-jump-back")
+            seen = is_seen(result, objection)
+            print("%s %s (--may-jump-back)" % ("ok  " if seen else "MISS", name))
+            if not seen:
+                wrong += 1
+                print(result.stdout)
         for name, planted, objection in IN_FREE:
             result = outcome_in_free(compiler, folder, root, planted)
             seen = is_seen(result, objection)

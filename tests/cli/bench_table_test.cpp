@@ -21,7 +21,7 @@ bench::Row row(const char *backend, double p50, double p999) {
 
 /// The pool loses to glibc in P50, wins in P99.9.
 bench::Group losing() {
-    return {{"hot", 64, 32, "", 1}, "pair", 32, 0.3,
+    return {{"hot", 64, 32, "", 1}, "pair", 32,
             {row("flatline-pool", 10, 11), row("flatline-pool-again", 10.1, 11.1), row("floor", 1, 2),
              row("list", 3, 4), row("glibc", 8, 100), row("boost-pool", 12, 13)}};
 }
