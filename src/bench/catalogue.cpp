@@ -46,8 +46,7 @@ constexpr std::size_t batch_samples = 10;
 
 void add_calls(std::vector<Cell> &all, std::string_view suite, std::span<const std::size_t> sizes) {
     for (const unsigned calls : {block_of_calls, 1U}) {
-        for (const std::size_t size : sizes)
-            all.push_back({suite, size, calls, "", call_samples});
+        for (const std::size_t size : sizes) all.push_back({suite, size, calls, "", call_samples});
     }
 }
 
@@ -79,8 +78,7 @@ std::vector<Cell> cells() {
     add_calls(all, "mixed", mixed_sizes);
     for (const std::string_view order : {"lifo", "fifo", "random"})
         all.push_back({"order", 64, 0, order, phase_samples});
-    for (const std::size_t size : all_sizes)
-        all.push_back({"throughput", size, 0, "", batch_samples});
+    for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", batch_samples});
     return all;
 }
 
@@ -91,23 +89,19 @@ const Backend *find_backend(std::string_view name) {
 
 std::string grouped(std::uint64_t number) {
     std::string digits = std::to_string(number);
-    for (std::size_t at = digits.size(); at > 3; at -= 3)
-        digits.insert(at - 3, 1, ',');
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
     return digits;
 }
 
 std::string describe_size(std::size_t size) {
-    if (size == 0)
-        return "7 sizes";
+    if (size == 0) return "7 sizes";
     return size >= 1024 && size % 1024 == 0 ? fmt::format("{} KiB", size / 1024) : fmt::format("{} B", size);
 }
 
 std::string describe(const Cell &cell) {
     std::string text = fmt::format("{} {}", cell.suite, describe_size(cell.size));
-    if (!cell.order.empty())
-        text += fmt::format(" {}", cell.order);
-    if (cell.calls != 0)
-        text += cell.calls == 1 ? ", single calls" : fmt::format(", blocks of {} calls", cell.calls);
+    if (!cell.order.empty()) text += fmt::format(" {}", cell.order);
+    if (cell.calls != 0) text += cell.calls == 1 ? ", single calls" : fmt::format(", blocks of {} calls", cell.calls);
     return text;
 }
 

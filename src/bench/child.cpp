@@ -29,8 +29,7 @@ struct Pipe {
     int ends[2];
 
     Pipe() {
-        if (pipe2(ends, O_CLOEXEC) != 0)
-            fail("cannot make a pipe for the driver");
+        if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe for the driver");
     }
     ~Pipe() {
         shut(0);
@@ -40,15 +39,14 @@ struct Pipe {
     Pipe &operator=(const Pipe &) = delete;
 
     void shut(int end) {
-        if (ends[end] >= 0)
-            close(ends[end]);
+        if (ends[end] >= 0) close(ends[end]);
         ends[end] = -1;
     }
 };
 
 /// The process; ended and waited for at the latest when this goes.
 class Process {
-public:
+  public:
     explicit Process(pid_t id) : id_(id) {}
     ~Process() {
         if (id_ > 0) {
@@ -69,14 +67,13 @@ public:
         return status;
     }
 
-private:
+  private:
     pid_t id_;
 };
 
 std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
     std::vector<char *> pointers;
-    for (const std::string &text : texts)
-        pointers.push_back(const_cast<char *>(text.c_str()));
+    for (const std::string &text : texts) pointers.push_back(const_cast<char *>(text.c_str()));
     pointers.push_back(nullptr);
     return pointers;
 }
@@ -99,10 +96,8 @@ pid_t start(const Command &command, int output, int errors, const sigset_t &mask
     const std::vector<char *> environment = pointers_to(command.environment);
     const pid_t parent = getpid();
     const pid_t id = fork();
-    if (id < 0)
-        fail("cannot start the driver");
-    if (id == 0)
-        become(texts.front().c_str(), arguments.data(), environment.data(), output, errors, mask, parent);
+    if (id < 0) fail("cannot start the driver");
+    if (id == 0) become(texts.front().c_str(), arguments.data(), environment.data(), output, errors, mask, parent);
     return id;
 }
 
@@ -110,8 +105,7 @@ pid_t start(const Command &command, int output, int errors, const sigset_t &mask
 bool read_some(int from, std::string &into) {
     std::array<char, 1 << 16> buffer;
     const ssize_t bytes = read(from, buffer.data(), buffer.size());
-    if (bytes < 0)
-        return errno == EINTR;
+    if (bytes < 0) return errno == EINTR;
     into.append(buffer.data(), static_cast<std::size_t>(bytes));
     return bytes > 0;
 }
@@ -120,20 +114,15 @@ bool read_some(int from, std::string &into) {
 bool drain(Pipe &output, Pipe &errors, Ending &ending, Clock::time_point deadline, const SignalWatch &signals) {
     while (output.ends[0] >= 0 || errors.ends[0] >= 0) {
         const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
-        if (left <= 0)
-            return false;
+        if (left <= 0) return false;
         const timespec wait{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
         std::array<pollfd, 2> both{pollfd{output.ends[0], POLLIN, 0}, pollfd{errors.ends[0], POLLIN, 0}};
         const int ready = ppoll(both.data(), both.size(), &wait, &signals.open_mask());
         signals.check();
-        if (ready < 0 && errno != EINTR)
-            fail("cannot wait for the driver");
-        if (ready <= 0)
-            continue;
-        if (both[0].revents != 0 && !read_some(output.ends[0], ending.output))
-            output.shut(0);
-        if (both[1].revents != 0 && !read_some(errors.ends[0], ending.complaint))
-            errors.shut(0);
+        if (ready < 0 && errno != EINTR) fail("cannot wait for the driver");
+        if (ready <= 0) continue;
+        if (both[0].revents != 0 && !read_some(output.ends[0], ending.output)) output.shut(0);
+        if (both[1].revents != 0 && !read_some(errors.ends[0], ending.complaint)) errors.shut(0);
     }
     return true;
 }
@@ -145,7 +134,7 @@ SignalWatch::SignalWatch() {
     sigemptyset(&blocked);
     arrived = 0;
     for (std::size_t i = 0; i < watched.size(); ++i) {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_handler = remember;
         sigaction(watched[i], &action, &actions_[i]);
         sigaddset(&blocked, watched[i]);
@@ -155,13 +144,11 @@ SignalWatch::SignalWatch() {
 
 SignalWatch::~SignalWatch() {
     sigprocmask(SIG_SETMASK, &before_, nullptr);
-    for (std::size_t i = 0; i < watched.size(); ++i)
-        sigaction(watched[i], &actions_[i], nullptr);
+    for (std::size_t i = 0; i < watched.size(); ++i) sigaction(watched[i], &actions_[i], nullptr);
 }
 
 void SignalWatch::check() const {
-    if (arrived != 0)
-        throw Interrupted();
+    if (arrived != 0) throw Interrupted();
 }
 
 Ending run_child(const Command &command, const SignalWatch &signals) {
@@ -173,8 +160,7 @@ Ending run_child(const Command &command, const SignalWatch &signals) {
     output.shut(1);
     errors.shut(1);
     ending.timed_out = !drain(output, errors, ending, Clock::now() + command.limit, signals);
-    if (ending.timed_out)
-        process.end();
+    if (ending.timed_out) process.end();
     ending.wait_status = process.wait();
     ending.complaint.resize(std::min(ending.complaint.size(), ending.complaint.find('\n')));
     return ending;

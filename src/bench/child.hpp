@@ -12,14 +12,14 @@ namespace flat::bench {
 
 /// The user asked to stop; no child is left.
 class Interrupted : public std::runtime_error {
-public:
+  public:
     Interrupted() : std::runtime_error("interrupted: nothing was written; run it again") {}
 };
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP are remembered instead of ending this process, and are let in only where
 /// run_child waits, so that none is missed. One at a time; one thread.
 class SignalWatch {
-public:
+  public:
     SignalWatch();
     ~SignalWatch();
     SignalWatch(const SignalWatch &) = delete;
@@ -31,7 +31,7 @@ public:
     /// Throws Interrupted iff a signal has arrived.
     void check() const;
 
-private:
+  private:
     sigset_t before_{};
     struct sigaction actions_[3]{};
 };
@@ -45,9 +45,9 @@ struct Command {
 
 struct Ending {
     bool timed_out = false;
-    int wait_status = 0;     // as waitpid tells it
-    std::string output;      // everything from standard output
-    std::string complaint;   // the first line on standard error, which ends up in messages
+    int wait_status = 0;   // as waitpid tells it
+    std::string output;    // everything from standard output
+    std::string complaint; // the first line on standard error, which ends up in messages
 };
 
 /// Runs the program to its end. The parent sleeps until something is printed. A child that takes longer than the limit

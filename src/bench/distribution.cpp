@@ -17,18 +17,15 @@ constexpr std::array<Rank, 40> curve_ranks{
 
 Distribution::Distribution(std::vector<double> values) {
     std::ranges::sort(values);
-    for (const double value : values)
-        add({value, 1});
+    for (const double value : values) add({value, 1});
 }
 
 Distribution Distribution::merged(std::span<const Distribution> parts) {
     std::vector<Step> all;
-    for (const Distribution &part : parts)
-        all.insert(all.end(), part.steps_.begin(), part.steps_.end());
+    for (const Distribution &part : parts) all.insert(all.end(), part.steps_.begin(), part.steps_.end());
     std::ranges::sort(all, {}, &Step::value);
     Distribution whole_of_them;
-    for (const Step &step : all)
-        whole_of_them.add(step);
+    for (const Step &step : all) whole_of_them.add(step);
     return whole_of_them;
 }
 
@@ -42,20 +39,17 @@ void Distribution::add(Step step) {
 
 double Distribution::mean() const {
     long double sum = 0;
-    for (const Step &step : steps_)
-        sum += static_cast<long double>(step.value) * static_cast<long double>(step.count);
+    for (const Step &step : steps_) sum += static_cast<long double>(step.value) * static_cast<long double>(step.count);
     return size_ == 0 ? 0 : static_cast<double>(sum / static_cast<long double>(size_));
 }
 
 double Distribution::at(Rank rank) const {
-    if (size_ == 0)
-        throw std::logic_error("a percentile of no values was asked for");
+    if (size_ == 0) throw std::logic_error("a percentile of no values was asked for");
     const std::uint64_t place = std::max<std::uint64_t>(1, (size_ * rank + whole - 1) / whole);
     std::uint64_t passed = 0;
     for (const Step &step : steps_) {
         passed += step.count;
-        if (passed >= place)
-            return step.value;
+        if (passed >= place) return step.value;
     }
     return steps_.back().value;
 }
@@ -77,8 +71,7 @@ double Distribution::at(Rank rank, double step) const {
 
 double Distribution::reaching_ppm(double limit) const {
     std::uint64_t reaching = 0;
-    for (const Step &step : steps_)
-        reaching += step.value >= limit ? step.count : 0;
+    for (const Step &step : steps_) reaching += step.value >= limit ? step.count : 0;
     return size_ == 0 ? 0 : static_cast<double>(reaching) * whole / static_cast<double>(size_);
 }
 

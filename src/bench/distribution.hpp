@@ -15,7 +15,7 @@ constexpr Rank whole = 1'000'000;
 
 /// Invariant: `steps` ascend strictly by value, and their counts sum to size().
 class Distribution {
-public:
+  public:
     struct Step {
         double value;
         std::uint64_t count;
@@ -44,7 +44,7 @@ public:
 
     std::span<const Step> steps() const { return steps_; }
 
-private:
+  private:
     void add(Step step);
 
     std::vector<Step> steps_;

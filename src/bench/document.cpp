@@ -39,8 +39,8 @@ json allocator_json(const Identity &identity) {
 
 json environment_json(const Campaign &campaign, const Circumstances &circumstances) {
     const Machine &machine = circumstances.machine;
-    json environment{{"processor", machine.processor}, {"logical_cpus", machine.logical_cpus},
-                     {"kernel", machine.kernel}};
+    json environment{
+        {"processor", machine.processor}, {"logical_cpus", machine.logical_cpus}, {"kernel", machine.kernel}};
     const DriverReport report = campaign.identities.empty() ? DriverReport{} : campaign.identities.front().report;
     environment["compiler"] = report.compiler;
     environment["flags"] = report.flags;
@@ -59,8 +59,7 @@ json environment_json(const Campaign &campaign, const Circumstances &circumstanc
     environment["hiccups"] = {{"before", hiccups_json(circumstances.hiccups_before)},
                               {"after", hiccups_json(circumstances.hiccups_after)}};
     environment["allocators"] = json::array();
-    for (const Identity &identity : campaign.identities)
-        environment["allocators"].push_back(allocator_json(identity));
+    for (const Identity &identity : campaign.identities) environment["allocators"].push_back(allocator_json(identity));
     return environment;
 }
 
@@ -95,8 +94,7 @@ json cell_json(const Group &group, const Row &row) {
               {"void", is_void(group)}};
     if (!row.curve.empty()) {
         cell["curve"] = json::array();
-        for (const auto &[percentile, value] : row.curve)
-            cell["curve"].push_back({percentile, rounded(value)});
+        for (const auto &[percentile, value] : row.curve) cell["curve"].push_back({percentile, rounded(value)});
     }
     return cell;
 }
@@ -104,8 +102,7 @@ json cell_json(const Group &group, const Row &row) {
 json cells_json(const std::vector<Group> &groups) {
     json cells = json::array();
     for (const Group &group : groups) {
-        for (const Row &row : group.rows)
-            cells.push_back(cell_json(group, row));
+        for (const Row &row : group.rows) cells.push_back(cell_json(group, row));
     }
     return cells;
 }
@@ -121,8 +118,7 @@ json backends_json(const Campaign &campaign) {
 
 json missing_json(const std::vector<const Backend *> &missing) {
     json all = json::array();
-    for (const Backend *backend : missing)
-        all.push_back({{"name", backend->name}, {"how", backend->how}});
+    for (const Backend *backend : missing) all.push_back({{"name", backend->name}, {"how", backend->how}});
     return all;
 }
 

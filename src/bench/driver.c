@@ -357,7 +357,7 @@ static void write_all(const void *data, size_t bytes) {
 #else
 #define HAS_FEATURE(feature) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) ||                 \
     HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(memory_sanitizer)
 #define SANITIZER "true"
 #else

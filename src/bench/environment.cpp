@@ -36,8 +36,7 @@ std::string processor_name(const fs::path &root) {
     std::ifstream in(root / "proc/cpuinfo");
     for (std::string line; std::getline(in, line);) {
         const std::size_t colon = line.find(": ");
-        if (line.starts_with("model name") && colon != std::string::npos)
-            return line.substr(colon + 2);
+        if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
     }
     return "unknown";
 }
@@ -59,20 +58,16 @@ std::string kernel_name() {
 /// By the name that a hypervisor leaves in the processor's identification.
 std::string hypervisor_name() {
     unsigned a, b, c, d;
-    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & 1U << 31) == 0)
-        return "none";
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & 1U << 31) == 0) return "none";
     __cpuid(0x40000000U, a, b, c, d);
     char signature[13]{};
     std::memcpy(signature, &b, 4);
     std::memcpy(signature + 4, &c, 4);
     std::memcpy(signature + 8, &d, 4);
     const std::string text = signature;
-    if (text == "KVMKVMKVM")
-        return "kvm";
-    if (text == "Microsoft Hv")
-        return "hyperv";
-    if (text == "VMwareVMware")
-        return "vmware";
+    if (text == "KVMKVMKVM") return "kvm";
+    if (text == "Microsoft Hv") return "hyperv";
+    if (text == "VMwareVMware") return "vmware";
     return text == "XenVMMXenVMM" ? "xen" : text;
 }
 #else
@@ -139,11 +134,9 @@ ProcessorTime read_processor_time(int cpu, const fs::path &root) {
     const std::string head = fmt::format("cpu{} ", cpu);
     ProcessorTime time;
     for (std::string line; std::getline(in, line);) {
-        if (!line.starts_with(head))
-            continue;
+        if (!line.starts_with(head)) continue;
         std::istringstream figures(line.substr(head.size()));
-        for (int i = 0; i < fields && figures >> time.stolen; ++i)
-            time.total += time.stolen;
+        for (int i = 0; i < fields && figures >> time.stolen; ++i) time.total += time.stolen;
     }
     return time;
 }
@@ -156,22 +149,18 @@ double steal_percent(const ProcessorTime &before, const ProcessorTime &after) {
 std::vector<int> allowed_cpus() {
     cpu_set_t set;
     std::vector<int> cpus;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return cpus;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(static_cast<std::size_t>(cpu), &set))
-            cpus.push_back(cpu);
+        if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
     }
     return cpus;
 }
 
 void stay_off(int cpu) {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return;
     CPU_CLR(static_cast<std::size_t>(cpu), &set);
-    if (CPU_COUNT(&set) > 0)
-        sched_setaffinity(0, sizeof set, &set);
+    if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
 }
 
 Hiccups meter_hiccups(int cpu) {

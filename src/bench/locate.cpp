@@ -10,8 +10,7 @@ namespace fs = std::filesystem;
 std::optional<fs::path> find_in(const std::vector<fs::path> &directories, std::string_view name) {
     for (const fs::path &directory : directories) {
         std::error_code ignored;
-        if (fs::is_regular_file(directory / name, ignored))
-            return directory / name;
+        if (fs::is_regular_file(directory / name, ignored)) return directory / name;
     }
     return std::nullopt;
 }

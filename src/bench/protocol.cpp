@@ -20,8 +20,7 @@ constexpr int protocol = 1;
 }
 
 DriverReport header_of(const json &line) {
-    if (line.at("protocol") != protocol)
-        fail("another protocol");
+    if (line.at("protocol") != protocol) fail("another protocol");
     DriverReport report;
     line.at("driver").get_to(report.driver);
     line.at("library").get_to(report.library);
@@ -41,8 +40,7 @@ DriverReport header_of(const json &line) {
     line.at("context_switches").get_to(report.context_switches);
     report.migrations = line.value("migrations", std::uint64_t{0}); // none where the driver is pinned
     line.at("resident_kib").get_to(report.resident_kib);
-    if (!(report.ticks_per_ns > 0))
-        fail("a clock that stands still");
+    if (!(report.ticks_per_ns > 0)) fail("a clock that stands still");
     return report;
 }
 
@@ -50,10 +48,8 @@ DriverReport header_of(const json &line) {
 Series take_series(const json &line, std::string_view &bytes) {
     Series series{line.at("operation").get<std::string>(), line.at("calls").get<std::uint64_t>(), {}};
     const std::size_t samples = line.at("samples").get<std::size_t>();
-    if (series.calls == 0 || samples == 0)
-        fail("an empty series");
-    if (samples > bytes.size() / sizeof(std::uint64_t))
-        fail("samples are missing");
+    if (series.calls == 0 || samples == 0) fail("an empty series");
+    if (samples > bytes.size() / sizeof(std::uint64_t)) fail("samples are missing");
     series.ticks.resize(samples);
     std::memcpy(series.ticks.data(), bytes.data(), samples * sizeof(std::uint64_t));
     bytes.remove_prefix(samples * sizeof(std::uint64_t));
@@ -64,18 +60,14 @@ Series take_series(const json &line, std::string_view &bytes) {
 
 DriverReport parse_report(std::string_view output) {
     const std::size_t end = output.find('\n');
-    if (end == std::string_view::npos)
-        fail("no line of JSON");
+    if (end == std::string_view::npos) fail("no line of JSON");
     try {
         const json line = json::parse(output.substr(0, end));
         DriverReport report = header_of(line);
         std::string_view bytes = output.substr(end + 1);
-        for (const json &each : line.at("series"))
-            report.series.push_back(take_series(each, bytes));
-        if (report.series.empty())
-            fail("no series");
-        if (!bytes.empty())
-            fail("more samples than were announced");
+        for (const json &each : line.at("series")) report.series.push_back(take_series(each, bytes));
+        if (report.series.empty()) fail("no series");
+        if (!bytes.empty()) fail("more samples than were announced");
         return report;
     } catch (const json::exception &error) {
         fail(error.what());

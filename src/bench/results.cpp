@@ -22,8 +22,7 @@ std::pair<double, double> interval(const std::vector<Distribution> &processes, R
 /// The clock was read once a sample: this is its share of one call, in the median process.
 double timer_share(const Measurement &measurement) {
     std::vector<double> costs;
-    for (const Run &run : measurement.runs)
-        costs.push_back(run.timer_cost_ns);
+    for (const Run &run : measurement.runs) costs.push_back(run.timer_cost_ns);
     return Distribution(std::move(costs)).at(whole / 2) / static_cast<double>(measurement.calls);
 }
 
@@ -32,8 +31,7 @@ void add_times(Row &row, const Measurement &measurement, const Distribution &all
     row.over_1us_ppm = all.reaching_ppm(1000);
     row.over_10us_ppm = all.reaching_ppm(10000);
     row.p50_net = row.p50 - timer_share(measurement);
-    if (measurement.cell.calls != 0)
-        row.curve = curve_of(all, step);
+    if (measurement.cell.calls != 0) row.curve = curve_of(all, step);
 }
 
 void add_counts(Row &row, const Measurement &measurement) {
@@ -49,8 +47,7 @@ Row row_for(const Measurement &measurement, double clock_step) {
     const bool rate = measurement.cell.suite == "throughput";
     const double step = rate ? 0 : clock_step / static_cast<double>(measurement.calls);
     std::vector<Distribution> processes;
-    for (const Run &run : measurement.runs)
-        processes.push_back(run.values);
+    for (const Run &run : measurement.runs) processes.push_back(run.values);
     const Distribution all = Distribution::merged(processes);
     Row row{};
     row.backend = measurement.backend;
@@ -62,12 +59,10 @@ Row row_for(const Measurement &measurement, double clock_step) {
     row.p99 = all.at(990'000, step);
     row.p999 = all.at(999'000, step);
     row.max = all.max();
-    if (all.size() >= samples_for_p9999)
-        row.p9999 = all.at(999'900, step);
+    if (all.size() >= samples_for_p9999) row.p9999 = all.at(999'900, step);
     std::tie(row.p50_low, row.p50_high) = interval(processes, 500'000, step);
     std::tie(row.p999_low, row.p999_high) = interval(processes, 999'000, step);
-    if (!rate)
-        add_times(row, measurement, all, step);
+    if (!rate) add_times(row, measurement, all, step);
     add_counts(row, measurement);
     return row;
 }
@@ -105,8 +100,7 @@ std::string describe(const Group &group) {
 
 const Row *row_of(const Group &group, Kind kind) {
     for (const Row &row : group.rows) {
-        if (row.backend->kind == kind)
-            return &row;
+        if (row.backend->kind == kind) return &row;
     }
     return nullptr;
 }
@@ -114,8 +108,7 @@ const Row *row_of(const Group &group, Kind kind) {
 std::optional<double> copy_difference(const Group &group) {
     const Row *subject = row_of(group, Kind::subject);
     const Row *again = row_of(group, Kind::again);
-    if (subject == nullptr || again == nullptr)
-        return std::nullopt;
+    if (subject == nullptr || again == nullptr) return std::nullopt;
     return std::abs(subject->p50 - again->p50) / std::min(subject->p50, again->p50);
 }
 
@@ -126,8 +119,7 @@ Figure decider(const Group &group) { return group.is_single() ? &Row::p999 : &Ro
 const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure figure) {
     const Row *best = nullptr;
     for (const Row &row : group.rows) {
-        if (std::ranges::find(kinds, row.backend->kind) == kinds.end())
-            continue;
+        if (std::ranges::find(kinds, row.backend->kind) == kinds.end()) continue;
         if (best == nullptr || (group.is_rate() ? row.*figure > best->*figure : row.*figure < best->*figure))
             best = &row;
     }
@@ -142,8 +134,7 @@ bool is_winner(const Group &group, const Row &row) {
 
 Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
     const double ratio = subject.*figure / rival.*figure;
-    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0))
-        return Outcome::even;
+    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0)) return Outcome::even;
     return (group.is_rate() ? ratio > 1 : ratio < 1) ? Outcome::win : Outcome::loss;
 }
 

@@ -10,8 +10,8 @@
 
 namespace flat::bench {
 
-/// Percentiles are over all calls of all processes, and told within the clock's step (Distribution::at); intervals are over processes, for one process is one layout of
-/// memory and its calls are not independent.
+/// Percentiles are over all calls of all processes, and told within the clock's step (Distribution::at); intervals are
+/// over processes, for one process is one layout of memory and its calls are not independent.
 struct Row {
     const Backend *backend;
     std::uint64_t samples;

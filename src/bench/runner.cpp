@@ -24,18 +24,14 @@ constexpr double most_clock_drift = 0.01;
 /// Nothing of the user's environment reaches a driver: a MALLOC_CONF or GLIBC_TUNABLES would measure another allocator.
 std::vector<std::string> environment_for(const Place &place, std::size_t padding) {
     std::vector<std::string> environment{"PATH=/usr/bin:/bin", "FLATLINE_PADDING=" + std::string(padding, 'x')};
-    if (!place.preload.empty())
-        environment.push_back("LD_PRELOAD=" + place.preload.string());
+    if (!place.preload.empty()) environment.push_back("LD_PRELOAD=" + place.preload.string());
     return environment;
 }
 
 std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu) {
-    return {std::string(cell.suite),
-            std::to_string(cell.size),
-            std::to_string(cell.calls),
-            cell.order.empty() ? "-" : std::string(cell.order),
-            std::to_string(cell.samples),
-            std::to_string(seed),
+    return {std::string(cell.suite),      std::to_string(cell.size),
+            std::to_string(cell.calls),   cell.order.empty() ? "-" : std::string(cell.order),
+            std::to_string(cell.samples), std::to_string(seed),
             std::to_string(cpu)};
 }
 
@@ -58,8 +54,8 @@ void require_library(const Place &place, const DriverReport &report) {
     const std::filesystem::path served = report.library;
     std::error_code error;
     if (!place.preload.empty() && !std::filesystem::equivalent(served, place.preload, error))
-        throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did",
-                                             place.preload.string(), report.library));
+        throw std::runtime_error(
+            fmt::format("the preload did not take: {} was to serve, {} did", place.preload.string(), report.library));
     if (!served.filename().string().starts_with(place.backend->library))
         throw std::runtime_error(fmt::format("the wrong library served the calls: {} instead of {}", report.library,
                                              place.backend->library));
@@ -78,12 +74,11 @@ DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &s
                                     signals);
     require_success(ending, plan.limit);
     DriverReport report = parse_report(ending.output);
-    if (const std::string reason = reason_to_refuse(report); !reason.empty())
-        throw Refused(reason);
+    if (const std::string reason = reason_to_refuse(report); !reason.empty()) throw Refused(reason);
     require_library(place, report);
     if (!report.pinned)
-        throw std::runtime_error(fmt::format("the driver did not stay on processor {}: choose another by --cpu",
-                                             plan.cpu));
+        throw std::runtime_error(
+            fmt::format("the driver did not stay on processor {}: choose another by --cpu", plan.cpu));
     return report;
 }
 
@@ -102,7 +97,7 @@ Distribution values_of(const Cell &cell, const Series &series, double ticks_per_
 
 /// Estimates the time that is left from what each cell has taken so far.
 class Forecast {
-public:
+  public:
     Forecast(std::size_t cells, std::size_t processes_per_cell)
         : spent_(cells), done_(cells), processes_(processes_per_cell) {}
 
@@ -118,18 +113,17 @@ public:
             all_spent += spent_[i];
             all_done += done_[i];
         }
-        if (all_done < few)
-            return -1;
+        if (all_done < few) return -1;
         double left = 0;
         for (std::size_t i = 0; i < spent_.size(); ++i) {
-            const double each = done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i])
-                                             : all_spent / static_cast<double>(all_done);
+            const double each =
+                done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
             left += each * static_cast<double>(processes_ - done_[i]);
         }
         return left;
     }
 
-private:
+  private:
     static constexpr std::size_t few = 5; // processes: fewer say nothing
 
     std::vector<double> spent_;
@@ -138,7 +132,7 @@ private:
 };
 
 class Recorder {
-public:
+  public:
     explicit Recorder(const Plan &plan) : plan_(plan), slots_(plan.cells.size() * plan.places.size()) {}
 
     bool has_failed(std::size_t cell, std::size_t place) const { return slot(cell, place).failure.has_value(); }
@@ -154,8 +148,7 @@ public:
         for (std::size_t i = 0; i < report.series.size(); ++i) {
             const Series &series = report.series[i];
             if (i == all.size())
-                all.push_back(
-                    {plan_.places[place].backend, plan_.cells[cell], series.operation, series.calls, {}});
+                all.push_back({plan_.places[place].backend, plan_.cells[cell], series.operation, series.calls, {}});
             all[i].runs.push_back({values_of(plan_.cells[cell], series, campaign_.ticks_per_ns), report.timer_cost_ns,
                                    report.page_faults, report.page_faults_setup, report.resident_kib});
         }
@@ -175,7 +168,7 @@ public:
         return std::move(campaign_);
     }
 
-private:
+  private:
     struct Slot {
         std::vector<Measurement> measurements;
         std::optional<std::string> failure;
@@ -186,16 +179,13 @@ private:
 
     /// The first process calibrates for all: its error is then the same for every backend and falls out of the ratios.
     void watch_clock(const DriverReport &report) {
-        if (campaign_.identities.empty())
-            campaign_.ticks_per_ns = report.ticks_per_ns;
+        if (campaign_.identities.empty()) campaign_.ticks_per_ns = report.ticks_per_ns;
         if (std::abs(report.ticks_per_ns / campaign_.ticks_per_ns - 1) > most_clock_drift)
             throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns and before at {:.6g}: let the "
                                                  "machine rest, or use one with a steady clock",
                                                  report.ticks_per_ns, campaign_.ticks_per_ns));
-        for (const Series &series : report.series) {
-            for (const std::uint64_t ticks : series.ticks)
-                campaign_.clock_step = std::gcd(campaign_.clock_step, ticks);
-        }
+        for (const Series &series : report.series)
+            campaign_.clock_step = common_step(campaign_.clock_step, series.ticks);
     }
 
     void identify(const Backend *backend, DriverReport &&report) {
@@ -214,8 +204,7 @@ private:
         bool any = false;
         for (std::size_t place = 0; place < plan_.places.size(); ++place) {
             Slot &from = slot(cell, place);
-            if (from.failure || series >= from.measurements.size())
-                continue;
+            if (from.failure || series >= from.measurements.size()) continue;
             campaign_.measurements.push_back(std::move(from.measurements[series]));
             any = true;
         }
@@ -229,8 +218,7 @@ private:
 
 /// One process. What goes wrong with this driver alone is recorded; what ends the campaign is thrown.
 void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, Recorder &recorder) {
-    if (recorder.has_failed(turn.cell, turn.place))
-        return;
+    if (recorder.has_failed(turn.cell, turn.place)) return;
     try {
         recorder.add(turn.cell, turn.place, run_driver(plan, turn, signals));
     } catch (const Refused &) {
@@ -258,6 +246,17 @@ std::vector<Turn> turns_of(const Plan &plan) {
 }
 
 } // namespace
+
+std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) {
+    std::ranges::sort(ticks);
+    const std::size_t often = std::max<std::size_t>(2, ticks.size() / 100);
+    for (auto from = ticks.begin(); from != ticks.end();) {
+        const auto to = std::upper_bound(from, ticks.end(), *from);
+        if (static_cast<std::size_t>(to - from) >= often) step = std::gcd(step, *from);
+        from = to;
+    }
+    return step;
+}
 
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step) {
     const std::vector<Turn> turns = turns_of(plan);

@@ -23,15 +23,15 @@ class Refused : public std::runtime_error {
 struct Plan {
     std::vector<Place> places;
     std::vector<Cell> cells;
-    unsigned rounds;                     // processes for each cell of each backend
-    int cpu;                             // the processor the drivers run on
-    std::uint64_t seed;                  // of the drivers' random choices, of the environments' sizes
-    std::chrono::milliseconds limit;     // for one process
+    unsigned rounds;                 // processes for each cell of each backend
+    int cpu;                         // the processor the drivers run on
+    std::uint64_t seed;              // of the drivers' random choices, of the environments' sizes
+    std::chrono::milliseconds limit; // for one process
 };
 
 /// What one process measured in one series.
 struct Run {
-    Distribution values;  // ns of a call or pair, or Mops/s; the clock's cost is in them
+    Distribution values; // ns of a call or pair, or Mops/s; the clock's cost is in them
     double timer_cost_ns;
     std::uint64_t page_faults, page_faults_setup, resident_kib;
 };
@@ -59,13 +59,17 @@ struct Identity {
     DriverReport report; // without its series
 };
 
+/// The greatest common divisor of a step so far (0: none yet) and of the readings that occur often: a correction of the
+/// clock puts single ones off its grid.
+std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks);
+
 struct Campaign {
     std::vector<Measurement> measurements; // by cell, then series, then backend, in the plan's order
     std::vector<Failure> failures;
     std::vector<Identity> identities;
     std::uint64_t context_switches = 0, migrations = 0;
     double ticks_per_ns = 1;      // one for all processes: equal ticks must be equal times
-    std::uint64_t clock_step = 0; // ticks: the counter may advance by many at once; all that was read is a multiple
+    std::uint64_t clock_step = 0; // ticks: the counter may advance by many at once (common_step)
 };
 
 struct Step {

@@ -35,8 +35,7 @@ template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
 std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
     std::vector<bench::Cell> cells;
     for (const bench::Cell &cell : bench::cells()) {
-        if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size))
-            cells.push_back(cell);
+        if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
         throw std::runtime_error("no suite that was chosen has such a size: `flatline bench --list` shows all");
@@ -46,8 +45,7 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
 std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options) {
     std::vector<const bench::Backend *> backends;
     for (const bench::Backend &backend : bench::backends()) {
-        if (chosen(options.backends, std::string(backend.name)))
-            backends.push_back(&backend);
+        if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
     }
     return backends;
 }
@@ -55,10 +53,8 @@ std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options)
 /// The last one: the first usually serves the interrupts.
 int chosen_cpu(const BenchOptions &options) {
     const std::vector<int> allowed = bench::allowed_cpus();
-    if (allowed.empty())
-        throw std::runtime_error("cannot read which processors may be used: name one by --cpu");
-    if (!options.cpu)
-        return allowed.back();
+    if (allowed.empty()) throw std::runtime_error("cannot read which processors may be used: name one by --cpu");
+    if (!options.cpu) return allowed.back();
     if (std::ranges::find(allowed, *options.cpu) == allowed.end())
         throw std::runtime_error(fmt::format("--cpu: processor {} is not one of those that may be used: {}",
                                              *options.cpu, fmt::join(allowed, ", ")));
@@ -67,8 +63,7 @@ int chosen_cpu(const BenchOptions &options) {
 
 /// Finds out before the run whether the results can be written after it.
 void require_writable(const std::string &option, const std::string &file) {
-    if (file.empty() || file == "-")
-        return;
+    if (file.empty() || file == "-") return;
     const fs::path directory = fs::absolute(file).parent_path();
     if (fs::is_directory(file) || access(directory.c_str(), W_OK) != 0 ||
         (fs::exists(file) && access(file.c_str(), W_OK) != 0))
@@ -177,9 +172,9 @@ std::string method_text(const Results &results, std::size_t width) {
 std::string libraries_text(const Results &results) {
     std::string text;
     for (const bench::Identity &identity : results.campaign.identities)
-        text += fmt::format("  {:<20} {:<16} {}\n", identity.backend->name,
-                            identity.report.version.substr(0, identity.report.version.find('-')),
-                            identity.report.library);
+        text +=
+            fmt::format("  {:<20} {:<16} {}\n", identity.backend->name,
+                        identity.report.version.substr(0, identity.report.version.find('-')), identity.report.library);
     return text;
 }
 
@@ -198,23 +193,18 @@ void print_results(const Results &results) {
 
 void write_results(const BenchOptions &options, const Results &results, const std::string &page_template) {
     const std::string document = document_of(results.campaign, results.groups, results.circumstances);
-    if (!options.json.empty())
-        write(options.json, document);
-    if (!options.html.empty())
-        write(options.html, report::fill_page(page_template, document));
+    if (!options.json.empty()) write(options.json, document);
+    if (!options.html.empty()) write(options.html, report::fill_page(page_template, document));
 }
 
 void print_paths(const BenchOptions &options) {
-    if (!options.json.empty())
-        fmt::print("figures: {}\n", fs::absolute(options.json).lexically_normal().string());
-    if (!options.html.empty())
-        fmt::print("report: {}\n", fs::absolute(options.html).lexically_normal().string());
+    if (!options.json.empty()) fmt::print("figures: {}\n", fs::absolute(options.json).lexically_normal().string());
+    if (!options.html.empty()) fmt::print("report: {}\n", fs::absolute(options.html).lexically_normal().string());
 }
 
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
-    for (const bench::Cell &cell : bench::cells())
-        fmt::print("  {}\n", describe(cell));
+    for (const bench::Cell &cell : bench::cells()) fmt::print("  {}\n", describe(cell));
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
         fmt::print("  {:<20} {}\n", place.backend->name,
@@ -228,8 +218,12 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
         throw std::runtime_error(fmt::format("no backend that was chosen can be run: {} has no driver for one, "
                                              "`flatline bench --list` says how each is had",
                                              bench::drivers_directory().string()));
-    return {std::move(places),         chosen_cells(options), options.rounds, chosen_cpu(options),
-            options.seed.value_or(std::random_device{}()), driver_limit};
+    return {std::move(places),
+            chosen_cells(options),
+            options.rounds,
+            chosen_cpu(options),
+            options.seed.value_or(std::random_device{}()),
+            driver_limit};
 }
 
 void require_outputs(const BenchOptions &options) {
@@ -244,8 +238,7 @@ void require_outputs(const BenchOptions &options) {
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
     std::vector<std::string> backends;
-    for (const bench::Backend &backend : bench::backends())
-        backends.emplace_back(backend.name);
+    for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
     verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
@@ -281,13 +274,10 @@ int run_bench(const BenchOptions &options) {
     const std::string page_template = options.html.empty() ? "" : content_of(report::find_template());
     const Results results = measure(plan_of(options, std::move(places.found)), std::move(places.missing));
     const bool quiet = options.json == "-" || options.html == "-";
-    if (!quiet)
-        print_results(results);
+    if (!quiet) print_results(results);
     write_results(options, results, page_template);
-    if (!quiet)
-        print_paths(options);
-    if (results.campaign.failures.empty())
-        return 0;
+    if (!quiet) print_paths(options);
+    if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();
     fmt::print(stderr, "flatline bench: {} of the cells have no figure for a backend; the first: {} in {}: {}\n",
                results.campaign.failures.size(), first.backend->name, describe(first.cell), first.message);

@@ -27,8 +27,7 @@ std::string grouped(double value) { return bench::grouped(static_cast<std::uint6
 std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<1" : grouped(value); }
 
 std::string_view unit_of(const Group &group) {
-    if (group.is_rate())
-        return "Mops/s, more is better";
+    if (group.is_rate()) return "Mops/s, more is better";
     return group.operation == "pair" ? "ns a pair of alloc and free" : "ns a call";
 }
 
@@ -49,16 +48,14 @@ Column beside_floor(const Row &floor, Figure figure) {
 std::vector<Column> columns_of(const Group &group, const Row *floor) {
     std::vector<Column> columns{{"P50", 8, false, [](const Row &row) { return compact(row.p50); }},
                                 {"low..high", 13, true, interval_text}};
-    if (floor != nullptr && !group.is_rate())
-        columns.push_back(beside_floor(*floor, &Row::p50));
+    if (floor != nullptr && !group.is_rate()) columns.push_back(beside_floor(*floor, &Row::p50));
     if (group.is_phase()) {
         columns.push_back({"mean", 9, false, [](const Row &row) { return compact(row.mean); }});
         columns.push_back({"max", 9, false, [](const Row &row) { return compact(row.max); }});
         return columns;
     }
     columns.push_back({"P99.9", 9, false, [](const Row &row) { return compact(row.p999); }});
-    if (floor != nullptr)
-        columns.push_back(beside_floor(*floor, &Row::p999));
+    if (floor != nullptr) columns.push_back(beside_floor(*floor, &Row::p999));
     columns.push_back({"P99.9-P50", 11, false, [](const Row &row) { return compact(row.p999 - row.p50); }});
     columns.push_back(
         {"ppm>100ns", 10, false, [](const Row &row) { return parts_per_million(row.over_100ns_ppm.value_or(0)); }});
@@ -68,37 +65,30 @@ std::vector<Column> columns_of(const Group &group, const Row *floor) {
 
 std::vector<const Row *> by_median(const Group &group) {
     std::vector<const Row *> rows;
-    for (const Row &row : group.rows)
-        rows.push_back(&row);
+    for (const Row &row : group.rows) rows.push_back(&row);
     std::ranges::sort(rows, [&](const Row *a, const Row *b) {
-        if (a->p50 == b->p50)
-            return std::pair(a->p999, a->backend) < std::pair(b->p999, b->backend);
+        if (a->p50 == b->p50) return std::pair(a->p999, a->backend) < std::pair(b->p999, b->backend);
         return group.is_rate() ? a->p50 > b->p50 : a->p50 < b->p50;
     });
     return rows;
 }
 
 Style style_of(const Group &group, const Row &row) {
-    if (is_winner(group, row))
-        return Style::good;
-    if (row.backend->kind == Kind::subject)
-        return Style::strong;
+    if (is_winner(group, row)) return Style::good;
+    if (row.backend->kind == Kind::subject) return Style::strong;
     return competes(row.backend->kind) ? Style::plain : Style::faint;
 }
 
 std::string rows_text(const Group &group, const Look &look) {
     std::vector<Column> columns = columns_of(group, row_of(group, Kind::control));
-    if (look.width < widest)
-        std::erase_if(columns, [](const Column &column) { return column.only_wide; });
+    if (look.width < widest) std::erase_if(columns, [](const Column &column) { return column.only_wide; });
     std::string head(2 + title_width, ' ');
-    for (const Column &column : columns)
-        head += right(column.head, column.width);
+    for (const Column &column : columns) head += right(column.head, column.width);
     std::string text = look.dress(head, Style::faint) + "\n";
     for (const Row *row : by_median(group)) {
         const char *mark = is_winner(group, *row) ? "*" : " ";
         std::string line = fmt::format("{} {:<{}}", mark, row->backend->title, title_width);
-        for (const Column &column : columns)
-            line += right(column.text(*row), column.width);
+        for (const Column &column : columns) line += right(column.text(*row), column.width);
         text += look.dress(line, style_of(group, *row)) + "\n";
     }
     return text;
@@ -132,13 +122,11 @@ std::string without_trailing_blanks(std::string line) {
 /// What the pool is beside the best of some kinds, in each figure that the cell is for.
 std::string rival_line(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
     const Row *by_p50 = best_of(group, kinds, &Row::p50);
-    if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr)
-        return {};
+    if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr) return {};
     const std::string start = fmt::format("  {:<23}", label);
     std::string text = start + ratio_text(group, *by_p50, &Row::p50, "P50", look);
     if (!group.is_phase()) {
-        if (look.width < widest)
-            text = without_trailing_blanks(text) + "\n" + start;
+        if (look.width < widest) text = without_trailing_blanks(text) + "\n" + start;
         text += ratio_text(group, *best_of(group, kinds, &Row::p999), &Row::p999, "P99.9", look);
     }
     return without_trailing_blanks(text) + "\n";
@@ -146,11 +134,9 @@ std::string rival_line(const Group &group, std::string_view label, const std::ve
 
 std::string copy_text(const Group &group, const Look &look) {
     const auto difference = copy_difference(group);
-    if (!difference)
-        return look.dress("no A/A copy in this run", Style::faint);
+    if (!difference) return look.dress("no A/A copy in this run", Style::faint);
     const std::string percent = fmt::format("A and A differ by {:.1f} %", *difference * 100);
-    return is_void(group) ? look.dress("void: " + percent, Style::bad)
-                          : look.dress(percent, Style::faint);
+    return is_void(group) ? look.dress("void: " + percent, Style::bad) : look.dress(percent, Style::faint);
 }
 
 bool same_cell(const bench::Cell &a, const bench::Cell &b) {
@@ -161,8 +147,7 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
 bool in_summary(const Group &group) { return !group.is_single(); }
 
 std::string short_name(const Group &group) {
-    if (group.is_phase() && !group.is_rate())
-        return fmt::format("order {} {}", group.cell.order, group.operation);
+    if (group.is_phase() && !group.is_rate()) return fmt::format("order {} {}", group.cell.order, group.operation);
     return fmt::format("{} {}", group.cell.suite, bench::describe_size(group.cell.size));
 }
 
@@ -175,8 +160,7 @@ Backends summarised(const std::vector<Group> &groups) {
         const bool measured = std::ranges::any_of(groups, [&](const Group &group) {
             return std::ranges::find(group.rows, &backend, &Row::backend) != group.rows.end();
         });
-        if (measured && backend.kind != Kind::again)
-            all.push_back(&backend);
+        if (measured && backend.kind != Kind::again) all.push_back(&backend);
     }
     return all;
 }
@@ -188,10 +172,8 @@ constexpr std::size_t ratio_width = 10;
 std::string ratio_column(const Group &group, const Look &look) {
     const Row *subject = row_of(group, Kind::subject);
     const Row *rival = best_of(group, {Kind::general}, &Row::p50);
-    if (is_void(group))
-        return look.dress(right("void", ratio_width), Style::bad);
-    if (subject == nullptr || rival == nullptr)
-        return {};
+    if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
+    if (subject == nullptr || rival == nullptr) return {};
     const Style style = judge(group, *subject, *rival, &Row::p50) == Outcome::loss ? Style::bad : Style::plain;
     return look.dress(right(fmt::format("{:.2f}", subject->p50 / rival->p50), ratio_width), style);
 }
@@ -210,12 +192,10 @@ std::string summary_line(const Group &group, const Backends &columns, const Look
 
 std::string summary_part(const std::vector<Group> &groups, const Backends &columns, const Look &look) {
     std::string head(label_width, ' ');
-    for (const bench::Backend *backend : columns)
-        head += right(fmt::format("{} ", backend->column), figure_width);
+    for (const bench::Backend *backend : columns) head += right(fmt::format("{} ", backend->column), figure_width);
     std::string text = look.dress(head + right("vs malloc", ratio_width), Style::faint) + "\n";
     for (const Group &group : groups) {
-        if (in_summary(group))
-            text += summary_line(group, columns, look);
+        if (in_summary(group)) text += summary_line(group, columns, look);
     }
     return text;
 }
@@ -240,8 +220,7 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
     for (const Group &group : groups) {
         const Row *subject = row_of(group, Kind::subject);
         const Row *rival = best_of(group, kinds, &Row::p50);
-        if (!in_summary(group) || subject == nullptr || rival == nullptr)
-            continue;
+        if (!in_summary(group) || subject == nullptr || rival == nullptr) continue;
         if (is_void(group)) {
             ++tally.voided;
             continue;
@@ -251,8 +230,8 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
         tally.won += outcome == Outcome::win ? 1 : 0;
         tally.even += outcome == Outcome::even ? 1 : 0;
         if (outcome == Outcome::loss)
-            tally.lost.push_back(fmt::format("{} ({:.2f} of {})", short_name(group), subject->p50 / rival->p50,
-                                             rival->backend->title));
+            tally.lost.push_back(
+                fmt::format("{} ({:.2f} of {})", short_name(group), subject->p50 / rival->p50, rival->backend->title));
     }
     return tally;
 }
@@ -260,13 +239,11 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
 std::string verdict_on(const std::vector<Group> &groups, std::string_view against, const std::vector<Kind> &kinds,
                        const Look &look) {
     const Tally result = tally(groups, kinds);
-    if (result.judged + result.voided == 0)
-        return {};
+    if (result.judged + result.voided == 0) return {};
     std::string text = fmt::format("Against {}: the pool's median is best in {} of {} cells, even in {}, worse in {}; "
                                    "{} void.",
                                    against, result.won, result.judged, result.even, result.lost.size(), result.voided);
-    for (std::size_t i = 0; i < result.lost.size(); ++i)
-        text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
+    for (std::size_t i = 0; i < result.lost.size(); ++i) text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
     return wrapped(text, std::min(look.width, widest));
 }
 
@@ -274,8 +251,7 @@ std::string verdict_on(const std::vector<Group> &groups, std::string_view agains
 
 std::string compact(double value) {
     const double size = std::abs(value);
-    if (size < 0.005)
-        return "0.00"; // and not -0.00
+    if (size < 0.005) return "0.00"; // and not -0.00
     return fmt::format("{:.{}f}", value, size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
 }
 
@@ -285,9 +261,9 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
     text += rows_text(group, look);
     for (const bench::Failure &failure : failures) {
         if (same_cell(failure.cell, group.cell))
-            text += look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width),
-                               Style::bad) +
-                    "\n";
+            text +=
+                look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width), Style::bad) +
+                "\n";
     }
     text += rival_line(group, "pool / best malloc", {Kind::general}, look);
     text += rival_line(group, "pool / best fixed pool", {Kind::fixed_pool}, look);
@@ -297,8 +273,7 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
 
 std::string summary_table(const std::vector<Group> &groups, const Look &look) {
     const Backends columns = summarised(groups);
-    if (columns.empty() || !std::ranges::any_of(groups, in_summary))
-        return {};
+    if (columns.empty() || !std::ranges::any_of(groups, in_summary)) return {};
     const std::size_t width = std::min(look.width, widest);
     const std::size_t fixed = label_width + ratio_width;
     const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
@@ -324,8 +299,7 @@ std::string failures_text(const std::vector<bench::Failure> &failures, const Loo
     std::string text;
     std::vector<bool> told(failures.size());
     for (std::size_t i = 0; i < failures.size(); ++i) {
-        if (told[i])
-            continue;
+        if (told[i]) continue;
         std::size_t same = 0;
         for (std::size_t k = i; k < failures.size(); ++k) {
             if (failures[k].backend == failures[i].backend && failures[k].message == failures[i].message) {
@@ -334,8 +308,8 @@ std::string failures_text(const std::vector<bench::Failure> &failures, const Loo
             }
         }
         const std::string more = same > 1 ? fmt::format(" and {} more", same - 1) : "";
-        text += look.dress(fmt::format("failed: {} in {}{}: {}", failures[i].backend->name,
-                                       describe(failures[i].cell), more, failures[i].message),
+        text += look.dress(fmt::format("failed: {} in {}{}: {}", failures[i].backend->name, describe(failures[i].cell),
+                                       more, failures[i].message),
                            Style::bad) +
                 "\n";
     }

@@ -14,8 +14,7 @@ constexpr std::size_t bar_width = 24;
 } // namespace
 
 std::string describe_time_left(double seconds) {
-    if (seconds < 0)
-        return "estimating";
+    if (seconds < 0) return "estimating";
     const long whole = std::lround(seconds);
     return whole < 60 ? fmt::format("{} s left", whole) : fmt::format("{} min {:02} s left", whole / 60, whole % 60);
 }
@@ -37,16 +36,14 @@ void Progress::show(const bench::Step &step) {
         return;
     }
     const std::string line = fmt::format("round {} of {}: {}", step.round, step.rounds, step.cell->suite);
-    if (line == last_line_)
-        return;
+    if (line == last_line_) return;
     fmt::print(stderr, "{}{}\n", line,
                step.seconds_left < 0 ? "" : fmt::format(", {}", describe_time_left(step.seconds_left)));
     last_line_ = line;
 }
 
 void Progress::clear() {
-    if (drawn_)
-        fmt::print(stderr, "\r\x1b[K");
+    if (drawn_) fmt::print(stderr, "\r\x1b[K");
     drawn_ = false;
 }
 

@@ -10,7 +10,7 @@
 namespace flat::cli {
 
 class Progress {
-public:
+  public:
     explicit Progress(Look look) : look_(look) {}
     ~Progress() { clear(); }
     Progress(const Progress &) = delete;
@@ -21,7 +21,7 @@ public:
     /// Takes the bar away.
     void clear();
 
-private:
+  private:
     Look look_;
     bool drawn_ = false;
     std::string last_line_;

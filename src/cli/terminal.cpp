@@ -35,14 +35,12 @@ Look Look::of(int descriptor) {
     look.terminal = isatty(descriptor) == 1;
     look.colours = look.terminal && !colours_unwanted();
     winsize size{};
-    if (look.terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        look.width = size.ws_col;
+    if (look.terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) look.width = size.ws_col;
     return look;
 }
 
 std::string Look::dress(std::string_view text, Style style) const {
-    if (!colours || style == Style::plain)
-        return std::string(text);
+    if (!colours || style == Style::plain) return std::string(text);
     return fmt::format("\x1b[{}m{}\x1b[0m", code_of(style), text);
 }
 

@@ -6,18 +6,20 @@
 
 /* Hands out the next block of `class`, or NULL where none is free.
  * Usual path: 8 loads, 3 stores, 1 branch; the address of the block after is computed beside the critical path. */
-static inline void *take(flat_pool *pool, pool_class *class) {
-    uint32_t index = class->head_index;
+static inline void *take(pool_class *class) {
+    size_t index = class->head_index;
     char *block = class->head;
-    if (EITHER_WAY(index == class->fresh)) {
-        if (EITHER_WAY(index == (uint32_t)class->count)) {
-            ++*refused_by(pool, class);
+    if (EITHER_WAY((uint32_t)index == class->fresh)) {
+        if (EITHER_WAY((uint32_t)index == (uint32_t)class->count)) {
+            ++*refused_by(class);
             return NULL;
         }
-        class->fresh = index + 1;
+        class->fresh = (uint32_t)(index + 1);
     }
-    uint32_t after = class->words[index];
-    class->words[index] = WORD_LIVE;
+    uint32_t *words = class->words;
+    uint32_t after = words[index];
+    APART(index);
+    words[index] = WORD_LIVE;
     class->head_index = after;
     class->head = class->start + after * class->size;
     return block;
@@ -31,7 +33,7 @@ void *flat_pool_alloc(flat_pool *pool, size_t size) {
     } else {
         class = small_class(pool, size);
     }
-    void *block = take(pool, class);
+    void *block = take(class);
     if (block != NULL) instrument_alloc(pool, block, size);
     return block;
 }
@@ -43,7 +45,7 @@ void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
     /* Of the classes aligned well enough, those from `first` on; the lowest is the smallest that serves. */
     uint64_t classes = pool->aligned_classes[alignment_index(alignment)] >> first << first;
     if (classes == 0) return NULL;
-    void *block = take(pool, pool->classes + __builtin_ctzll(classes));
+    void *block = take(pool->classes + __builtin_ctzll(classes));
     if (block != NULL) instrument_alloc(pool, block, size);
     return block;
 }
@@ -59,9 +61,13 @@ static inline flat_status refusal(const pool_class *class, const void *block) {
 flat_status flat_pool_free(flat_pool *pool, void *block) {
     pool_class *class = class_of_address(pool, block);
     size_t index = block_index(class, (uintptr_t)block - (uintptr_t)class->start);
-    if (EITHER_WAY(index >= class->count)) return refusal(class, block);
+    if (EITHER_WAY(index >= class->count)) {
+        APART(class);
+        return refusal(class, block);
+    }
     uint32_t *words = class->words;
     if (RARE(words[index] != WORD_LIVE)) return FLAT_DOUBLE_FREE;
+    APART(index);
     words[index] = class->head_index;
     class->head_index = (uint32_t)index;
     class->head = block;

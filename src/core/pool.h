@@ -19,6 +19,11 @@
 #define SELDOM(condition) __builtin_expect_with_probability(!!(condition), 1, 0.4)
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 
+/* Lets the compiler forget what it knows of `value`, so that it does not keep something computed from it in a register
+ * on the usual path for the sake of a second use: an address that the instruction itself can compute, or a member that
+ * only a refusal needs again. No instruction comes of it. */
+#define APART(value) __asm__("" : "+r"(value))
+
 #define CACHE_LINE 64 /* bytes; what x86-64 and most aarch64 fetch at once */
 
 /* Requests up to this many bytes find their class in a table of one entry a granule; larger ones by a search in six
@@ -63,7 +68,7 @@ typedef struct pool_class {
     size_t size;         /* bytes */
     size_t count;        /* blocks, at least 1 */
     uint32_t twos;       /* size == odd factor << twos */
-    uint32_t refused_at; /* distance from the pool to this class's count of refused requests */
+    uint32_t refused_at; /* distance from here to the count of refused requests */
 } pool_class;
 
 /* Classes are named by their distance from the pool in bytes, which the two tables below hold ready: the address of a
@@ -98,8 +103,8 @@ static inline pool_class *class_at(const flat_pool *pool, size_t distance) {
     return (pool_class *)((uintptr_t)pool + distance);
 }
 
-static inline uint64_t *refused_by(const flat_pool *pool, const pool_class *class) {
-    return (uint64_t *)((uintptr_t)pool + class->refused_at);
+static inline uint64_t *refused_by(const pool_class *class) {
+    return (uint64_t *)((uintptr_t)class + class->refused_at);
 }
 
 /* The first class that holds `size`, which is above SMALL_SIZE and at most the largest: six steps down a search tree in

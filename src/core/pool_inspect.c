@@ -33,7 +33,7 @@ size_t flat_pool_alloc_many(flat_pool *pool, size_t size, void **blocks, size_t 
     if (count == 0 || size > pool->largest) return 0;
     pool_class *class = class_of_size(pool, size);
     if (!has_free(class, count)) {
-        ++*refused_by(pool, class);
+        ++*refused_by(class);
         return 0;
     }
     for (size_t i = 0; i < count; i++) blocks[i] = flat_pool_alloc(pool, size);
@@ -65,7 +65,7 @@ size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t
                                      .block_count = class->count,
                                      .live = count_live(class),
                                      .high_water = class->fresh,
-                                     .refused = *refused_by(pool, class)};
+                                     .refused = *refused_by(class)};
     }
     return pool->class_count;
 }

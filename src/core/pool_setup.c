@@ -180,8 +180,9 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const l
         words += class->count;
         unsigned best = alignment_index((size_t)natural_alignment(class->size));
         for (unsigned a = 0; a <= best; a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
-        class->refused_at = (uint32_t)(place->refused_at + i * sizeof(uint64_t));
-        *refused_by(pool, class) = 0;
+        class->refused_at =
+            (uint32_t)(place->refused_at + i * sizeof(uint64_t) - place->classes_at - i * sizeof(pool_class));
+        *refused_by(class) = 0;
         pool->largest = class->size;
     }
     pool->small_limit = pool->largest < SMALL_SIZE ? pool->largest : SMALL_SIZE;

@@ -9,8 +9,7 @@ using namespace flat::bench;
 
 TEST(catalogue, names_every_cell_of_the_quick_run_once) {
     std::set<std::string> names;
-    for (const Cell &cell : cells())
-        EXPECT_TRUE(names.insert(describe(cell)).second) << describe(cell);
+    for (const Cell &cell : cells()) EXPECT_TRUE(names.insert(describe(cell)).second) << describe(cell);
     EXPECT_EQ(names.size(), 5U * 2 + 2 * 2 + 2 * 2 + 2 + 3 + 5);
     EXPECT_TRUE(names.contains("hot 4 KiB, single calls"));
     EXPECT_TRUE(names.contains("mixed 7 sizes, blocks of 32 calls"));

@@ -21,8 +21,7 @@ std::uint64_t seed_of_run() {
 /// Few distinct values and a far tail, as a coarse clock gives.
 std::vector<double> random_values(std::mt19937_64 &random) {
     std::vector<double> values(1 + random() % 3000);
-    for (double &value : values)
-        value = static_cast<double>(26 * (random() % 40)) + (random() % 300 == 0 ? 1e6 : 0);
+    for (double &value : values) value = static_cast<double>(26 * (random() % 40)) + (random() % 300 == 0 ? 1e6 : 0);
     return values;
 }
 
@@ -32,8 +31,7 @@ double slow_percentile(const std::vector<double> &values, Rank rank) {
     std::ranges::sort(candidates);
     for (const double candidate : candidates) {
         const auto reached = std::ranges::count_if(values, [&](double value) { return value <= candidate; });
-        if (static_cast<std::uint64_t>(reached) * whole >= rank * std::uint64_t{values.size()})
-            return candidate;
+        if (static_cast<std::uint64_t>(reached) * whole >= rank * std::uint64_t{values.size()}) return candidate;
     }
     return candidates.back();
 }
@@ -48,8 +46,7 @@ bool equals_definition(std::uint64_t seed, const Percentile &percentile) {
     for (int round = 0; round < 20; ++round) {
         const std::vector<double> values = random_values(random);
         for (const Rank rank : some_ranks) {
-            if (percentile(values, rank) != slow_percentile(values, rank))
-                return false;
+            if (percentile(values, rank) != slow_percentile(values, rank)) return false;
         }
     }
     return true;
@@ -89,8 +86,7 @@ TEST(distribution, planted_faults_in_percentiles_are_seen) {
 
 TEST(distribution, percentile_of_a_thousand_is_the_value_of_that_rank) {
     std::vector<double> values;
-    for (int i = 1; i <= 1000; ++i)
-        values.push_back(i);
+    for (int i = 1; i <= 1000; ++i) values.push_back(i);
     const Distribution distribution(values);
     EXPECT_EQ(distribution.at(0), 1);
     EXPECT_EQ(distribution.at(500'000), 500);
@@ -115,8 +111,7 @@ TEST(distribution, merging_equals_pooling) {
         const Distribution pooled(all);
         ASSERT_EQ(merged.size(), all.size());
         ASSERT_EQ(merged.steps().size(), pooled.steps().size());
-        for (const Rank rank : some_ranks)
-            ASSERT_EQ(merged.at(rank), pooled.at(rank));
+        for (const Rank rank : some_ranks) ASSERT_EQ(merged.at(rank), pooled.at(rank));
         ASSERT_DOUBLE_EQ(merged.mean(), pooled.mean());
     }
 }

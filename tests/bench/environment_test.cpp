@@ -13,7 +13,7 @@ namespace {
 
 /// A root directory with as much of /proc and /sys as a test says.
 class environment : public ::testing::Test {
-protected:
+  protected:
     environment() : root_(fs::path(::testing::TempDir()) / "flatline-environment") { fs::remove_all(root_); }
     ~environment() override { fs::remove_all(root_); }
 
@@ -78,8 +78,7 @@ TEST_F(environment, keeps_the_parent_off_the_timed_processor) {
     }
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (const int cpu : allowed)
-        CPU_SET(static_cast<std::size_t>(cpu), &set);
+    for (const int cpu : allowed) CPU_SET(static_cast<std::size_t>(cpu), &set);
     sched_setaffinity(0, sizeof set, &set);
 }
 

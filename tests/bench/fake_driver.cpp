@@ -33,10 +33,8 @@ std::string word_in(const std::string &file) {
 void log_call(const std::filesystem::path &self, int argc, char **argv) {
     std::ofstream out(self.parent_path() / "calls", std::ios::app);
     out << self.filename().string();
-    for (int i = 1; i < argc; ++i)
-        out << ' ' << argv[i];
-    for (char **variable = environ; *variable != nullptr; ++variable)
-        out << ' ' << *variable;
+    for (int i = 1; i < argc; ++i) out << ' ' << argv[i];
+    for (char **variable = environ; *variable != nullptr; ++variable) out << ' ' << *variable;
     out << '\n';
 }
 
@@ -52,17 +50,14 @@ std::uint64_t made_up(std::size_t i, std::uint64_t seed) {
 int main(int argc, char **argv) {
     const std::string self = argv[0];
     const std::string fault = word_in(self + ".fault");
-    if (argc != 8)
-        return 2;
+    if (argc != 8) return 2;
     log_call(self, argc, argv);
     if (fault == "null") {
         std::fprintf(stderr, "fake: an allocation of the workload returned NULL\nand a second line\n");
         return 3;
     }
-    if (fault == "crash")
-        std::raise(SIGSEGV);
-    if (fault == "slow")
-        sleep(60);
+    if (fault == "crash") std::raise(SIGSEGV);
+    if (fault == "slow") sleep(60);
     if (fault == "garbage") {
         std::printf("Segmentation fault (core dumped)\n");
         return 0;

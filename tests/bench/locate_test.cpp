@@ -12,8 +12,8 @@ TEST(locate, finds_what_is_there_and_names_what_is_missing) {
     fs::remove_all(root);
     fs::create_directories(root / "first");
     fs::create_directories(root / "second");
-    for (const char *file : {"bench-malloc", "second/libjemalloc.so.2", "first/libmimalloc.so.2",
-                             "second/libmimalloc.so.2"})
+    for (const char *file :
+         {"bench-malloc", "second/libjemalloc.so.2", "first/libmimalloc.so.2", "second/libmimalloc.so.2"})
         std::ofstream(root / file) << "x";
     const std::vector wanted{find_backend("glibc"), find_backend("jemalloc"), find_backend("tcmalloc"),
                              find_backend("mimalloc"), find_backend("boost-pool")};

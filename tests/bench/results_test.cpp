@@ -34,8 +34,7 @@ Group group_of(std::vector<Measurement> measurements, std::uint64_t clock_step =
 
 const Row &row(const Group &group, const char *backend) {
     for (const Row &each : group.rows) {
-        if (each.backend == find_backend(backend))
-            return each;
+        if (each.backend == find_backend(backend)) return each;
     }
     throw std::logic_error("no such row");
 }
@@ -76,8 +75,7 @@ TEST(results, subtract_the_clock_without_clamping) {
 
 TEST(results, void_a_cell_whose_copies_differ_by_more_than_five_percent) {
     const auto differing = [](double again) {
-        return group_of({constant("flatline-pool", 10), constant("flatline-pool-again", again),
-                         constant("glibc", 20)});
+        return group_of({constant("flatline-pool", 10), constant("flatline-pool-again", again), constant("glibc", 20)});
     };
     EXPECT_FALSE(is_void(differing(10.5)));
     EXPECT_TRUE(is_void(differing(10.51)));
@@ -87,8 +85,8 @@ TEST(results, void_a_cell_whose_copies_differ_by_more_than_five_percent) {
 }
 
 TEST(results, tell_percentiles_within_the_step_of_the_clock) {
-    // Three quarters of the blocks read 10 ns a call, a quarter 11 ns, by a clock of 32 ns, 1 ns a call: half of all lie
-    // below two thirds of the way through the step around 10.
+    // Three quarters of the blocks read 10 ns a call, a quarter 11 ns, by a clock of 32 ns, 1 ns a call: half of all
+    // lie below two thirds of the way through the step around 10.
     std::vector<double> values(75, 10);
     values.insert(values.end(), 25, 11);
     EXPECT_NEAR(group_of({measured("glibc", hot, {run_of(values)})}, 32).rows.front().p50, 9.5 + 50.0 / 75, 1e-9);
@@ -135,8 +133,8 @@ TEST(results, hold_more_to_be_better_in_throughput) {
 TEST(results, decide_single_calls_by_their_tail) {
     std::vector<double> flat(1000, 20), spiky(1000, 19);
     spiky[0] = spiky[1] = 900;
-    const Group group = group_of({measured("flatline-pool", hot_single, {run_of(flat)}),
-                                  measured("glibc", hot_single, {run_of(spiky)})});
+    const Group group = group_of(
+        {measured("flatline-pool", hot_single, {run_of(flat)}), measured("glibc", hot_single, {run_of(spiky)})});
     EXPECT_TRUE(is_winner(group, row(group, "flatline-pool")));
     EXPECT_FALSE(is_winner(group, row(group, "glibc")));
 }

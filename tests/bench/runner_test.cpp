@@ -17,7 +17,7 @@ namespace {
 
 /// Fake drivers in a directory of their own, one for each backend that a test names.
 class runner : public ::testing::Test {
-protected:
+  protected:
     runner() : root_(fs::path(::testing::TempDir()) / "flatline-runner") {
         fs::remove_all(root_);
         fs::create_directories(root_);
@@ -33,8 +33,7 @@ protected:
     void add(const char *backend, const std::string &fault = "", const fs::path &preload = {}) {
         const fs::path driver = root_ / backend;
         fs::copy_file(FAKE_DRIVER, driver);
-        if (!fault.empty())
-            std::ofstream(driver.string() + ".fault") << fault;
+        if (!fault.empty()) std::ofstream(driver.string() + ".fault") << fault;
         plan_.places.push_back({find_backend(backend), driver, preload});
     }
 
@@ -83,8 +82,7 @@ TEST_F(runner, keeps_every_sample_of_every_process) {
     EXPECT_EQ(campaign.measurements[5].operation, "free");
     for (const Measurement &measurement : campaign.measurements) {
         ASSERT_EQ(measurement.runs.size(), 2U);
-        for (const auto &process : measurement.runs)
-            EXPECT_EQ(process.values.size(), measurement.cell.samples);
+        for (const auto &process : measurement.runs) EXPECT_EQ(process.values.size(), measurement.cell.samples);
     }
     EXPECT_EQ(campaign.context_switches, 8U * 3);
     EXPECT_EQ(campaign.identities.size(), 2U);
@@ -113,8 +111,7 @@ TEST_F(runner, interleaves_forwards_and_backwards_with_one_seed_a_round) {
     const auto made = calls();
     ASSERT_EQ(made.size(), 6U);
     std::vector<std::string> order;
-    for (const auto &call : made)
-        order.push_back(call[0]);
+    for (const auto &call : made) order.push_back(call[0]);
     EXPECT_EQ(order, (std::vector<std::string>{"flatline-pool", "floor", "list", "list", "floor", "flatline-pool"}));
     const std::size_t seed = 6;
     EXPECT_EQ(made[0][seed], made[2][seed]);
@@ -133,8 +130,7 @@ TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
     std::set<std::string> paddings;
     for (const auto &call : first) {
         for (const std::string &word : call) {
-            if (word.starts_with("FLATLINE_PADDING="))
-                paddings.insert(word);
+            if (word.starts_with("FLATLINE_PADDING=")) paddings.insert(word);
         }
     }
     EXPECT_GT(paddings.size(), 1U);
@@ -232,4 +228,16 @@ TEST_F(runner, tells_how_far_it_is) {
     EXPECT_EQ(steps.back().done, 7U);
     EXPECT_LT(steps.front().seconds_left, 0);
     EXPECT_GE(steps.back().seconds_left, 0);
+}
+
+TEST(common_step, is_what_frequent_readings_share) {
+    std::vector<std::uint64_t> ticks(500, 26 * 7);
+    ticks.insert(ticks.end(), 500, 26 * 10);
+    EXPECT_EQ(common_step(0, ticks), 26U * 1);
+    EXPECT_EQ(common_step(13, ticks), 13U);
+    ticks.push_back(1001); // off the grid, once
+    EXPECT_EQ(common_step(0, ticks), 26U);
+    ticks.insert(ticks.end(), 100, 27);
+    EXPECT_EQ(common_step(0, ticks), 1U);
+    EXPECT_EQ(common_step(5, {}), 5U);
 }
