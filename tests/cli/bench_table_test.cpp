@@ -21,7 +21,9 @@ bench::Row row(const char *backend, double p50, double p999) {
 
 /// The pool loses to glibc in P50, wins in P99.9.
 bench::Group losing() {
-    return {{"hot", 64, 32, "", 1}, "pair", 32,
+    return {{"hot", 64, 32, "", 1},
+            "pair",
+            32,
             {row("flatline-pool", 10, 11), row("flatline-pool-again", 10.1, 11.1), row("floor", 1, 2),
              row("list", 3, 4), row("glibc", 8, 100), row("boost-pool", 12, 13)}};
 }
@@ -35,15 +37,13 @@ bench::Group voided() {
 std::vector<std::string> lines_of(const std::string &text) {
     std::istringstream in(text);
     std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(line);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
     return lines;
 }
 
 std::string line_with(const std::string &part, const std::string &text) {
     for (const std::string &line : lines_of(text)) {
-        if (line.find(part) != std::string::npos)
-            return line;
+        if (line.find(part) != std::string::npos) return line;
     }
     return "";
 }
@@ -51,8 +51,7 @@ std::string line_with(const std::string &part, const std::string &text) {
 bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
 
 void expect_narrower(const std::string &text, std::size_t width) {
-    for (const std::string &line : lines_of(text))
-        EXPECT_LE(line.size(), width) << line;
+    for (const std::string &line : lines_of(text)) EXPECT_LE(line.size(), width) << line;
 }
 
 } // namespace
@@ -64,8 +63,8 @@ TEST(bench_table, sorts_by_median_and_marks_the_winner) {
     EXPECT_TRUE(has(lines[3], "list"));
     EXPECT_TRUE(lines[4].starts_with("* glibc")) << lines[4];
     EXPECT_TRUE(lines[5].starts_with("  Flatline pool ")) << lines[5];
-    EXPECT_TRUE(has(lines[5], "9.00")) << lines[5];  // beside the floor
-    EXPECT_TRUE(has(lines[5], "<1")) << lines[5];    // 0.4 ppm is not 0
+    EXPECT_TRUE(has(lines[5], "9.00")) << lines[5]; // beside the floor
+    EXPECT_TRUE(has(lines[5], "<1")) << lines[5];   // 0.4 ppm is not 0
     EXPECT_TRUE(has(lines[5], "123,456")) << lines[5];
 }
 
@@ -101,8 +100,7 @@ TEST(bench_table, names_a_backend_that_failed_in_its_cell) {
 
 TEST(bench_table, summary_has_a_column_for_each_backend_but_the_copy) {
     const std::string text = cli::summary_table({losing()}, {});
-    for (const char *column : {"pool", "floor", "list", "glibc", "boost"})
-        EXPECT_TRUE(has(text, column)) << column;
+    for (const char *column : {"pool", "floor", "list", "glibc", "boost"}) EXPECT_TRUE(has(text, column)) << column;
     EXPECT_FALSE(has(text, "again"));
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "8.00*")) << text;
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "1.25")) << text;

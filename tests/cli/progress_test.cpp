@@ -20,8 +20,7 @@ TEST(progress, tells_share_time_left_and_what_is_running) {
 }
 
 TEST(progress, is_never_wider_than_the_terminal) {
-    for (std::size_t width = 1; width < 120; ++width)
-        EXPECT_LE(cli::progress_bar(step(199, 3), width).size(), width);
+    for (std::size_t width = 1; width < 120; ++width) EXPECT_LE(cli::progress_bar(step(199, 3), width).size(), width);
 }
 
 TEST(progress, says_when_it_cannot_tell_yet) {

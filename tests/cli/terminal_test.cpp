@@ -14,7 +14,7 @@ namespace {
 
 /// A terminal of 70 columns, as a person would have one.
 class Pty {
-public:
+  public:
     Pty() {
         winsize size{};
         size.ws_col = 70;
@@ -27,7 +27,7 @@ public:
     }
     int descriptor() const { return inner_; }
 
-private:
+  private:
     int outer_ = -1, inner_ = -1;
 };
 

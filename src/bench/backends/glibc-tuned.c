@@ -6,8 +6,8 @@
 
 #include <gnu/libc-version.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
