@@ -56,18 +56,22 @@ typedef struct series {
     size_t samples;
 } series;
 
+/* What changes with every call: in registers while the clock runs, so that the harness costs as little as it can. */
+typedef struct hand {
+    uint64_t random;  /* the generator's state; in fifo the ring's position */
+    uint64_t balance; /* sum of what was written to blocks, less the sum of what was read: 0 at the end */
+} hand;
+
 typedef struct run {
     const char *suite, *order;
     size_t size;
     bool single; /* one call a sample */
     size_t samples;
-    uint64_t random;
+    hand hand;
     series series[MOST_SERIES];
     size_t series_count;
     void **live;
-    uint8_t *kind;    /* in mixed: which size live[i] has */
-    uint64_t written; /* sums over all blocks: equal at the end */
-    uint64_t read;
+    uint8_t *kind;             /* in mixed: which size live[i] has */
     flat_faults before, after; /* the timed part */
 } run;
 
@@ -83,37 +87,39 @@ static void *own(size_t bytes) {
     return memset(start, 0, bytes);
 }
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* A number below `bound`, by a linear congruential generator (Knuth's MMIX constants) and a multiplication. */
-static inline size_t below(run *r, size_t bound) {
-    r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-    return (size_t)((r->random >> 32) * bound >> 32);
+INLINE size_t below(hand *h, size_t bound) {
+    h->random = h->random * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)((h->random >> 32) * bound >> 32);
 }
 
-static inline void *take(run *r, size_t size) {
+INLINE void *take(hand *h, size_t size) {
     void *block = bench_alloc(size);
     if (__builtin_expect(block == NULL, 0)) fail(STATUS_FAILED, "an allocation of the workload returned NULL", "");
-    uint64_t value = r->random ^ (uintptr_t)block;
+    uint64_t value = h->random ^ (uintptr_t)block;
     *(volatile uint64_t *)block = value;
-    r->written += value;
+    h->balance += value;
     return block;
 }
 
-static inline void look(run *r, const void *block) { r->read += *(const volatile uint64_t *)block; }
+INLINE void look(hand *h, const void *block) { h->balance -= *(const volatile uint64_t *)block; }
 
-static inline void give(run *r, void *block, size_t size) {
-    look(r, block);
+INLINE void give(hand *h, void *block, size_t size) {
+    look(h, block);
     bench_free(block, size);
 }
 
 /* One alloc, or one free, by itself. */
-static inline uint64_t timed_take(run *r, size_t size, void **block) {
+INLINE uint64_t timed_take(hand *h, size_t size, void **block) {
     uint64_t begin = flat_clock_begin();
-    *block = take(r, size);
+    *block = take(h, size);
     return flat_clock_end() - begin;
 }
 
-static inline uint64_t timed_give(run *r, void *block, size_t size) {
-    look(r, block);
+INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
+    look(h, block);
     uint64_t begin = flat_clock_begin();
     bench_free(block, size);
     return flat_clock_end() - begin;
@@ -131,38 +137,50 @@ static void prepare(const bench_class *classes, size_t count) {
 
 static void prepare_one(size_t size, size_t count) { prepare(&(bench_class){size, count}, 1); }
 
-/* The three suites below differ only in one round: which block goes, which comes. */
-typedef void round_of(run *r);
-typedef void timed_round(run *r, uint64_t *alloc_ticks, uint64_t *free_ticks);
+/* The suites below differ only in one round: which block goes, which comes. */
+typedef void round_of(run *r, hand *h);
+typedef void timed_round(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks);
 
-static inline __attribute__((always_inline)) void sample(run *r, round_of *one, timed_round *timed) {
-    if (r->single) {
-        series *alloc = add_series(r, "alloc", 1);
-        series *release = add_series(r, "free", 1);
-        for (size_t i = 0; i < r->samples / 4; i++) timed(r, &alloc->ticks[i], &release->ticks[i]); /* warm up */
-        r->before = flat_faults_now();
-        for (size_t i = 0; i < r->samples; i++) timed(r, &alloc->ticks[i], &release->ticks[i]);
-        r->after = flat_faults_now();
-        return;
-    }
+INLINE void sample_calls(run *r, timed_round *timed) {
+    series *alloc = add_series(r, "alloc", 1);
+    series *release = add_series(r, "free", 1);
+    hand h = r->hand;
+    for (size_t i = 0; i < r->samples / 4; i++) timed(r, &h, &alloc->ticks[i], &release->ticks[i]); /* warm up */
+    r->before = flat_faults_now();
+    for (size_t i = 0; i < r->samples; i++) timed(r, &h, &alloc->ticks[i], &release->ticks[i]);
+    r->after = flat_faults_now();
+    r->hand = h;
+}
+
+INLINE void sample_blocks(run *r, round_of *one) {
     series *pair = add_series(r, "pair", BLOCK_OF_CALLS);
-    for (size_t i = 0; i < r->samples * BLOCK_OF_CALLS / 4; i++) one(r); /* warm up */
+    hand h = r->hand;
+    for (size_t i = 0; i < r->samples * BLOCK_OF_CALLS / 4; i++) one(r, &h); /* warm up */
     r->before = flat_faults_now();
     for (size_t i = 0; i < r->samples; i++) {
         uint64_t begin = flat_clock_begin();
-        for (int k = 0; k < BLOCK_OF_CALLS; k++) one(r);
+        for (int k = 0; k < BLOCK_OF_CALLS; k++) one(r, &h);
         pair->ticks[i] = flat_clock_end() - begin;
     }
     r->after = flat_faults_now();
+    r->hand = h;
+}
+
+INLINE void sample(run *r, round_of *one, timed_round *timed) {
+    if (r->single) {
+        sample_calls(r, timed);
+    } else {
+        sample_blocks(r, one);
+    }
 }
 
 /* hot: a block comes and goes. */
-static inline void hot_round(run *r) { give(r, take(r, r->size), r->size); }
+INLINE void hot_round(run *r, hand *h) { give(h, take(h, r->size), r->size); }
 
-static inline void hot_timed(run *r, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+INLINE void hot_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     void *block;
-    *alloc_ticks = timed_take(r, r->size, &block);
-    *free_ticks = timed_give(r, block, r->size);
+    *alloc_ticks = timed_take(h, r->size, &block);
+    *free_ticks = timed_give(h, block, r->size);
 }
 
 static void hot(run *r) {
@@ -171,38 +189,42 @@ static void hot(run *r) {
 }
 
 /* fifo and churn replace one of the live blocks: the oldest, or any. */
-static inline void replace(run *r, size_t at) {
-    give(r, r->live[at], r->size);
-    r->live[at] = take(r, r->size);
+INLINE void replace(run *r, hand *h, size_t at) {
+    give(h, r->live[at], r->size);
+    r->live[at] = take(h, r->size);
 }
 
-static inline void replace_timed(run *r, size_t at, uint64_t *alloc_ticks, uint64_t *free_ticks) {
-    *free_ticks = timed_give(r, r->live[at], r->size);
-    *alloc_ticks = timed_take(r, r->size, &r->live[at]);
+INLINE void replace_timed(run *r, hand *h, size_t at, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+    *free_ticks = timed_give(h, r->live[at], r->size);
+    *alloc_ticks = timed_take(h, r->size, &r->live[at]);
 }
 
-static inline size_t oldest(run *r) {
-    r->random = r->random + 1 == FIFO_LIVE ? 0 : r->random + 1;
-    return (size_t)r->random;
+INLINE size_t oldest(hand *h) {
+    h->random = h->random + 1 == FIFO_LIVE ? 0 : h->random + 1;
+    return (size_t)h->random;
 }
 
-static inline void fifo_round(run *r) { replace(r, oldest(r)); }
-static inline void fifo_timed(run *r, uint64_t *a, uint64_t *f) { replace_timed(r, oldest(r), a, f); }
-static inline void churn_round(run *r) { replace(r, below(r, CAPACITY)); }
-static inline void churn_timed(run *r, uint64_t *a, uint64_t *f) { replace_timed(r, below(r, CAPACITY), a, f); }
+INLINE void fifo_round(run *r, hand *h) { replace(r, h, oldest(h)); }
+INLINE void fifo_timed(run *r, hand *h, uint64_t *a, uint64_t *f) { replace_timed(r, h, oldest(h), a, f); }
+INLINE void churn_round(run *r, hand *h) { replace(r, h, below(h, CAPACITY)); }
+INLINE void churn_timed(run *r, hand *h, uint64_t *a, uint64_t *f) { replace_timed(r, h, below(h, CAPACITY), a, f); }
 
 static void fill(run *r, size_t count) {
-    for (size_t i = 0; i < count; i++) r->live[i] = take(r, r->size);
+    hand h = r->hand;
+    for (size_t i = 0; i < count; i++) r->live[i] = take(&h, r->size);
+    r->hand = h;
 }
 
 static void empty(run *r, size_t count) {
-    for (size_t i = 0; i < count; i++) give(r, r->live[i], r->size);
+    hand h = r->hand;
+    for (size_t i = 0; i < count; i++) give(&h, r->live[i], r->size);
+    r->hand = h;
 }
 
 static void fifo(run *r) {
     prepare_one(r->size, CAPACITY);
     fill(r, FIFO_LIVE);
-    r->random = FIFO_LIVE - 1; /* the ring's position */
+    r->hand.random = FIFO_LIVE - 1;
     sample(r, fifo_round, fifo_timed);
     empty(r, FIFO_LIVE);
 }
@@ -217,37 +239,38 @@ static void churn(run *r) {
 /* mixed: as churn, and the block that comes has a size of its own. */
 static uint8_t mixed_kind[MIXED_WEIGHT];
 
-static inline size_t mixed_size(const run *r, size_t at) { return mixed_sizes[r->kind[at]]; }
+INLINE size_t mixed_size(const run *r, size_t at) { return mixed_sizes[r->kind[at]]; }
 
-static inline void mixed_round(run *r) {
-    size_t at = below(r, MIXED_LIVE);
-    give(r, r->live[at], mixed_size(r, at));
-    r->kind[at] = mixed_kind[r->random >> 16 & (MIXED_WEIGHT - 1)];
-    r->live[at] = take(r, mixed_size(r, at));
+INLINE void mixed_round(run *r, hand *h) {
+    size_t at = below(h, MIXED_LIVE);
+    give(h, r->live[at], mixed_size(r, at));
+    r->kind[at] = mixed_kind[h->random >> 16 & (MIXED_WEIGHT - 1)];
+    r->live[at] = take(h, mixed_size(r, at));
 }
 
-static inline void mixed_timed(run *r, uint64_t *alloc_ticks, uint64_t *free_ticks) {
-    size_t at = below(r, MIXED_LIVE);
-    *free_ticks = timed_give(r, r->live[at], mixed_size(r, at));
-    r->kind[at] = mixed_kind[r->random >> 16 & (MIXED_WEIGHT - 1)];
-    *alloc_ticks = timed_take(r, mixed_size(r, at), &r->live[at]);
+INLINE void mixed_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+    size_t at = below(h, MIXED_LIVE);
+    *free_ticks = timed_give(h, r->live[at], mixed_size(r, at));
+    r->kind[at] = mixed_kind[h->random >> 16 & (MIXED_WEIGHT - 1)];
+    *alloc_ticks = timed_take(h, mixed_size(r, at), &r->live[at]);
 }
 
 static void mixed(run *r) {
     bench_class classes[MIXED_SIZES];
+    hand *h = &r->hand;
     size_t filled = 0;
     for (size_t c = 0; c < MIXED_SIZES; c++) {
-        /* A quarter above the mean is 20 standard deviations or more: no class runs out. */
+        /* A quarter above the mean is 12 standard deviations or more: no class runs out. */
         classes[c] = (bench_class){mixed_sizes[c], MIXED_LIVE * mixed_weights[c] / MIXED_WEIGHT * 5 / 4};
         for (size_t k = 0; k < mixed_weights[c]; k++) mixed_kind[filled++] = (uint8_t)c;
     }
     prepare(classes, MIXED_SIZES);
     for (size_t i = 0; i < MIXED_LIVE; i++) {
-        r->kind[i] = mixed_kind[below(r, MIXED_WEIGHT)];
-        r->live[i] = take(r, mixed_size(r, i));
+        r->kind[i] = mixed_kind[below(h, MIXED_WEIGHT)];
+        r->live[i] = take(h, mixed_size(r, i));
     }
     sample(r, mixed_round, mixed_timed);
-    for (size_t i = 0; i < MIXED_LIVE; i++) give(r, r->live[i], mixed_size(r, i));
+    for (size_t i = 0; i < MIXED_LIVE; i++) give(h, r->live[i], mixed_size(r, i));
 }
 
 static void swap(void **a, void **b) {
@@ -260,7 +283,7 @@ static void arrange(run *r, size_t count) {
     if (strcmp(r->order, "lifo") == 0) {
         for (size_t i = 0; i < count / 2; i++) swap(&r->live[i], &r->live[count - 1 - i]);
     } else if (strcmp(r->order, "random") == 0) {
-        for (size_t i = count - 1; i > 0; i--) swap(&r->live[i], &r->live[below(r, i + 1)]);
+        for (size_t i = count - 1; i > 0; i--) swap(&r->live[i], &r->live[below(&r->hand, i + 1)]);
     }
 }
 
@@ -410,7 +433,7 @@ int main(int argc, char **argv) {
              .single = strcmp(argv[3], "1") == 0,
              .order = argv[4],
              .samples = strtoul(argv[5], NULL, 10),
-             .random = strtoull(argv[6], NULL, 10) | 1};
+             .hand.random = strtoull(argv[6], NULL, 10) | 1};
     bool pinned = pin(atoi(argv[7]));
     size_t chosen = 0;
     while (chosen < sizeof suites / sizeof *suites && strcmp(suites[chosen].name, r.suite) != 0) chosen++;
@@ -421,7 +444,7 @@ int main(int argc, char **argv) {
     flat_clock clock = flat_clock_calibrate();
     flat_faults start = flat_faults_now();
     suites[chosen].work(&r);
-    if (!bench_is_control && r.written != r.read) fail(STATUS_FAILED, "a block was not read as it was written", "");
+    if (!bench_is_control && r.hand.balance != 0) fail(STATUS_FAILED, "a block was not read as it was written", "");
     print(&r, &clock, pinned, &start);
     return 0;
 }
