@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include <sched.h>
@@ -14,7 +16,9 @@ namespace {
 /// A root directory with as much of /proc and /sys as a test says.
 class environment : public ::testing::Test {
   protected:
-    environment() : root_(fs::path(::testing::TempDir()) / "flatline-environment") { fs::remove_all(root_); }
+    environment() : root_(fs::path(::testing::TempDir()) / ("flatline-environment-" + std::to_string(getpid()))) {
+        fs::remove_all(root_);
+    }
     ~environment() override { fs::remove_all(root_); }
 
     void put(const std::string &file, const std::string &text) const {

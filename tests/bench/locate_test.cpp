@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <fstream>
 
 using namespace flat::bench;
 namespace fs = std::filesystem;
 
 TEST(locate, finds_what_is_there_and_names_what_is_missing) {
-    const fs::path root = fs::path(::testing::TempDir()) / "flatline-locate";
+    const fs::path root = fs::path(::testing::TempDir()) / ("flatline-locate-" + std::to_string(getpid()));
     fs::remove_all(root);
     fs::create_directories(root / "first");
     fs::create_directories(root / "second");

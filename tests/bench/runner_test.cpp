@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include <unistd.h>
+
 using namespace flat::bench;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
@@ -18,7 +20,7 @@ namespace {
 /// Fake drivers in a directory of their own, one for each backend that a test names.
 class runner : public ::testing::Test {
   protected:
-    runner() : root_(fs::path(::testing::TempDir()) / "flatline-runner") {
+    runner() : root_(fs::path(::testing::TempDir()) / ("flatline-runner-" + std::to_string(getpid()))) {
         fs::remove_all(root_);
         fs::create_directories(root_);
         plan_.cells = {{"hot", 64, 32, "", 50}};
