@@ -61,11 +61,11 @@ void flat_instrument_widen(const void *pool, const void *block, size_t block_siz
 
 #else
 
-#define instrument_begin(pool, blocks, size) ((void)0)
-#define instrument_end(pool, blocks, size) ((void)0)
-#define instrument_alloc(pool, block, size) ((void)0)
-#define instrument_free(pool, block, block_size) ((void)0)
-#define instrument_widen(pool, block, block_size) ((void)0)
+#define instrument_begin(pool, blocks, size) ((void)(pool), (void)(blocks), (void)(size))
+#define instrument_end(pool, blocks, size) ((void)(pool), (void)(blocks), (void)(size))
+#define instrument_alloc(pool, block, size) ((void)(pool), (void)(block), (void)(size))
+#define instrument_free(pool, block, block_size) ((void)(pool), (void)(block), (void)(block_size))
+#define instrument_widen(pool, block, block_size) ((void)(pool), (void)(block), (void)(block_size))
 
 #endif
 #endif

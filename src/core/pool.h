@@ -1,27 +1,29 @@
 /* The pool's metadata, shared by the files that make it, work it and inspect it.
  *
- *   metadata:  [ flat_pool | class_of_span | search tree | classes | refused | words of class 0 | words of class 1 |
- * ... ] blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
+ *   metadata:  [ ... class 2 | class 1 | flat_pool, class 0 in it | class_of_span | search tree | refused | words ... ]
+ *   blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
  *
- * Each class begins at a multiple of the span, so that the number of the span an address lies in decides its class. */
+ * The classes stand in descending order, and the pool begins with class 0, which is therefore found without arithmetic.
+ * The blocks of each class begin at a multiple of the span, so that the number of the span an address lies in decides
+ * its class. */
 #ifndef FLATLINE_CORE_POOL_H
 #define FLATLINE_CORE_POOL_H
 
 #include <flatline/pool.h>
 #include <limits.h>
 
-/* What the compiler may assume about a branch: nothing, little, or that it is rare. The guesses are chosen so that
- * every jump of the machine code goes forward, and code whose addresses only ascend needs no further argument that it
- * ends; a strong guess in the wrong place moves a path behind the end of the function and lets it jump back. Only the
- * layout depends on them, and tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt
- * asks gcc for its simple ordering of basic blocks, which copies none. */
-#define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
-#define SELDOM(condition) __builtin_expect_with_probability(!!(condition), 1, 0.4)
+/* What the compiler may assume about a branch: that it is usual, rare, or nothing. The guesses are chosen so that the
+ * usual paths of alloc and free take no jump, and every other jump of their machine code goes forward: code whose
+ * addresses only ascend needs no further argument that it ends. Only the layout depends on them, and
+ * tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave the order of
+ * basic blocks as it is. */
+#define OFTEN(condition) __builtin_expect(!!(condition), 1)
 #define RARE(condition) __builtin_expect(!!(condition), 0)
+#define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
 
 /* Lets the compiler forget what it knows of `value`, so that it does not keep something computed from it in a register
- * on the usual path for the sake of a second use: an address that the instruction itself can compute, or a member that
- * only a refusal needs again. No instruction comes of it. */
+ * on the usual path for the sake of a second use (an address that the instruction itself can compute, a member that
+ * only a refusal needs again), or merge two paths that end alike. No instruction comes of it. */
 #define APART(value) __asm__("" : "+r"(value))
 
 #define CACHE_LINE 64 /* bytes; what x86-64 and most aarch64 fetch at once */
@@ -71,25 +73,25 @@ typedef struct pool_class {
     uint32_t refused_at; /* distance from here to the count of refused requests */
 } pool_class;
 
-/* Classes are named by their distance from the pool in bytes, which the two tables below hold ready: the address of a
- * class is one addition away. */
+/* Classes are named by their distance from the first one in bytes, which the two tables below hold ready: the address
+ * of a class is one subtraction away. */
 struct flat_pool {
+    pool_class first;
     uintptr_t start;     /* of the blocks */
     uint32_t span_shift; /* a span is 1 << span_shift bytes */
-    uint32_t span_mask;  /* entries of class_of_span - 1; a power of two minus 1 */
+    uint32_t span_mask;  /* entries of class_of_span - 1; a power of two minus 1, and 0 iff there is one class */
     size_t small_limit;  /* bytes: min(largest, SMALL_SIZE) */
     size_t largest;      /* bytes: the last class's size */
     size_t length;       /* bytes from `start` to the end of the last block */
     uint32_t class_count;
     const uint32_t *search_tree;
-    pool_class *classes;
     flat_pool_exhausted *on_exhausted;
     flat_pool_misused *on_misuse;
     void *handler_context;
     void *backing;                        /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
     uint64_t aligned_classes[ALIGNMENTS]; /* bit c: class c is aligned to 16 << index */
-    uint16_t class_of_size[SMALL_GRANULES + 1]; /* by size in granules, rounded up */
-    uint16_t class_of_span[];                   /* by number of the span, modulo the number of entries */
+    int16_t class_of_size[SMALL_GRANULES + 1]; /* by size in granules, rounded up */
+    int16_t class_of_span[];                   /* by number of the span, modulo the number of entries */
 };
 
 /* Where `aligned_classes` keeps `alignment`, a power of two up to FLAT_POOL_MAX_ALIGNMENT; every block has the least.
@@ -99,12 +101,31 @@ static inline unsigned alignment_index(size_t alignment) {
     return twos < 4 ? 0 : twos - 4;
 }
 
-static inline pool_class *class_at(const flat_pool *pool, size_t distance) {
-    return (pool_class *)((uintptr_t)pool + distance);
+static inline pool_class *class_at(const flat_pool *pool, ptrdiff_t distance) {
+    return (pool_class *)(void *)((char *)pool + distance);
+}
+
+static inline pool_class *class_number(const flat_pool *pool, size_t number) {
+    return class_at(pool, -(ptrdiff_t)(number * sizeof(pool_class)));
 }
 
 static inline uint64_t *refused_by(const pool_class *class) {
     return (uint64_t *)((uintptr_t)class + class->refused_at);
+}
+
+/* One step down the search tree below: to the left child of `node`, or to the right one where the node is below `key`.
+ */
+static inline size_t descend(const uint32_t *tree, size_t node, uint32_t key) {
+#if defined(__x86_64__)
+    /* The comparison leaves in the carry what the addition takes up: two instructions, where compilers make four. */
+    __asm__("cmp %[key], %[entry]\n\tadc %[node], %[node]"
+            : [node] "+r"(node)
+            : [entry] "m"(tree[node]), [key] "r"(key)
+            : "cc");
+    return node;
+#else
+    return node + node + (tree[node] < key);
+#endif
 }
 
 /* The first class that holds `size`, which is above SMALL_SIZE and at most the largest: six steps down a search tree in
@@ -115,13 +136,13 @@ static inline pool_class *search_class(const flat_pool *pool, size_t size) {
     const uint32_t *tree = pool->search_tree;
     uint32_t key = (uint32_t)size;
     size_t node = 1;
-    node += node + (tree[node] < key);
-    node += node + (tree[node] < key);
-    node += node + (tree[node] < key);
-    node += node + (tree[node] < key);
-    node += node + (tree[node] < key);
-    node += node + (tree[node] < key);
-    return pool->classes + (node - FLAT_POOL_MAX_CLASSES);
+    node = descend(tree, node, key);
+    node = descend(tree, node, key);
+    node = descend(tree, node, key);
+    node = descend(tree, node, key);
+    node = descend(tree, node, key);
+    node = descend(tree, node, key);
+    return class_number(pool, node - FLAT_POOL_MAX_CLASSES);
 }
 
 /* The first class that holds `size`, which is at most `small_limit`. */
@@ -134,28 +155,33 @@ static inline pool_class *class_of_size(const flat_pool *pool, size_t size) {
     return EITHER_WAY(size > pool->small_limit) ? search_class(pool, size) : small_class(pool, size);
 }
 
-/* The only class that `address` can be in. Addresses outside the blocks are folded into the table like any other, and
- * lie outside the class that they get. */
-static inline pool_class *class_of_address(const flat_pool *pool, const void *address) {
+/* The only class that `address` can be in, of a pool with more than one: its span's. Addresses outside the blocks are
+ * folded into the table like any other, and lie outside the class that they get. */
+static inline pool_class *class_of_span(const flat_pool *pool, const void *address) {
     size_t span = ((uintptr_t)address - pool->start) >> pool->span_shift & pool->span_mask;
     return class_at(pool, pool->class_of_span[span]);
 }
 
-/* The index of the block that starts `offset` bytes into its class; at or above `count` iff no block starts there.
+/* The only class that `address` can be in. */
+static inline pool_class *class_of_address(const flat_pool *pool, const void *address) {
+    return pool->class_count == 1 ? class_number(pool, 0) : class_of_span(pool, address);
+}
+
+/* The index of the block that starts at `address`; at or above `count` iff no block of the class starts there.
  *
  * Exact division by multiplication (Granlund and Montgomery 1994; Warren, Hacker's Delight, 10-17): with
  * size == odd << twos, `offset * inverse(odd)` rotated right by `twos` is offset / size where size divides offset, and
  * above SIZE_MAX / size otherwise. Since count <= SIZE_MAX / size, one comparison answers both "is it a start" and "is
  * it one of ours", for every legal size and offset, without a multiplication wider than size_t. */
-static inline size_t block_index(const pool_class *class, size_t offset) {
-    size_t product = offset * class->inverse;
+static inline size_t block_index(const pool_class *class, const void *address) {
+    size_t product = ((uintptr_t)address - (uintptr_t)class->start) * class->inverse;
     unsigned bits = sizeof(size_t) * CHAR_BIT;
     return product >> class->twos | product << (bits - class->twos); /* 4 <= twos <= 30 */
 }
 
 _Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LIVE, "an index must not look like the mark");
 _Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");
-_Static_assert(sizeof(flat_pool) + 2 * FLAT_POOL_MAX_CLASSES * sizeof(pool_class) + 2 * MOST_SPANS <= UINT16_MAX,
-               "the distance of a class is 16 bits");
+_Static_assert(FLAT_POOL_MAX_CLASSES * sizeof(pool_class) <= INT16_MAX, "the distance of a class is 16 bits");
+_Static_assert(offsetof(flat_pool, first) == 0, "class 0 lies where the distances start");
 
 #endif

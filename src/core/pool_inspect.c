@@ -10,7 +10,7 @@ bool flat_pool_owns(const flat_pool *pool, const void *address) {
 
 size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
     const pool_class *class = class_of_address(pool, block);
-    size_t index = block_index(class, (uintptr_t)block - (uintptr_t)class->start);
+    size_t index = block_index(class, block);
     if (index >= class->count || class->words[index] != WORD_LIVE) return 0;
     instrument_widen(pool, block, class->size);
     return class->size;
@@ -44,7 +44,7 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
                        void *context) {
     size_t live = 0;
     for (size_t c = 0; c < pool->class_count; c++) {
-        const pool_class *class = &pool->classes[c];
+        const pool_class *class = class_number(pool, c);
         if (visit == NULL) {
             live += count_live(class);
             continue;
@@ -60,7 +60,7 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
 
 size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t capacity) {
     for (size_t c = 0; c < pool->class_count && c < capacity; c++) {
-        const pool_class *class = &pool->classes[c];
+        const pool_class *class = class_number(pool, c);
         stats[c] = (flat_pool_stats){.block_size = class->size,
                                      .block_count = class->count,
                                      .live = count_live(class),
@@ -90,13 +90,13 @@ static bool check_class(const flat_pool *pool, const pool_class *class) {
     }
     const char *last = class->start + (class->count - 1) * class->size;
     if (class_of_address(pool, class->start) != class || class_of_address(pool, last) != class) return false;
-    return block_index(class, (uintptr_t)last - (uintptr_t)class->start) == class->count - 1 && check_list(class);
+    return block_index(class, last) == class->count - 1 && check_list(class);
 }
 
 flat_status flat_pool_check(const flat_pool *pool) {
     if (pool->class_count == 0 || pool->class_count > FLAT_POOL_MAX_CLASSES) return FLAT_CORRUPTED;
     for (size_t c = 0; c < pool->class_count; c++) {
-        const pool_class *class = &pool->classes[c];
+        const pool_class *class = class_number(pool, c);
         if (class_of_size(pool, class->size) != class || !check_class(pool, class)) return FLAT_CORRUPTED;
     }
     return FLAT_OK;

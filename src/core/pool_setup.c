@@ -9,10 +9,9 @@
 
 /* Where everything lies. */
 typedef struct layout {
-    uint64_t class_start[FLAT_POOL_MAX_CLASSES]; /* byte offset into the blocks */
-    uint64_t block_bytes, block_alignment;
-    uint64_t tree_at, classes_at, refused_at, words_at,
-        metadata_bytes; /* byte offsets into the metadata, and its end */
+    uint64_t class_start[FLAT_POOL_MAX_CLASSES];     /* byte offset into the blocks */
+    uint64_t pool_at, tree_at, refused_at, words_at; /* byte offsets into the metadata */
+    uint64_t metadata_bytes, block_bytes, block_alignment;
     uint32_t span_shift, spans, tree_nodes;
 } layout;
 
@@ -53,9 +52,10 @@ static uint64_t place_blocks(layout *to, const flat_class *classes, size_t count
     return round_up(end, (uint64_t)1 << span_shift) >> span_shift;
 }
 
-/* Entries of the map of spans: a power of two. */
+/* Entries of the map of spans: a power of two; 1 iff there is one class. */
 static uint32_t map_length(size_t classes, uint64_t blocks) {
     uint64_t most = SPANS_PER_CLASS * classes + blocks / BLOCKS_PER_SPAN;
+    if (classes == 1) return 1;
     uint32_t spans = MOST_SPANS;
     while (spans > most) spans /= 2;
     return spans;
@@ -79,9 +79,10 @@ static bool lay_out(layout *to, const flat_class *classes, size_t count) {
     uint32_t span_shift = 4;
     while (place_blocks(to, classes, count, span_shift) > to->spans) span_shift++;
     to->tree_nodes = tree_length(classes, count);
-    to->tree_at = round_up(sizeof(flat_pool) + to->spans * sizeof(uint16_t), sizeof(uint32_t));
-    to->classes_at = round_up(to->tree_at + to->tree_nodes * sizeof(uint32_t), CACHE_LINE);
-    to->refused_at = to->classes_at + count * sizeof(pool_class);
+    to->pool_at = (count - 1) * sizeof(pool_class);
+    to->tree_at =
+        round_up(to->pool_at + offsetof(flat_pool, class_of_span) + to->spans * sizeof(int16_t), sizeof(uint32_t));
+    to->refused_at = round_up(to->tree_at + to->tree_nodes * sizeof(uint32_t), sizeof(uint64_t));
     to->words_at = to->refused_at + count * sizeof(uint64_t);
     to->metadata_bytes = to->words_at + blocks * sizeof(uint32_t);
     return to->block_bytes <= MOST_BYTES && to->metadata_bytes <= MOST_BYTES;
@@ -132,20 +133,18 @@ static void make_search_tree(const flat_pool *pool, uint32_t *tree, uint32_t nod
         uint32_t depth = 31 - (uint32_t)__builtin_clz(node);
         uint32_t position = node - ((uint32_t)1 << depth);
         uint32_t rank = (2 * position + 1) * ((uint32_t)FLAT_POOL_MAX_CLASSES / 2 >> depth) - 1;
-        tree[node] = rank < pool->class_count ? (uint32_t)pool->classes[rank].size : UINT32_MAX;
+        tree[node] = rank < pool->class_count ? (uint32_t)class_number(pool, rank)->size : UINT32_MAX;
     }
 }
 
-static uint16_t distance_of_class(const flat_pool *pool, size_t index) {
-    return (uint16_t)((uintptr_t)&pool->classes[index] - (uintptr_t)pool);
-}
+static int16_t distance_of_class(size_t number) { return (int16_t)-(ptrdiff_t)(number * sizeof(pool_class)); }
 
 static void make_small_table(flat_pool *pool) {
     size_t class = 0;
     for (size_t granules = 0; granules <= SMALL_GRANULES; granules++) {
         size_t size = granules * FLAT_POOL_GRANULE;
-        while (class + 1 < pool->class_count && pool->classes[class].size < size) class ++;
-        pool->class_of_size[granules] = distance_of_class(pool, class);
+        while (class + 1 < pool->class_count && class_number(pool, class)->size < size) class ++;
+        pool->class_of_size[granules] = distance_of_class(class);
     }
 }
 
@@ -154,12 +153,12 @@ static void map_spans(flat_pool *pool, const layout *place) {
     size_t class = 0;
     for (uint64_t span = 0; span < place->spans; span++) {
         while (class + 1 < pool->class_count && place->class_start[class + 1] <= span << place->span_shift) class ++;
-        pool->class_of_span[span] = distance_of_class(pool, class);
+        pool->class_of_span[span] = distance_of_class(class);
     }
 }
 
 static void make_pool(flat_pool *pool, const flat_pool_options *options, const layout *place, char *blocks) {
-    uintptr_t metadata = (uintptr_t)pool;
+    uintptr_t metadata = (uintptr_t)pool - (size_t)place->pool_at;
     uint32_t *words = (uint32_t *)(metadata + (size_t)place->words_at);
     uint32_t *tree = (uint32_t *)(metadata + (size_t)place->tree_at);
     pool->start = (uintptr_t)blocks;
@@ -167,7 +166,6 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const l
     pool->span_shift = place->span_shift;
     pool->span_mask = place->spans - 1;
     pool->class_count = (uint32_t)options->class_count;
-    pool->classes = (pool_class *)(metadata + (size_t)place->classes_at);
     pool->search_tree = tree;
     pool->on_exhausted = options->on_exhausted;
     pool->on_misuse = options->on_misuse;
@@ -175,13 +173,13 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const l
     pool->backing = NULL;
     for (unsigned i = 0; i < ALIGNMENTS; i++) pool->aligned_classes[i] = 0;
     for (size_t i = 0; i < options->class_count; i++) {
-        pool_class *class = &pool->classes[i];
+        pool_class *class = class_number(pool, i);
         make_class(class, &options->classes[i], blocks + (size_t)place->class_start[i], words);
         words += class->count;
         unsigned best = alignment_index((size_t)natural_alignment(class->size));
         for (unsigned a = 0; a <= best; a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
-        class->refused_at =
-            (uint32_t)(place->refused_at + i * sizeof(uint64_t) - place->classes_at - i * sizeof(pool_class));
+        uint64_t class_at = place->pool_at - i * sizeof(pool_class);
+        class->refused_at = (uint32_t)(place->refused_at + i * sizeof(uint64_t) - class_at);
         *refused_by(class) = 0;
         pool->largest = class->size;
     }
@@ -214,14 +212,14 @@ flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options, f
     size_t block_bytes = (size_t)place.block_bytes;
     if (!is_range(metadata.start, metadata_bytes) || !is_range(blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
     if (!are_apart(metadata.start, metadata_bytes, blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
-    *pool = metadata.start;
+    *pool = (flat_pool *)((uintptr_t)metadata.start + (size_t)place.pool_at);
     make_pool(*pool, options, &place, blocks.start);
     instrument_begin(*pool, blocks.start, block_bytes);
     return FLAT_OK;
 }
 
 void flat_pool_reset(flat_pool *pool) {
-    for (size_t i = 0; i < pool->class_count; i++) clear_class(&pool->classes[i]);
+    for (size_t i = 0; i < pool->class_count; i++) clear_class(class_number(pool, i));
     instrument_end(pool, (void *)pool->start, pool->length);
     instrument_begin(pool, (void *)pool->start, pool->length);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Plants, one after the other, everything that straight_line.py must object to, and code that it must not.
 
-    straight_line_test.py COMPILER ROOT
+    straight_line_test.py COMPILER ROOT [FLAG...]
 
-First in small functions made for it, then in a copy of the pool's own `flat_pool_free`.
+First in small functions made for it, then in a copy of the pool's own `flat_pool_free`, compiled with the flags that its source file has.
 """
 import os
 import subprocess
@@ -91,7 +91,7 @@ IN_FREE = [
 SECOND_FREE = "return FLAT_DOUBLE_FREE;"
 
 
-def outcome_in_free(compiler, folder, root, planted):
+def outcome_in_free(compiler, flags, folder, root, planted):
     with open(os.path.join(root, "src/core/pool.c")) as file:
         text = file.read()
     if text.count(SECOND_FREE) != 1:
@@ -100,9 +100,9 @@ def outcome_in_free(compiler, folder, root, planted):
     with open(copy, "w") as file:
         file.write("__attribute__((cold)) extern void outside(int);\n"
                    + text.replace(SECOND_FREE, "{ %s %s }" % (planted, SECOND_FREE)))
-    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding",
-                    "-freorder-blocks-algorithm=simple", "-I", os.path.join(root, "include"), "-I",
-                    os.path.join(root, "src/core"), copy, "-o", library], check=True)
+    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding", *flags, "-I",
+                    os.path.join(root, "include"), "-I", os.path.join(root, "src/core"), copy, "-o", library],
+                   check=True)
     return subprocess.run([sys.executable, CHECK, library, "flat_pool_free"], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
 
@@ -114,7 +114,7 @@ def is_seen(result, objection):
 
 
 def main():
-    compiler, root = sys.argv[1], sys.argv[2]
+    compiler, root, *flags = sys.argv[1:]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, body, objection in CASES:
@@ -134,7 +134,7 @@ def main():
                 wrong += 1
                 print(result.stdout)
         for name, planted, objection in IN_FREE:
-            result = outcome_in_free(compiler, folder, root, planted)
+            result = outcome_in_free(compiler, flags, folder, root, planted)
             seen = is_seen(result, objection)
             print("%s flat_pool_free with %s" % ("ok  " if seen else "MISS", name))
             if not seen:

@@ -61,6 +61,6 @@ static const corruption kinds[] = {
 size_t corruptions(void) { return sizeof kinds / sizeof *kinds; }
 
 const char *corrupt(flat_pool *pool, size_t kind) {
-    kinds[kind].act(pool, &pool->classes[0]);
+    kinds[kind].act(pool, class_number(pool, 0));
     return kinds[kind].words;
 }
