@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <fstream>
+#include "scratch_folder.hpp"
 
 #include <sched.h>
 
@@ -16,17 +14,9 @@ namespace {
 /// A root directory with as much of /proc and /sys as a test says.
 class environment : public ::testing::Test {
   protected:
-    environment() : root_(fs::path(::testing::TempDir()) / ("flatline-environment-" + std::to_string(getpid()))) {
-        fs::remove_all(root_);
-    }
-    ~environment() override { fs::remove_all(root_); }
+    void put(const std::string &file, const std::string &text) const { root_.put(file, text); }
 
-    void put(const std::string &file, const std::string &text) const {
-        fs::create_directories((root_ / file).parent_path());
-        std::ofstream(root_ / file) << text;
-    }
-
-    fs::path root_;
+    const test::scratch_folder root_;
 };
 
 } // namespace

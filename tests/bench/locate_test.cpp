@@ -2,21 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <fstream>
+#include "scratch_folder.hpp"
 
 using namespace flat::bench;
 namespace fs = std::filesystem;
 
 TEST(locate, finds_what_is_there_and_names_what_is_missing) {
-    const fs::path root = fs::path(::testing::TempDir()) / ("flatline-locate-" + std::to_string(getpid()));
-    fs::remove_all(root);
-    fs::create_directories(root / "first");
-    fs::create_directories(root / "second");
+    const test::scratch_folder root;
     for (const char *file :
          {"bench-malloc", "second/libjemalloc.so.2", "first/libmimalloc.so.2", "second/libmimalloc.so.2"})
-        std::ofstream(root / file) << "x";
+        root.put(file, "x");
     const std::vector wanted{find_backend("glibc"), find_backend("jemalloc"), find_backend("tcmalloc"),
                              find_backend("mimalloc"), find_backend("boost-pool")};
     const Places places = locate(wanted, root, {root / "first", root / "second", root / "absent"});
@@ -28,5 +23,4 @@ TEST(locate, finds_what_is_there_and_names_what_is_missing) {
     ASSERT_EQ(places.missing.size(), 2U);
     EXPECT_EQ(places.missing[0]->name, "tcmalloc");
     EXPECT_EQ(places.missing[1]->name, "boost-pool");
-    fs::remove_all(root);
 }

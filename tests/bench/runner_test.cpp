@@ -1,5 +1,7 @@
 #include "bench/runner.hpp"
 
+#include "scratch_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 #include <iterator>
 #include <set>
 #include <sstream>
-
-#include <unistd.h>
 
 using namespace flat::bench;
 using namespace std::chrono_literals;
@@ -20,16 +20,13 @@ namespace {
 /// Fake drivers in a directory of their own, one for each backend that a test names.
 class runner : public ::testing::Test {
   protected:
-    runner() : root_(fs::path(::testing::TempDir()) / ("flatline-runner-" + std::to_string(getpid()))) {
-        fs::remove_all(root_);
-        fs::create_directories(root_);
+    runner() {
         plan_.cells = {{"hot", 64, 32, "", 50}};
         plan_.rounds = 2;
         plan_.cpu = 0;
         plan_.seed = 7;
         plan_.limit = 30s;
     }
-    ~runner() override { fs::remove_all(root_); }
 
     /// The library that "served" a fake is its own executable, which is what such backends are checked for least.
     void add(const char *backend, const std::string &fault = "", const fs::path &preload = {}) {
@@ -61,7 +58,7 @@ class runner : public ::testing::Test {
         return calls;
     }
 
-    fs::path root_;
+    const test::scratch_folder root_;
     Plan plan_;
 };
 
@@ -165,8 +162,7 @@ TEST_F(runner, ends_a_driver_that_hangs) {
 TEST_F(runner, reports_output_that_is_cut_too_long_or_no_output) {
     for (const char *fault : {"short", "long", "garbage"}) {
         SCOPED_TRACE(fault);
-        fs::remove_all(root_);
-        fs::create_directories(root_);
+        root_.clear();
         plan_.places.clear();
         add("list", fault);
         expect_in("not understood", failure());
@@ -207,8 +203,7 @@ TEST_F(runner, reports_that_glibc_was_not_what_served_glibc) {
 TEST_F(runner, refuses_what_may_not_be_timed) {
     for (const char *fault : {"unoptimised", "assertions", "sanitizer", "timer"}) {
         SCOPED_TRACE(fault);
-        fs::remove_all(root_);
-        fs::create_directories(root_);
+        root_.clear();
         plan_.places.clear();
         add("list", fault);
         add("floor");

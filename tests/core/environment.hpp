@@ -2,24 +2,14 @@
 #ifndef FLATLINE_TESTS_CORE_ENVIRONMENT_HPP
 #define FLATLINE_TESTS_CORE_ENVIRONMENT_HPP
 
+#include "sanitizers.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
 
 namespace test {
-
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool address_sanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool address_sanitizer = true;
-#else
-inline constexpr bool address_sanitizer = false;
-#endif
-#else
-inline constexpr bool address_sanitizer = false;
-#endif
 
 // Address space that the blocks of one pool may take. It costs nothing natively, where no page is ever touched;
 // AddressSanitizer writes a shadow byte for every eight bytes, and qemu keeps a record for every page.

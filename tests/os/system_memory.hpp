@@ -2,6 +2,8 @@
 #ifndef FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
 #define FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
 
+#include "sanitizers.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -15,17 +17,7 @@ namespace test {
 
 // ThreadSanitizer keeps several bytes of its own for each that a program touches, and faults them in as it goes: the
 // page faults of such a build say nothing about the program.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool faults_are_ours = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool faults_are_ours = false;
-#else
-inline constexpr bool faults_are_ours = true;
-#endif
-#else
-inline constexpr bool faults_are_ours = true;
-#endif
+inline constexpr bool faults_are_ours = !thread_sanitizer;
 
 inline std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
