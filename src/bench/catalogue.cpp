@@ -9,23 +9,30 @@ namespace flat::bench {
 namespace {
 
 constexpr std::string_view part_of_flatline = "build Flatline again: it is part of it";
+constexpr std::string_view from_its_source = "build Flatline with -DFLATLINE_PEERS=ON; needs cargo and a network";
 
 constexpr std::array all_backends{
-    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", part_of_flatline},
-    Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", part_of_flatline},
-    Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", part_of_flatline},
-    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", part_of_flatline},
-    Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "libc.so", part_of_flatline},
-    Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "libc.so", part_of_flatline},
-    Backend{"jemalloc", "jemalloc", "je", Kind::general, "malloc", "libjemalloc.so.2", "libjemalloc.so",
+    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline},
+    Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline},
+    Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", "", part_of_flatline},
+    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline},
+    Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline},
+    Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline},
+    Backend{"jemalloc", "jemalloc", "je", Kind::general, "malloc", "jemalloc", "libjemalloc.so.2", "libjemalloc.so",
             "apt-get install libjemalloc2"},
-    Backend{"tcmalloc", "tcmalloc", "tc", Kind::general, "malloc", "libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so",
-            "apt-get install libtcmalloc-minimal4"},
-    Backend{"mimalloc", "mimalloc", "mi", Kind::general, "malloc", "libmimalloc.so.2", "libmimalloc.so",
+    Backend{"tcmalloc", "tcmalloc", "tc", Kind::general, "malloc", "", "libtcmalloc_minimal.so.4",
+            "libtcmalloc_minimal.so", "apt-get install libtcmalloc-minimal4"},
+    Backend{"mimalloc", "mimalloc", "mi", Kind::general, "malloc", "mimalloc", "libmimalloc.so.2", "libmimalloc.so",
             "apt-get install libmimalloc2.0"},
-    Backend{"boost-pool", "Boost.Pool", "boost", Kind::fixed_pool, "boost-pool", "", "",
+    Backend{"snmalloc", "snmalloc", "sn", Kind::general, "malloc", "snmalloc", "", "libsnmalloc.so", from_its_source},
+    Backend{"rpmalloc", "rpmalloc", "rp", Kind::general, "malloc", "rpmalloc", "", "librpmalloc.so", from_its_source},
+    Backend{"hardened-malloc", "hardened_malloc", "hard", Kind::general, "malloc", "hardened_malloc", "",
+            "libhardened_malloc.so", from_its_source},
+    Backend{"tbb", "oneTBB", "tbb", Kind::general, "malloc", "", "libtbbmalloc_proxy.so.2", "libtbbmalloc_proxy.so",
+            "apt-get install libtbbmalloc2"},
+    Backend{"boost-pool", "Boost.Pool", "boost", Kind::fixed_pool, "boost-pool", "", "", "",
             "apt-get install libboost1.74-dev, then build Flatline again"},
-    Backend{"foonathan-pool", "foonathan/memory", "foona", Kind::fixed_pool, "foonathan-pool", "", "",
+    Backend{"foonathan-pool", "foonathan/memory", "foona", Kind::fixed_pool, "foonathan-pool", "", "", "",
             "apt-get install libfoonathan-memory-dev, then build Flatline again"},
 };
 

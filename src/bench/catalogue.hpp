@@ -25,14 +25,15 @@ std::string_view name_of(Kind kind);
 bool competes(Kind kind);
 
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
-/// allocator that is a preloaded malloc needs the row alone.
+/// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
 struct Backend {
     std::string_view name;
     std::string_view title;
     std::string_view column; // its head in the summary: at most 6 characters
     Kind kind;
     std::string_view driver;  // libexec/flatline/bench-<driver>
-    std::string_view preload; // the library's SONAME, or empty
+    std::string_view peer;    // built by Flatline: libexec/flatline/peers/lib<peer>.so; or empty
+    std::string_view preload; // the SONAME of the system's library, which serves where none was built; or empty
     std::string_view library; // how the file name of the library that serves must begin, or empty: whichever it is
     std::string_view how;     // how it is had where it is missing
 };

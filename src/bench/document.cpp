@@ -29,12 +29,17 @@ json timer_json(const Campaign &campaign, const DriverReport &report) {
 }
 
 /// A library that comes from a package does not tell what it was compiled with.
+std::string flags_of(const Identity &identity) {
+    if (identity.build) return identity.build->flags;
+    return identity.backend->library.empty() ? identity.report.flags : "as packaged";
+}
+
 json allocator_json(const Identity &identity) {
-    const bool own = identity.backend->preload.empty() && identity.backend->library.empty();
     return {{"backend", identity.backend->name},
             {"version", identity.report.version},
             {"path", identity.report.library},
-            {"flags", own ? identity.report.flags : "as packaged"}};
+            {"source", identity.build ? identity.build->source : ""},
+            {"flags", flags_of(identity)}};
 }
 
 json environment_json(const Campaign &campaign, const Circumstances &circumstances) {
@@ -116,9 +121,9 @@ json backends_json(const Campaign &campaign) {
     return all;
 }
 
-json missing_json(const std::vector<const Backend *> &missing) {
+json missing_json(const std::vector<Missing> &missing) {
     json all = json::array();
-    for (const Backend *backend : missing) all.push_back({{"name", backend->name}, {"how", backend->how}});
+    for (const Missing &each : missing) all.push_back({{"name", each.backend->name}, {"how", each.how}});
     return all;
 }
 

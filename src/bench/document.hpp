@@ -18,7 +18,7 @@ struct Circumstances {
     Machine machine;
     ProcessorTime time_before, time_after;
     Hiccups hiccups_before, hiccups_after;
-    std::vector<const Backend *> missing;
+    std::vector<Missing> missing;
 };
 
 /// One line that ends in a newline. Figures keep five significant digits. Besides the members

@@ -1,11 +1,20 @@
 #include "locate.hpp"
 
-#include <optional>
+#include <fstream>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace flat::bench {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view from_the_system = "the system's library, since this build has none of its own";
+
+std::string or_else(const std::string &text, std::string_view otherwise) {
+    return text.empty() ? std::string(otherwise) : text;
+}
 
 std::optional<fs::path> find_in(const std::vector<fs::path> &directories, std::string_view name) {
     for (const fs::path &directory : directories) {
@@ -13,6 +22,45 @@ std::optional<fs::path> find_in(const std::vector<fs::path> &directories, std::s
         if (fs::is_regular_file(directory / name, ignored)) return directory / name;
     }
     return std::nullopt;
+}
+
+/// What peers/build.sh wrote of a peer: how it was built, or why it was not.
+struct Record {
+    std::optional<Build> build;
+    std::string missing;
+};
+
+Record read_record(const fs::path &file) {
+    std::ifstream in(file);
+    if (!in) return {};
+    try {
+        const auto record = nlohmann::json::parse(in);
+        if (record.contains("missing")) return {std::nullopt, record.at("missing")};
+        return {Build{record.at("version"), record.at("source"), record.at("compiler"), record.at("flags")}, ""};
+    } catch (const nlohmann::json::exception &error) {
+        throw std::runtime_error(file.string() + " is damaged: remove it and build Flatline again");
+    }
+}
+
+/// Finds what `place` needs preloaded; why there is nothing to be found, or empty.
+std::string find_library(Place &place, const fs::path &peers, const std::vector<fs::path> &libraries) {
+    const Backend &backend = *place.backend;
+    Record record;
+    if (!backend.peer.empty()) {
+        const std::string peer(backend.peer);
+        record = read_record(peers / (peer + ".json"));
+        if (const auto built = find_in({peers}, "lib" + peer + ".so")) {
+            place.preload = *built;
+            place.build = record.build;
+            return "";
+        }
+    }
+    if (backend.preload.empty()) return backend.peer.empty() ? "" : or_else(record.missing, backend.how);
+    const auto packaged = find_in(libraries, backend.preload);
+    if (!packaged) return or_else(record.missing, backend.how);
+    place.preload = *packaged;
+    if (!backend.peer.empty()) place.instead = or_else(record.missing, from_the_system);
+    return "";
 }
 
 } // namespace
@@ -36,12 +84,13 @@ Places locate(const std::vector<const Backend *> &wanted, const fs::path &driver
               const std::vector<fs::path> &libraries) {
     Places places;
     for (const Backend *backend : wanted) {
-        const auto driver = find_in({drivers}, "bench-" + std::string(backend->driver));
-        const auto preload = backend->preload.empty() ? fs::path() : find_in(libraries, backend->preload);
-        if (driver && preload)
-            places.found.push_back({backend, *driver, *preload});
+        Place place{backend, drivers / ("bench-" + std::string(backend->driver))};
+        const std::string reason = find_library(place, drivers / "peers", libraries);
+        std::error_code ignored;
+        if (reason.empty() && fs::is_regular_file(place.driver, ignored))
+            places.found.push_back(std::move(place));
         else
-            places.missing.push_back(backend);
+            places.missing.push_back({backend, reason.empty() ? std::string(backend->how) : reason});
     }
     return places;
 }

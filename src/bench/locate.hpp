@@ -4,21 +4,35 @@
 #include "catalogue.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace flat::bench {
 
+/// How Flatline built a peer that no package has.
+struct Build {
+    std::string version, source, compiler, flags;
+};
+
 /// A backend that can be run here.
 struct Place {
     const Backend *backend;
     std::filesystem::path driver;
-    std::filesystem::path preload; // empty where nothing is
+    std::filesystem::path preload{}; // empty where nothing is
+    std::optional<Build> build{};    // of the library to be preloaded, where it is not the system's
+    std::string instead{};           // why the system's library serves where a newer one was to be built; else empty
+};
+
+/// A backend that cannot, and how it is had or why it was not built.
+struct Missing {
+    const Backend *backend;
+    std::string how;
 };
 
 struct Places {
     std::vector<Place> found;
-    std::vector<const Backend *> missing;
+    std::vector<Missing> missing;
 };
 
 /// libexec/flatline beside the bin/ that holds the running program, in a build tree and in an installed one alike.
@@ -27,6 +41,8 @@ std::filesystem::path drivers_directory();
 /// Where the loader looks for libraries unless it is told otherwise, the administrator's before the distribution's.
 std::vector<std::filesystem::path> library_directories();
 
+/// `drivers` holds bench-<driver>, and peers/lib<peer>.so with peers/<peer>.json beside it. Throws std::runtime_error
+/// iff such a file is there and is not what peers/build.sh writes.
 Places locate(const std::vector<const Backend *> &wanted, const std::filesystem::path &drivers,
               const std::vector<std::filesystem::path> &libraries);
 

@@ -155,7 +155,7 @@ class Recorder {
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;
         report.series.clear();
-        identify(plan_.places[place].backend, std::move(report));
+        identify(plan_.places[place], std::move(report));
     }
 
     Campaign finish() {
@@ -188,9 +188,9 @@ class Recorder {
             campaign_.clock_step = common_step(campaign_.clock_step, series.ticks);
     }
 
-    void identify(const Backend *backend, DriverReport &&report) {
-        if (std::ranges::find(campaign_.identities, backend, &Identity::backend) == campaign_.identities.end())
-            campaign_.identities.push_back({backend, std::move(report)});
+    void identify(const Place &place, DriverReport &&report) {
+        if (std::ranges::find(campaign_.identities, place.backend, &Identity::backend) == campaign_.identities.end())
+            campaign_.identities.push_back({place.backend, std::move(report), place.build});
     }
 
     void collect_failures(std::size_t cell) {

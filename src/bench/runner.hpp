@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -56,7 +57,8 @@ struct Failure {
 /// What a backend said of itself the first time it ran.
 struct Identity {
     const Backend *backend;
-    DriverReport report; // without its series
+    DriverReport report{}; // without its series
+    std::optional<Build> build{};
 };
 
 /// The greatest common divisor of a step so far (0: none yet) and of the readings that occur often: a correction of the

@@ -1,6 +1,7 @@
 #include "bench.hpp"
 
 #include "bench_table.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
 
@@ -61,29 +62,6 @@ int chosen_cpu(const BenchOptions &options) {
     return *options.cpu;
 }
 
-/// Finds out before the run whether the results can be written after it.
-void require_writable(const std::string &option, const std::string &file) {
-    if (file.empty() || file == "-") return;
-    const fs::path directory = fs::absolute(file).parent_path();
-    if (fs::is_directory(file) || access(directory.c_str(), W_OK) != 0 ||
-        (fs::exists(file) && access(file.c_str(), W_OK) != 0))
-        throw std::runtime_error(fmt::format("{}: {} cannot be written: name a file in a directory that exists and is "
-                                             "yours",
-                                             option, file));
-}
-
-void write(const std::string &file, const std::string &text) {
-    if (file == "-") {
-        fmt::print("{}", text);
-        return;
-    }
-    std::ofstream out(file, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out)
-        throw std::runtime_error(fmt::format("{} could not be written: free some room or name another file", file));
-}
-
 std::string content_of(const fs::path &file) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
@@ -106,7 +84,7 @@ struct Results {
     bench::Circumstances circumstances;
 };
 
-Results measure(const bench::Plan &plan, std::vector<const bench::Backend *> missing) {
+Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing) {
     Results results;
     bench::Circumstances &about = results.circumstances;
     bench::stay_off(plan.cpu);
@@ -187,14 +165,14 @@ void print_results(const Results &results) {
     fmt::print("{}{}{}\n", machine_text(results, width), method_text(results, width), libraries_text(results));
     fmt::print("{}\n{}", summary_table(results.groups, look), verdict_text(results.groups, look));
     fmt::print("{}", failures_text(results.campaign.failures, look));
-    for (const bench::Backend *backend : results.circumstances.missing)
-        fmt::print("missing: {} ({})\n", backend->title, backend->how);
+    for (const bench::Missing &missing : results.circumstances.missing)
+        fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
 }
 
 void write_results(const BenchOptions &options, const Results &results, const std::string &page_template) {
     const std::string document = document_of(results.campaign, results.groups, results.circumstances);
-    if (!options.json.empty()) write(options.json, document);
-    if (!options.html.empty()) write(options.html, report::fill_page(page_template, document));
+    if (!options.json.empty()) write_output(options.json, document);
+    if (!options.html.empty()) write_output(options.html, report::fill_page(page_template, document));
 }
 
 void print_paths(const BenchOptions &options) {
@@ -209,8 +187,8 @@ void print_list(const bench::Places &places) {
     for (const bench::Place &place : places.found)
         fmt::print("  {:<20} {}\n", place.backend->name,
                    (place.preload.empty() ? place.driver : place.preload).string());
-    for (const bench::Backend *backend : places.missing)
-        fmt::print("  {:<20} missing: {}\n", backend->name, backend->how);
+    for (const bench::Missing &missing : places.missing)
+        fmt::print("  {:<20} missing: {}\n", missing.backend->name, missing.how);
 }
 
 bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> places) {

@@ -3,6 +3,7 @@
 // Exit status: 0 done; 1 the answer is no (a gate failed); 2 it could not be run, and one line on standard error says
 // what to do.
 #include "bench.hpp"
+#include "peers.hpp"
 
 #include <flatline/version.h>
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <string>
 
 namespace {
@@ -33,8 +35,16 @@ int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
 int main(int argc, char **argv) {
     CLI::App program("Deterministic memory for C and C++: what the worst call costs, on this machine", "flatline");
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
+    program.require_subcommand(0, 1);
     flat::cli::BenchOptions bench_options;
-    const CLI::App *bench = flat::cli::add_bench(program, bench_options);
+    flat::cli::PeersOptions peers_options;
+    const struct {
+        const CLI::App *app;
+        std::function<int()> run;
+    } verbs[] = {
+        {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
+        {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
+    };
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success &asked) { // --help, --version
@@ -42,14 +52,15 @@ int main(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         return report_misuse(program, error);
     }
-    if (!bench->parsed()) {
-        fmt::print(stderr, "flatline: no verb was given: see `flatline --help`\n");
-        return status_not_run;
+    for (const auto &verb : verbs) {
+        if (!verb.app->parsed()) continue;
+        try {
+            return verb.run();
+        } catch (const std::exception &error) {
+            fmt::print(stderr, "flatline {}: {}\n", verb.app->get_name(), error.what());
+            return status_not_run;
+        }
     }
-    try {
-        return flat::cli::run_bench(bench_options);
-    } catch (const std::exception &error) {
-        fmt::print(stderr, "flatline bench: {}\n", error.what());
-        return status_not_run;
-    }
+    fmt::print(stderr, "flatline: no verb was given: see `flatline --help`\n");
+    return status_not_run;
 }

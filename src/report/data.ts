@@ -6,7 +6,7 @@ export interface Backend { name: string; title: string; kind: BackendKind }
 export interface Missing { name: string; how: string }
 export interface Failure { backend: string; suite: string; size: number; message: string }
 export interface Hiccups { seconds: number; over_10us: number; max_ns: number }
-export interface Allocator { backend: string; version: string; path: string; flags: string }
+export interface Allocator { backend: string; version: string; path: string; source?: string; flags: string }
 
 export interface Environment {
   processor: string; logical_cpus: number; kernel: string; compiler: string; flags: string;

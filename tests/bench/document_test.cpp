@@ -19,7 +19,8 @@ Campaign small_campaign() {
     report.timer = "rdtsc";
     report.version = "2.36";
     report.library = "/lib/libc.so.6";
-    campaign.identities = {{find_backend("glibc"), report}};
+    campaign.identities = {{find_backend("glibc"), report},
+                           {find_backend("rpmalloc"), report, Build{"1.4.3", "crate r 1", "gcc", "-O3 -g"}}};
     campaign.ticks_per_ns = 2.6;
     campaign.clock_step = 26;
     return campaign;
@@ -32,7 +33,7 @@ json document() {
     about.rounds = 1;
     about.time_after = {50, 200};
     about.hiccups_before = about.hiccups_after = {0.5, 3, 20000};
-    about.missing = {find_backend("jemalloc")};
+    about.missing = {{find_backend("snmalloc"), "cargo is not installed"}};
     return json::parse(document_of(campaign, groups_of(campaign), about));
 }
 
@@ -56,14 +57,21 @@ TEST(document, tells_the_step_of_the_clock_and_what_was_stolen) {
     EXPECT_EQ(environment.at("timer").at("tick_ns"), 10);
     EXPECT_EQ(environment.at("timer").at("frequency_hz"), 2600000000U);
     EXPECT_EQ(environment.at("steal_percent"), 25);
-    EXPECT_EQ(environment.at("allocators").at(0).at("flags"), "as packaged");
+}
+
+TEST(document, tells_what_everything_timed_was_built_with) {
+    const json allocators = document().at("environment").at("allocators");
+    EXPECT_EQ(allocators.at(0).at("flags"), "as packaged");
+    EXPECT_EQ(allocators.at(0).at("source"), "");
+    EXPECT_EQ(allocators.at(1).at("flags"), "-O3 -g");
+    EXPECT_EQ(allocators.at(1).at("source"), "crate r 1");
 }
 
 TEST(document, drops_neither_a_failure_nor_what_is_missing) {
     const json parsed = document();
     EXPECT_EQ(parsed.at("errors").at(0).at("backend"), "mimalloc");
     EXPECT_EQ(parsed.at("errors").at(0).at("message"), "it failed");
-    EXPECT_EQ(parsed.at("missing").at(0).at("how"), "apt-get install libjemalloc2");
+    EXPECT_EQ(parsed.at("missing").at(0).at("how"), "cargo is not installed");
 }
 
 TEST(document, can_be_made_of_a_run_in_which_everything_failed) {

@@ -19,7 +19,7 @@ ENVIRONMENT = {
 }
 TIMER = {"name": str, "frequency_hz": int, "tick_ns": NUMBER, "cost_ns": NUMBER}
 HICCUPS = {"seconds": NUMBER, "over_10us": int, "max_ns": int}
-ALLOCATOR = {"backend": str, "version": str, "path": str, "flags": str}
+ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str}
 BACKEND = {"name": str, "title": str, "kind": str}
 MISSING = {"name": str, "how": str}
 ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}

@@ -69,11 +69,11 @@ class Program(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_help_fits_a_screen(self):
-        for arguments in (["--help"], ["bench", "--help"]):
+        for arguments in (["--help"], ["bench", "--help"], ["peers", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
-            self.assertIn("bench", result.stdout)
+            self.assertIn("flatline", result.stdout)
             self.assert_fits_a_screen(result.stdout)
 
     def test_version(self):
@@ -168,6 +168,56 @@ class Program(unittest.TestCase):
     def test_no_page_template(self):
         (self.tree.root / "share/flatline/report.html").unlink()
         self.assert_refused(self.tree.bench("--html", "out.html"), "report.html", "install")
+
+    def put_peer(self, name, record):
+        """A library that the build has made, and a driver that says it served."""
+        peers = self.tree.libexec / "peers"
+        peers.mkdir(exist_ok=True)
+        library = peers / f"lib{name}.so"
+        shutil.copy(FAKE, library)
+        (peers / f"{name}.json").write_text(record)
+        shutil.copy(FAKE, self.tree.libexec / "bench-malloc")
+        self.tree.break_driver("malloc", f"library {library}")
+        return library
+
+    def peers(self):
+        result = self.tree.run("peers", "--json", "-")
+        document = json.loads(result.stdout)
+        self.assertEqual(document["schema"], "flatline.peers/1")
+        return result.returncode, document
+
+    def test_peers_are_asked_what_they_are(self):
+        built = self.put_peer("snmalloc", '{"version": "0.7.6", "source": "crate s 0.7", "compiler": "cc", "flags": "-O3"}')
+        status, document = self.peers()
+        found = {peer["name"]: peer for peer in document["peers"]}
+        self.assertEqual(found["snmalloc"]["path"], str(built))
+        self.assertEqual(found["snmalloc"]["flags"], "-O3")
+        self.assertEqual(found["list"]["source"], "")
+        self.assertNotIn("flatline-pool-again", found)
+        # The driver says that snmalloc served whatever was asked for: nobody else is believed.
+        self.assertEqual(status, 1)
+        self.assertIn("glibc", {each["name"] for each in document["failed"]})
+        text = self.tree.run("peers")
+        self.assertEqual(text.returncode, 1)
+        self.assertRegex(text.stdout, rf"snmalloc +\S+ +general +{built}\n  crate s 0\.7, cc, -O3\n")
+        self.assertRegex(text.stdout, r"glibc +failed: the wrong library served")
+
+    def test_peers_that_are_missing_say_why(self):
+        (self.tree.libexec / "peers").mkdir()
+        (self.tree.libexec / "peers/snmalloc.json").write_text('{"missing": "cargo is not installed"}')
+        status, document = self.peers()
+        self.assertEqual(status, 0)
+        missing = {each["name"]: each["how"] for each in document["missing"]}
+        self.assertEqual(missing["snmalloc"], "cargo is not installed")
+        self.assertIn("FLATLINE_PEERS", missing["rpmalloc"])
+        self.assertRegex(self.tree.run("peers").stdout, r"snmalloc +missing: cargo is not installed")
+
+    def test_peers_that_cannot_be_looked_at(self):
+        self.put_peer("snmalloc", "{")
+        self.assert_refused(self.tree.run("peers"), "snmalloc.json", "build Flatline again")
+        shutil.rmtree(self.tree.libexec)
+        self.assert_refused(self.tree.run("peers"), "no driver", "install")
+        self.assert_refused(self.tree.run("peers", "--json", "/nowhere/out.json"), "/nowhere/out.json")
 
     def test_list_shows_what_there_is(self):
         result = self.tree.run("bench", "--list")

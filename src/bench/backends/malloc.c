@@ -6,6 +6,7 @@
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char bench_driver[] = "malloc";
 const bool bench_is_control = false;
@@ -22,20 +23,32 @@ void bench_free(void *block, size_t size) {
     free(block);
 }
 
+/* oneTBB tells its version only in the name of its file: libtbbmalloc.so.2.8. */
+static const char *binary_version(const void *code) {
+    static char path[4096];
+    Dl_info info;
+    if (dladdr(code, &info) == 0 || realpath(info.dli_fname, path) == NULL) return "unknown";
+    const char *version = strstr(path, ".so.");
+    return version != NULL ? version + strlen(".so.") : "unknown";
+}
+
 bench_function *bench_code(void) { return (bench_function *)malloc; }
 
-/* Asks the library by the function that only it has. */
+/* Asks the library by the symbol that only it has. */
 const char *bench_version(void) {
     static char text[64];
     union {
         void *symbol;
+        const char *version; /* what peers/build.sh puts into libraries that do not tell theirs */
         int (*mi_version)(void);
         int (*mallctl)(const char *, void *, size_t *, void *, size_t);
         const char *(*tc_version)(int *, int *, const char **);
     } ask;
+    if ((ask.symbol = dlsym(RTLD_DEFAULT, "flatline_peer_version")) != NULL) return ask.version;
     if ((ask.symbol = dlsym(RTLD_DEFAULT, "mi_version")) != NULL) {
         int version = ask.mi_version();
-        (void)snprintf(text, sizeof text, "%d.%d.%d", version / 100, version / 10 % 10, version % 10);
+        int unit = version < 10000 ? 10 : 100; /* 209 was 2.0.9, 30302 is 3.3.2 */
+        (void)snprintf(text, sizeof text, "%d.%d.%d", version / unit / unit, version / unit % unit, version % unit);
         return text;
     }
     if ((ask.symbol = dlsym(RTLD_DEFAULT, "mallctl")) != NULL) {
@@ -44,5 +57,6 @@ const char *bench_version(void) {
         return ask.mallctl("version", &version, &size, NULL, 0) == 0 ? version : "unknown";
     }
     if ((ask.symbol = dlsym(RTLD_DEFAULT, "tc_version")) != NULL) return ask.tc_version(NULL, NULL, NULL);
+    if ((ask.symbol = dlsym(RTLD_DEFAULT, "scalable_malloc")) != NULL) return binary_version(ask.symbol);
     return gnu_get_libc_version();
 }

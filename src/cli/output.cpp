@@ -1,0 +1,36 @@
+#include "output.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+
+namespace fs = std::filesystem;
+
+void require_writable(const std::string &option, const std::string &file) {
+    if (file.empty() || file == "-") return;
+    const fs::path directory = fs::absolute(file).parent_path();
+    if (fs::is_directory(file) || access(directory.c_str(), W_OK) != 0 ||
+        (fs::exists(file) && access(file.c_str(), W_OK) != 0))
+        throw std::runtime_error(fmt::format("{}: {} cannot be written: name a file in a directory that exists and is "
+                                             "yours",
+                                             option, file));
+}
+
+void write_output(const std::string &file, const std::string &text) {
+    if (file == "-") {
+        fmt::print("{}", text);
+        return;
+    }
+    std::ofstream out(file, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out)
+        throw std::runtime_error(fmt::format("{} could not be written: free some room or name another file", file));
+}
+
+} // namespace flat::cli

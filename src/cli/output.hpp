@@ -1,0 +1,15 @@
+// Results that a verb writes: to a file, or to standard output.
+#pragma once
+
+#include <string>
+
+namespace flat::cli {
+
+/// Finds out before the work whether its result can be written after it; throws std::runtime_error iff it cannot.
+/// `file` may be empty (nothing is to be written) or "-" (standard output); `option` is what named it.
+void require_writable(const std::string &option, const std::string &file);
+
+/// Throws std::runtime_error iff `text` could not be written to `file` as a whole.
+void write_output(const std::string &file, const std::string &text);
+
+} // namespace flat::cli
