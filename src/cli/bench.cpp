@@ -2,6 +2,7 @@
 
 #include "bench_table.hpp"
 #include "output.hpp"
+#include "processor.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
 
@@ -49,17 +50,6 @@ std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options)
         if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
     }
     return backends;
-}
-
-/// The last one: the first usually serves the interrupts.
-int chosen_cpu(const BenchOptions &options) {
-    const std::vector<int> allowed = bench::allowed_cpus();
-    if (allowed.empty()) throw std::runtime_error("cannot read which processors may be used: name one by --cpu");
-    if (!options.cpu) return allowed.back();
-    if (std::ranges::find(allowed, *options.cpu) == allowed.end())
-        throw std::runtime_error(fmt::format("--cpu: processor {} is not one of those that may be used: {}",
-                                             *options.cpu, fmt::join(allowed, ", ")));
-    return *options.cpu;
 }
 
 std::string content_of(const fs::path &file) {
@@ -199,7 +189,7 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
     return {std::move(places),
             chosen_cells(options),
             options.rounds,
-            chosen_cpu(options),
+            processor_to_time_on(options.cpu),
             options.seed.value_or(std::random_device{}()),
             driver_limit};
 }

@@ -1,9 +1,9 @@
 #include "peers.hpp"
 
 #include "output.hpp"
+#include "processor.hpp"
 #include "terminal.hpp"
 
-#include "bench/environment.hpp"
 #include "bench/runner.hpp"
 
 #include <algorithm>
@@ -38,11 +38,9 @@ Findings look() {
     if (findings.places.found.empty())
         throw std::runtime_error(
             fmt::format("{} has no driver: build or install Flatline as a whole", bench::drivers_directory().string()));
-    const std::vector<int> cpus = bench::allowed_cpus();
-    if (cpus.empty()) throw std::runtime_error("cannot read which processors may be used: is /proc mounted?");
     const bench::SignalWatch signals;
-    findings.campaign =
-        bench::run_campaign({findings.places.found, {glance}, 1, cpus.back(), 1, driver_limit}, signals, [](auto &) {});
+    findings.campaign = bench::run_campaign(
+        {findings.places.found, {glance}, 1, processor_to_time_on({}), 1, driver_limit}, signals, [](auto &) {});
     return findings;
 }
 

@@ -6,6 +6,7 @@ usage: program_test.py FLATLINE FAKE_DRIVER REPORT_TEMPLATE
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -69,7 +70,7 @@ class Program(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_help_fits_a_screen(self):
-        for arguments in (["--help"], ["bench", "--help"], ["peers", "--help"]):
+        for arguments in (["--help"], ["bench", "--help"], ["env", "--help"], ["peers", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
@@ -218,6 +219,20 @@ class Program(unittest.TestCase):
         shutil.rmtree(self.tree.libexec)
         self.assert_refused(self.tree.run("peers"), "no driver", "install")
         self.assert_refused(self.tree.run("peers", "--json", "/nowhere/out.json"), "/nowhere/out.json")
+
+    def test_env_says_what_holds_and_what_mends_the_rest(self):
+        written = self.tree.run("env", "--json", "env.json")
+        self.assertEqual(written.returncode, 0, written.stderr)
+        document = json.loads((self.tree.root / "env.json").read_text())
+        self.assertEqual(document["schema"], "flatline.env/1")
+        for condition in document["conditions"]:
+            mark = {True: "✓", False: "✗", None: "?"}[condition["holds"]]
+            self.assertRegex(written.stdout, rf"(?m)^{re.escape(mark)} {re.escape(condition['name'])} ")
+            self.assertEqual(condition["holds"] is not True, condition["fix"] in written.stdout)
+        self.assertLessEqual(max(map(len, written.stdout.splitlines())), 100)
+        only = self.tree.run("env", "--json", "-")
+        self.assertEqual(json.loads(only.stdout), document)
+        self.assert_refused(self.tree.run("env", "--cpu", "100000"), "100000", "may be used")
 
     def test_list_shows_what_there_is(self):
         result = self.tree.run("bench", "--list")
