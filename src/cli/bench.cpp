@@ -13,9 +13,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -50,13 +48,6 @@ std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options)
         if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
     }
     return backends;
-}
-
-std::string content_of(const fs::path &file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
 }
 
 std::string now_text() {

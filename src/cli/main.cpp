@@ -5,6 +5,7 @@
 #include "bench.hpp"
 #include "env.hpp"
 #include "peers.hpp"
+#include "report.hpp"
 
 #include <flatline/version.h>
 
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
     flat::cli::BenchOptions bench_options;
     flat::cli::EnvOptions env_options;
     flat::cli::PeersOptions peers_options;
+    flat::cli::ReportOptions report_options;
     const struct {
         const CLI::App *app;
         std::function<int()> run;
@@ -47,6 +49,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
+        {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
     };
     try {
         program.parse(argc, argv);

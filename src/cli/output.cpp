@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -31,6 +32,15 @@ void write_output(const std::string &file, const std::string &text) {
     out.close();
     if (!out)
         throw std::runtime_error(fmt::format("{} could not be written: free some room or name another file", file));
+}
+
+std::string content_of(const std::string &file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in || fs::is_directory(file))
+        throw std::runtime_error(fmt::format("{} cannot be read: name a file that exists and is yours", file));
+    return text.str();
 }
 
 } // namespace flat::cli

@@ -1,4 +1,4 @@
-// Results that a verb writes: to a file, or to standard output.
+// What a verb reads and writes: files, or standard output.
 #pragma once
 
 #include <string>
@@ -11,5 +11,8 @@ void require_writable(const std::string &option, const std::string &file);
 
 /// Throws std::runtime_error iff `text` could not be written to `file` as a whole.
 void write_output(const std::string &file, const std::string &text);
+
+/// All of a file; throws std::runtime_error iff it cannot be read.
+std::string content_of(const std::string &file);
 
 } // namespace flat::cli

@@ -70,7 +70,8 @@ class Program(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_help_fits_a_screen(self):
-        for arguments in (["--help"], ["bench", "--help"], ["env", "--help"], ["peers", "--help"]):
+        for arguments in (["--help"], ["bench", "--help"], ["env", "--help"], ["peers", "--help"],
+                          ["report", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
@@ -233,6 +234,35 @@ class Program(unittest.TestCase):
         only = self.tree.run("env", "--json", "-")
         self.assertEqual(json.loads(only.stdout), document)
         self.assert_refused(self.tree.run("env", "--cpu", "100000"), "100000", "may be used")
+
+    def test_report_makes_again_what_bench_made(self):
+        bench = self.tree.bench("--json", "out.json", "--html", "out.html")
+        self.assertEqual(bench.returncode, 0, bench.stderr)
+        made = self.tree.run("report", "out.json", "--html", "again.html", "--markdown", "table.md")
+        self.assertEqual((made.returncode, made.stdout, made.stderr), (0, "", ""))
+        self.assertEqual((self.tree.root / "again.html").read_text(), (self.tree.root / "out.html").read_text())
+        table = (self.tree.root / "table.md").read_text()
+        rows = [line for line in table.splitlines() if line.startswith("| hot 64 B |")]
+        self.assertEqual(len(rows), 1, table)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        for cell in document["cells"]:
+            if cell["calls_per_sample"] == 32 and cell["backend"] != "flatline-pool-again":
+                self.assertIn(f"{cell['p50']:.2f}", rows[0])
+        self.assertEqual(self.tree.run("report", "out.json").stdout, table)
+        self.assertEqual(self.tree.run("report", "out.json", "--markdown", "-").stdout, table)
+
+    def test_report_refuses_what_is_no_result(self):
+        for name, text in [("empty.json", ""), ("other.json", '{"schema": "flatline.env/1"}'), ("list.json", "[]"),
+                           ("half.json", '{"schema": "flatline.bench/1", "cells": [')]:
+            (self.tree.root / name).write_text(text)
+            self.assert_refused(self.tree.run("report", name), "not flatline.bench/1", "flatline bench --json")
+        (self.tree.root / "bare.json").write_text('{"schema": "flatline.bench/1"}')
+        self.assert_refused(self.tree.run("report", "bare.json"), "lacks", "backends")
+        self.assert_refused(self.tree.run("report", "absent.json"), "absent.json", "cannot be read")
+        self.assert_refused(self.tree.run("report", "."), "cannot be read")
+        self.assert_refused(self.tree.run("report"), "flatline report --help")
+        self.assert_refused(self.tree.run("report", "bare.json", "--html", "/nowhere/x"), "--html", "/nowhere/x")
+        self.assert_refused(self.tree.run("report", "bare.json", "--html", "-", "--markdown", "-"), "name a file")
 
     def test_list_shows_what_there_is(self):
         result = self.tree.run("bench", "--list")
