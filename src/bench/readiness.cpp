@@ -95,8 +95,11 @@ Condition fixed_frequency(const Machine &machine, const fs::path &root) {
 }
 
 Condition no_sibling(const Machine &machine) {
-    return {"no sibling thread", "SMT " + machine.smt, "another thread of the same core takes half of it",
-            "echo off > /sys/devices/system/cpu/smt/control", known(machine.smt, machine.smt == "off")};
+    const bool off = machine.smt == "off";
+    const bool hidden = off && machine.hypervisor != "none"; // a guest is not shown its host's threads
+    return {"no sibling thread", "SMT " + machine.smt + (hidden ? ", as far as a guest can see" : ""),
+            "another thread of the same core takes half of it", "echo off > /sys/devices/system/cpu/smt/control",
+            hidden ? std::nullopt : known(machine.smt, off)};
 }
 
 Condition huge_pages(const Machine &machine) {
