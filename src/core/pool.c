@@ -88,7 +88,7 @@ static inline flat_status refusal(const pool_class *class, const void *block) {
 
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
- * pools that take it, and neither jumps. */
+ * pools that take it; the second begins with a jump, and neither takes another. */
 flat_status flat_pool_free(flat_pool *pool, void *block) {
     pool_class *class;
     if (OFTEN(pool->class_count == 1)) {

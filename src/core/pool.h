@@ -13,7 +13,7 @@
 #include <limits.h>
 
 /* What the compiler may assume about a branch: that it is usual, rare, or nothing. The guesses are chosen so that the
- * usual paths of alloc and free take no jump, and every other jump of their machine code goes forward: code whose
+ * usual paths of alloc and free take none or one jump, and every jump of their machine code goes forward: code whose
  * addresses only ascend needs no further argument that it ends. Only the layout depends on them, and
  * tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave the order of
  * basic blocks as it is. */
