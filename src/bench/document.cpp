@@ -11,13 +11,24 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Five significant digits: the clock's own rate is known no better, and the page stays under 400 KB.
+/// Five significant digits: the clock's own rate is known no better, and the page stays small.
 double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+
+json rounded(const std::vector<double> &values) {
+    json all = json::array();
+    for (const double value : values) all.push_back(rounded(value));
+    return all;
+}
 
 json figure(const std::optional<double> &value) { return value ? json(rounded(*value)) : json(nullptr); }
 
 json hiccups_json(const Hiccups &hiccups) {
-    return {{"seconds", rounded(hiccups.seconds)}, {"over_10us", hiccups.over_10us}, {"max_ns", hiccups.max_ns}};
+    const double seconds = hiccups.seconds > 0 ? hiccups.seconds : 1; // a single round has nothing between
+    return {{"seconds", rounded(hiccups.seconds)},
+            {"over_10us", hiccups.over_10us},
+            {"over_10us_per_second", rounded(static_cast<double>(hiccups.over_10us) / seconds)},
+            {"lost_us_per_second", rounded(hiccups.lost_ns / 1000 / seconds)},
+            {"max_ns", hiccups.max_ns}};
 }
 
 /// The tick is the step that the counter was seen to make, which may be many counts.
@@ -62,6 +73,7 @@ json environment_json(const Campaign &campaign, const Circumstances &circumstanc
     environment["migrations"] = campaign.migrations;
     environment["timer"] = timer_json(campaign, report);
     environment["hiccups"] = {{"before", hiccups_json(circumstances.hiccups_before)},
+                              {"between", hiccups_json(circumstances.hiccups_between)},
                               {"after", hiccups_json(circumstances.hiccups_after)}};
     environment["allocators"] = json::array();
     for (const Identity &identity : campaign.identities) environment["allocators"].push_back(allocator_json(identity));
@@ -86,10 +98,12 @@ json cell_json(const Group &group, const Row &row) {
               {"p9999", figure(row.p9999)},
               {"max", rounded(row.max)},
               {"p50_net", figure(row.p50_net)},
-              {"p50_low", rounded(row.p50_low)},
-              {"p50_high", rounded(row.p50_high)},
-              {"p999_low", rounded(row.p999_low)},
-              {"p999_high", rounded(row.p999_high)},
+              {"p50_low", rounded(row.p50_interval.low)},
+              {"p50_high", rounded(row.p50_interval.high)},
+              {"p999_low", rounded(row.p999_interval.low)},
+              {"p999_high", rounded(row.p999_interval.high)},
+              {"process_p50", rounded(row.process_p50)},
+              {"process_p999", rounded(row.process_p999)},
               {"over_100ns_ppm", figure(row.over_100ns_ppm)},
               {"over_1us_ppm", figure(row.over_1us_ppm)},
               {"over_10us_ppm", figure(row.over_10us_ppm)},
@@ -110,6 +124,44 @@ json cells_json(const std::vector<Group> &groups) {
         for (const Row &row : group.rows) cells.push_back(cell_json(group, row));
     }
     return cells;
+}
+
+std::string_view name_of(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::faster: return "faster";
+    case Outcome::slower: return "slower";
+    case Outcome::no_difference: return "no difference";
+    case Outcome::voided: return "void";
+    }
+    return "";
+}
+
+/// The subject beside every other allocator of the cell, in the figure that decides the cell.
+void add_verdicts(json &all, const Group &group) {
+    const Row *subject = row_of(group, Kind::subject);
+    if (subject == nullptr) return;
+    const Figure figure = decider(group);
+    for (const Row &rival : group.rows) {
+        if (rival.backend->kind == Kind::subject || rival.backend->kind == Kind::again) continue;
+        const Verdict verdict = judge(group, *subject, rival, figure);
+        all.push_back({{"suite", group.cell.suite},
+                       {"size", group.cell.size},
+                       {"calls_per_sample", group.calls},
+                       {"operation", group.operation},
+                       {"order", group.cell.order},
+                       {"figure", figure == Figure::p50 ? "p50" : "p999"},
+                       {"rival", rival.backend->name},
+                       {"outcome", name_of(verdict.outcome)},
+                       {"ratio", rounded(verdict.ratio)},
+                       {"low", rounded(verdict.interval.low)},
+                       {"high", rounded(verdict.interval.high)}});
+    }
+}
+
+json verdicts_json(const std::vector<Group> &groups) {
+    json all = json::array();
+    for (const Group &group : groups) add_verdicts(all, group);
+    return all;
 }
 
 json backends_json(const Campaign &campaign) {
@@ -153,7 +205,8 @@ std::string document_of(const Campaign &campaign, const std::vector<Group> &grou
                         {"backends", backends_json(campaign)},
                         {"missing", missing_json(circumstances.missing)},
                         {"errors", errors_json(campaign.failures)},
-                        {"cells", cells_json(groups)}};
+                        {"cells", cells_json(groups)},
+                        {"verdicts", verdicts_json(groups)}};
     return document.dump() + "\n";
 }
 

@@ -17,7 +17,7 @@ struct Circumstances {
     int cpu;
     Machine machine;
     ProcessorTime time_before, time_after;
-    Hiccups hiccups_before, hiccups_after;
+    Hiccups hiccups_before, hiccups_between, hiccups_after; // before the first, between two, after the last round
     std::vector<Missing> missing;
 };
 

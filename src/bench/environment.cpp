@@ -2,6 +2,7 @@
 
 #include "os/clock.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -99,16 +100,18 @@ Hiccups spin() {
     const std::uint64_t begin = flat_clock_begin();
     const std::uint64_t end = begin + ticks(metered_ns);
     std::uint64_t over = 0;
+    std::uint64_t lost = 0;
     std::uint64_t longest = 0;
     std::uint64_t last = begin;
     while (last < end) {
         const std::uint64_t now = flat_clock_begin();
         over += now - last > limit ? 1 : 0;
+        lost += now - last > limit ? now - last : 0;
         longest = now - last > longest ? now - last : longest;
         last = now;
     }
     const auto ns = [&](std::uint64_t count) { return static_cast<double>(count) / clock.ticks_per_ns; };
-    return {ns(last - begin) / 1e9, over, static_cast<std::uint64_t>(ns(longest))};
+    return {ns(last - begin) / 1e9, over, static_cast<std::uint64_t>(ns(longest)), ns(lost)};
 }
 
 } // namespace
@@ -163,8 +166,12 @@ void stay_off(int cpu) {
     if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
 }
 
+Hiccups together(const Hiccups &a, const Hiccups &b) {
+    return {a.seconds + b.seconds, a.over_10us + b.over_10us, std::max(a.max_ns, b.max_ns), a.lost_ns + b.lost_ns};
+}
+
 Hiccups meter_hiccups(int cpu) {
-    Hiccups hiccups{};
+    Hiccups hiccups;
     std::thread meter([&] {
         pin_this_thread(cpu);
         hiccups = spin();

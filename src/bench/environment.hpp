@@ -35,10 +35,14 @@ void stay_off(int cpu);
 
 /// How often a thread that does nothing but read the clock loses more than 10 us.
 struct Hiccups {
-    double seconds;
-    std::uint64_t over_10us;
-    std::uint64_t max_ns;
+    double seconds = 0;
+    std::uint64_t over_10us = 0;
+    std::uint64_t max_ns = 0;
+    double lost_ns = 0; // in all that were over 10 us
 };
+
+/// Of two meterings one.
+Hiccups together(const Hiccups &a, const Hiccups &b);
 
 /// Spins on the processor for half a second.
 Hiccups meter_hiccups(int cpu);

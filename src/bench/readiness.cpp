@@ -56,10 +56,12 @@ Condition own_hardware(const Machine &machine) {
 }
 
 Condition own_processor(const Machine &machine, int cpu) {
-    return {"own processor", machine.isolated_cpus.empty() ? "none is isolated" : "isolated: " + machine.isolated_cpus,
+    return {"own processor",
+            machine.isolated_cpus.empty() ? "none is isolated" : "isolated: " + machine.isolated_cpus,
             "other programs run on it in between",
             fmt::format("boot with isolcpus={0} nohz_full={0} rcu_nocbs={0}", cpu),
-            is_in_cpu_list(machine.isolated_cpus, cpu)};
+            is_in_cpu_list(machine.isolated_cpus, cpu),
+            true};
 }
 
 Condition no_tick(const Machine &machine, int cpu) {
@@ -76,10 +78,12 @@ Condition no_interrupts(const fs::path &root, int cpu) {
         all += list.empty() ? 0 : 1;
         here += is_in_cpu_list(list, cpu) ? 1 : 0;
     }
-    return {"no interrupts", fmt::format("{} of {} may go to processor {}", here, all, cpu),
+    return {"no interrupts",
+            fmt::format("{} of {} may go to processor {}", here, all, cpu),
             "a device's interrupt takes microseconds",
             "stop irqbalance; write other processors to /proc/irq/*/smp_affinity_list",
-            all == 0 ? std::nullopt : std::optional(here == 0)};
+            all == 0 ? std::nullopt : std::optional(here == 0),
+            true};
 }
 
 Condition fixed_frequency(const Machine &machine, const fs::path &root) {
@@ -88,10 +92,12 @@ Condition fixed_frequency(const Machine &machine, const fs::path &root) {
     const std::string turbo = boost == "0" || no_turbo == "1"   ? "no turbo"
                               : boost == "1" || no_turbo == "0" ? "turbo"
                                                                 : "turbo unknown";
-    return {"fixed frequency", fmt::format("governor {}, {}", machine.governor, turbo),
+    return {"fixed frequency",
+            fmt::format("governor {}, {}", machine.governor, turbo),
             "the same work takes different times at different moments",
             "cpupower frequency-set -g performance; turbo off in the firmware",
-            known(machine.governor, machine.governor == "performance" && turbo == "no turbo")};
+            known(machine.governor, machine.governor == "performance" && turbo == "no turbo"),
+            true};
 }
 
 Condition no_sibling(const Machine &machine) {
@@ -110,9 +116,12 @@ Condition huge_pages(const Machine &machine) {
 
 Condition locked_memory(const Permissions &permissions) {
     const std::uint64_t bytes = permissions.locked_bytes;
-    return {"locked memory", bytes == UINT64_MAX ? "no limit" : fmt::format("up to {} KiB", bytes / 1024),
-            "the system may take pages away again", "ulimit -l unlimited; as root, or with memlock in limits.conf",
-            bytes >= enough_locked_bytes};
+    return {"locked memory",
+            bytes == UINT64_MAX ? "no limit" : fmt::format("up to {} KiB", bytes / 1024),
+            "the system may take pages away again",
+            "ulimit -l unlimited; as root, or with memlock in limits.conf",
+            bytes >= enough_locked_bytes,
+            true};
 }
 
 Condition real_time(const Permissions &permissions) {
@@ -142,6 +151,16 @@ bool can_count() {
 }
 
 } // namespace
+
+std::string reason_not_isolated(const std::vector<Condition> &conditions) {
+    std::string reason;
+    for (const Condition &condition : conditions) {
+        if (!condition.isolates || condition.holds == true) continue;
+        reason +=
+            fmt::format("{}{}: {} ({})", reason.empty() ? "" : "; ", condition.name, condition.found, condition.fix);
+    }
+    return reason;
+}
 
 bool is_in_cpu_list(const std::string &list, int cpu) {
     std::istringstream ranges(list);

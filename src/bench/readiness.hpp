@@ -16,6 +16,7 @@ struct Condition {
     std::string why;   // what happens to figures without it
     std::string fix;   // a command, or what to do where there is none
     std::optional<bool> holds;
+    bool isolates = false; // without it a run is not an isolated one
 };
 
 /// What this process may do, which no file tells: asked once, and made up in tests.
@@ -30,6 +31,10 @@ Permissions read_permissions();
 /// In the order of their weight, for timing on `cpu`. `root` is where proc/ and sys/ lie: "/" but in tests.
 std::vector<Condition> read_conditions(int cpu, const Permissions &permissions,
                                        const std::filesystem::path &root = "/");
+
+/// Why a run here would not be isolated: each condition that isolates and is not seen to hold, with what mends it, as
+/// one line. Empty iff there is none.
+std::string reason_not_isolated(const std::vector<Condition> &conditions);
 
 /// Whether "0-2,5" names 5.
 bool is_in_cpu_list(const std::string &list, int cpu);

@@ -10,13 +10,32 @@ namespace {
 
 constexpr std::uint64_t samples_for_p9999 = 100'000;
 
-std::pair<double, double> interval(const std::vector<Distribution> &processes, Rank rank, double step) {
-    std::pair<double, double> range{processes.front().at(rank, step), processes.front().at(rank, step)};
-    for (const Distribution &each : processes) {
-        range.first = std::min(range.first, each.at(rank, step));
-        range.second = std::max(range.second, each.at(rank, step));
-    }
-    return range;
+std::vector<double> figures_of(const std::vector<Distribution> &processes, Rank rank, double step) {
+    std::vector<double> figures;
+    for (const Distribution &process : processes) figures.push_back(process.at(rank, step));
+    return figures;
+}
+
+/// What the processes say of the figures of all.
+void add_processes(Row &row, const std::vector<Distribution> &processes, double step) {
+    constexpr Rank median = 500'000, tail = 999'000;
+    row.processes = processes.size();
+    row.process_p50 = figures_of(processes, median, step);
+    row.process_p999 = figures_of(processes, tail, step);
+    row.p50_resampled = resample(processes, median, step);
+    row.p999_resampled = resample(processes, tail, step);
+    row.p50_interval = interval_of(row.p50_resampled);
+    row.p999_interval = interval_of(row.p999_resampled);
+}
+
+const Resampled &resampled_of(const Row &row, Figure figure) {
+    return figure == Figure::p50 ? row.p50_resampled : row.p999_resampled;
+}
+
+/// By how many percent less or more, as a text: "3 to 8 %", "10 %".
+std::string percent_between(double low, double high) {
+    const std::string from = fmt::format("{:.0f}", low * 100), to = fmt::format("{:.0f}", high * 100);
+    return from == to ? fmt::format("{} %", from) : fmt::format("{} to {} %", from, to);
 }
 
 /// The clock was read once a sample: this is its share of one call, in the median process.
@@ -52,7 +71,6 @@ Row row_for(const Measurement &measurement, double clock_step) {
     Row row{};
     row.backend = measurement.backend;
     row.samples = all.size();
-    row.processes = processes.size();
     row.mean = all.mean();
     row.p50 = all.at(500'000, step);
     row.p90 = all.at(900'000, step);
@@ -60,8 +78,7 @@ Row row_for(const Measurement &measurement, double clock_step) {
     row.p999 = all.at(999'000, step);
     row.max = all.max();
     if (all.size() >= samples_for_p9999) row.p9999 = all.at(999'900, step);
-    std::tie(row.p50_low, row.p50_high) = interval(processes, 500'000, step);
-    std::tie(row.p999_low, row.p999_high) = interval(processes, 999'000, step);
+    add_processes(row, processes, step);
     if (!rate) add_times(row, measurement, all, step);
     add_counts(row, measurement);
     return row;
@@ -105,23 +122,28 @@ const Row *row_of(const Group &group, Kind kind) {
     return nullptr;
 }
 
-std::optional<double> copy_difference(const Group &group) {
+double figure_of(const Row &row, Figure figure) { return figure == Figure::p50 ? row.p50 : row.p999; }
+
+std::optional<double> copy_difference(const Group &group, Figure figure) {
     const Row *subject = row_of(group, Kind::subject);
     const Row *again = row_of(group, Kind::again);
     if (subject == nullptr || again == nullptr) return std::nullopt;
-    return std::abs(subject->p50 - again->p50) / std::min(subject->p50, again->p50);
+    const double a = figure_of(*subject, figure), b = figure_of(*again, figure);
+    return std::abs(a - b) / std::min(a, b);
 }
 
 bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
 
-Figure decider(const Group &group) { return group.is_single() ? &Row::p999 : &Row::p50; }
+Figure decider(const Group &group) { return group.is_single() ? Figure::p999 : Figure::p50; }
 
 const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure figure) {
     const Row *best = nullptr;
     for (const Row &row : group.rows) {
         if (std::ranges::find(kinds, row.backend->kind) == kinds.end()) continue;
-        if (best == nullptr || (group.is_rate() ? row.*figure > best->*figure : row.*figure < best->*figure))
-            best = &row;
+        const double value = figure_of(row, figure);
+        const bool better =
+            best == nullptr || (group.is_rate() ? value > figure_of(*best, figure) : value < figure_of(*best, figure));
+        if (better) best = &row;
     }
     return best;
 }
@@ -129,13 +151,37 @@ const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure fi
 bool is_winner(const Group &group, const Row &row) {
     const Figure figure = decider(group);
     return !is_void(group) && competes(row.backend->kind) &&
-           row.*figure == best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure)->*figure;
+           figure_of(row, figure) ==
+               figure_of(*best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure), figure);
 }
 
-Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
-    const double ratio = subject.*figure / rival.*figure;
-    if (std::abs(ratio - 1) <= copy_difference(group).value_or(0)) return Outcome::even;
-    return (group.is_rate() ? ratio > 1 : ratio < 1) ? Outcome::win : Outcome::loss;
+Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
+    Verdict verdict{};
+    verdict.ratio = figure_of(subject, figure) / figure_of(rival, figure);
+    verdict.interval = interval_of(quotient(resampled_of(subject, figure), resampled_of(rival, figure)));
+    const bool below = verdict.interval.high < 1, above = verdict.interval.low > 1;
+    if (is_void(group)) {
+        verdict.outcome = Outcome::voided;
+    } else if (std::min(subject.processes, rival.processes) < fewest_for_a_verdict || !(below || above) ||
+               std::abs(verdict.ratio - 1) <= copy_difference(group, figure).value_or(0)) {
+        verdict.outcome = Outcome::no_difference;
+    } else {
+        verdict.outcome = below != group.is_rate() ? Outcome::faster : Outcome::slower;
+    }
+    return verdict;
+}
+
+std::string in_words(const Verdict &verdict) {
+    const auto [low, high] = verdict.interval;
+    const bool less = high < 1;
+    const std::string by = less ? percent_between(1 - high, 1 - low) : percent_between(low - 1, high - 1);
+    switch (verdict.outcome) {
+    case Outcome::faster: return "faster by " + by;
+    case Outcome::slower: return "slower by " + by;
+    case Outcome::no_difference: return "no difference at this precision";
+    case Outcome::voided: return "void";
+    }
+    return "";
 }
 
 } // namespace flat::bench

@@ -1,6 +1,7 @@
 // The figures of a campaign: a row for each backend in each cell, rows of the same work together, and who won.
 #pragma once
 
+#include "bootstrap.hpp"
 #include "runner.hpp"
 
 #include <optional>
@@ -17,8 +18,10 @@ struct Row {
     std::uint64_t samples;
     std::size_t processes;
     double mean, p50, p90, p99, p999, max;
-    std::optional<double> p9999; // only from 100,000 samples up
-    double p50_low, p50_high, p999_low, p999_high;
+    std::optional<double> p9999;                   // only from 100,000 samples up
+    Interval p50_interval, p999_interval;          // bootstrap, 95 %
+    std::vector<double> process_p50, process_p999; // of each process, in the order of the rounds
+    Resampled p50_resampled, p999_resampled;
     std::optional<double> over_100ns_ppm, over_1us_ppm, over_10us_ppm; // of calls, or of blocks' means; not of a rate
     std::optional<double> p50_net; // less the clock's own cost, which may leave less than nothing; not of a rate
     std::uint64_t page_faults, page_faults_setup, resident_kib; // sum; sum; largest
@@ -37,7 +40,10 @@ struct Group {
     bool is_single() const { return cell.calls == 1; }
 };
 
-using Figure = double Row::*;
+/// A figure that verdicts are about.
+enum class Figure { p50, p999 };
+
+double figure_of(const Row &row, Figure figure);
 
 std::vector<Group> groups_of(const Campaign &campaign);
 
@@ -47,10 +53,10 @@ std::string describe(const Group &group);
 /// nullptr iff the group has no such row.
 const Row *row_of(const Group &group, Kind kind);
 
-/// How far the subject and its copy differ in their P50, as a share of the smaller one; nothing iff either is absent.
-std::optional<double> copy_difference(const Group &group);
+/// How far the subject and its copy differ, as a share of the smaller one; nothing iff either is absent.
+std::optional<double> copy_difference(const Group &group, Figure figure = Figure::p50);
 
-/// Beyond this the machine was too noisy: the cell is void, which is not a tie.
+/// Beyond this, in P50, the machine was too noisy: the cell is void, which is not a tie.
 constexpr double most_copy_difference = 0.05;
 bool is_void(const Group &group);
 
@@ -63,9 +69,24 @@ const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure fi
 /// Whether the row is the best of those that compete, or equal to it; false in a void cell.
 bool is_winner(const Group &group, const Row &row);
 
-enum class Outcome { win, loss, even };
+enum class Outcome { faster, slower, no_difference, voided };
 
-/// The subject against a rival: even where they differ by no more than the subject and its copy do.
-Outcome judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
+/// The subject beside a rival.
+struct Verdict {
+    Outcome outcome;
+    double ratio; // of the subject's figure to the rival's
+    Interval interval;
+};
+
+/// Fewer processes than this agree by chance.
+constexpr std::size_t fewest_for_a_verdict = 4;
+
+/// Faster or slower iff there are processes enough, the whole interval lies on one side of 1, and the ratio is further
+/// from it than the subject is from its own copy: the rounds must agree, and a copy of the same code must not differ as
+/// much. Void in a void cell.
+Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
+
+/// "faster by 3 to 8 %", "slower by 10 %", "no difference at this precision", "void".
+std::string in_words(const Verdict &verdict);
 
 } // namespace flat::bench

@@ -78,7 +78,7 @@ DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &s
     require_library(place, report);
     if (!report.pinned)
         throw std::runtime_error(
-            fmt::format("the driver did not stay on processor {}: choose another by --cpu", plan.cpu));
+            fmt::format("the driver did not stay on processor {}: choose another by --pin", plan.cpu));
     return report;
 }
 
@@ -234,12 +234,18 @@ void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, R
 std::vector<Turn> turns_of(const Plan &plan) {
     std::mt19937_64 random(plan.seed);
     std::vector<Turn> turns;
-    const std::size_t places = plan.places.size();
+    std::vector<std::size_t> any_order(plan.places.size());
+    std::iota(any_order.begin(), any_order.end(), std::size_t{0});
+    std::vector<std::vector<std::size_t>> orders(plan.cells.size(), any_order);
     for (unsigned round = 0; round < plan.rounds; ++round) {
         for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+            std::vector<std::size_t> &order = orders[cell];
+            if (round % 2 == 0)
+                std::ranges::shuffle(order, random);
+            else
+                std::ranges::reverse(order);
             const std::uint64_t seed = random();
-            for (std::size_t i = 0; i < places; ++i)
-                turns.push_back({cell, round % 2 == 0 ? i : places - 1 - i, seed, random() % most_padding});
+            for (const std::size_t place : order) turns.push_back({cell, place, seed, random() % most_padding});
         }
     }
     return turns;
@@ -258,7 +264,8 @@ std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) 
     return step;
 }
 
-Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step) {
+Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step,
+                      const OnRound &between_rounds) {
     const std::vector<Turn> turns = turns_of(plan);
     const std::size_t per_cell = plan.rounds * plan.places.size();
     const std::size_t per_round = plan.cells.size() * plan.places.size();
@@ -266,6 +273,7 @@ Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep
     Forecast forecast(plan.cells.size(), per_cell);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
+        if (done > 0 && done % per_round == 0) between_rounds();
         on_step({done, turns.size(), static_cast<unsigned>(done / per_round) + 1, plan.rounds, &plan.cells[turn.cell],
                  plan.places[turn.place].backend, forecast.seconds_left()});
         const auto began = Clock::now();

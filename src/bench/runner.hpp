@@ -85,12 +85,16 @@ struct Step {
 /// Called before each process; must be quick.
 using OnStep = std::function<void(const Step &)>;
 
-/// Round by round, cell by cell; the backends of a cell one after another, in their order in odd rounds and backwards
-/// in even ones (A B B A), so that a machine that drifts favours none. In one round of a cell every backend gets the
-/// same seed, hence the same work.
+/// Called before each round but the first; may take its time, which is no process's.
+using OnRound = std::function<void()>;
+
+/// Round by round, cell by cell; the backends of a cell one after another, in a random order that the next round runs
+/// backwards (A B B A), so that neither a machine that drifts nor a neighbour in the order favours one. In one round of
+/// a cell every backend gets the same seed, hence the same work.
 ///
 /// Throws Refused iff a driver may not be timed (reason_to_refuse), Interrupted iff a signal arrived. A driver that
 /// fails in any other way is a Failure.
-Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step);
+Campaign run_campaign(
+    const Plan &plan, const SignalWatch &signals, const OnStep &on_step, const OnRound &between_rounds = [] {});
 
 } // namespace flat::bench

@@ -1,18 +1,16 @@
 #include "bench.hpp"
 
 #include "bench_table.hpp"
-#include "output.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
 
 #include "bench/document.hpp"
-#include "report/page.hpp"
+#include "bench/readiness.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
@@ -20,8 +18,6 @@
 
 namespace flat::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
@@ -81,7 +77,9 @@ Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing) {
     {
         const bench::SignalWatch signals;
         Progress progress(Look::of(STDERR_FILENO));
-        results.campaign = bench::run_campaign(plan, signals, [&](const bench::Step &step) { progress.show(step); });
+        results.campaign = bench::run_campaign(
+            plan, signals, [&](const bench::Step &step) { progress.show(step); },
+            [&] { about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu)); });
     }
     about.time_after = bench::read_processor_time(plan.cpu);
     about.hiccups_after = bench::meter_hiccups(plan.cpu);
@@ -96,19 +94,20 @@ std::string or_none(const std::string &text) { return text.empty() ? "none" : te
 std::string machine_text(const Results &results, std::size_t width) {
     const bench::Circumstances &about = results.circumstances;
     const bench::Machine &machine = about.machine;
-    const auto a_second = [](const bench::Hiccups &hiccups) {
-        return static_cast<double>(hiccups.over_10us) / hiccups.seconds;
-    };
+    const bench::Hiccups hiccups = together(together(about.hiccups_before, about.hiccups_between), about.hiccups_after);
     return wrapped(fmt::format("Machine: {}, {} processors, {}, hypervisor {}; timed on processor {}; isolated "
                                "processors: {}; nohz_full: {}; SMT {}; governor {}; huge pages {}.",
                                machine.processor, machine.logical_cpus, machine.kernel, machine.hypervisor, about.cpu,
                                or_none(machine.isolated_cpus), or_none(machine.nohz_full), machine.smt,
                                machine.governor, machine.transparent_huge_pages),
                    width) +
-           wrapped(fmt::format("Meanwhile: stolen {:.1f} %; context switches {}; interruptions over 10 us a second: "
-                               "{:.0f} before, {:.0f} after.",
+           wrapped(fmt::format("Meanwhile: stolen {:.1f} %; context switches {}; before, between and after the rounds "
+                               "an idle loop lost {:.0f} us a second to {:.0f} interruptions of over 10 us, the "
+                               "longest {:.0f} us.",
                                steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
-                               a_second(about.hiccups_before), a_second(about.hiccups_after)),
+                               hiccups.lost_ns / 1000 / hiccups.seconds,
+                               static_cast<double>(hiccups.over_10us) / hiccups.seconds,
+                               static_cast<double>(hiccups.max_ns) / 1000),
                    width);
 }
 
@@ -150,17 +149,6 @@ void print_results(const Results &results) {
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
 }
 
-void write_results(const BenchOptions &options, const Results &results, const std::string &page_template) {
-    const std::string document = document_of(results.campaign, results.groups, results.circumstances);
-    if (!options.json.empty()) write_output(options.json, document);
-    if (!options.html.empty()) write_output(options.html, report::fill_page(page_template, document));
-}
-
-void print_paths(const BenchOptions &options) {
-    if (!options.json.empty()) fmt::print("figures: {}\n", fs::absolute(options.json).lexically_normal().string());
-    if (!options.html.empty()) fmt::print("report: {}\n", fs::absolute(options.html).lexically_normal().string());
-}
-
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
     for (const bench::Cell &cell : bench::cells()) fmt::print("  {}\n", describe(cell));
@@ -179,17 +167,18 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
                                              bench::drivers_directory().string()));
     return {std::move(places),
             chosen_cells(options),
-            options.rounds,
-            processor_to_time_on(options.cpu),
+            options.processes,
+            processor_to_time_on(options.pin),
             options.seed.value_or(std::random_device{}()),
             driver_limit};
 }
 
-void require_outputs(const BenchOptions &options) {
-    if (options.json == "-" && options.html == "-")
-        throw std::runtime_error("--json and --html cannot both be written to standard output: name a file for one");
-    require_writable("--json", options.json);
-    require_writable("--html", options.html);
+void require_isolation(int cpu) {
+    const std::string reason = bench::reason_not_isolated(bench::read_conditions(cpu, bench::read_permissions()));
+    if (!reason.empty())
+        throw std::runtime_error(fmt::format("--isolated: processor {} is not kept free of others. {}; `flatline env` "
+                                             "shows all conditions",
+                                             cpu, reason));
 }
 
 } // namespace
@@ -200,24 +189,29 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
-    verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
-    verb->add_option("--suite", options.suites, "Only these suites: " + fmt::format("{}", fmt::join(suites, " ")))
+    verb->add_option("suites", options.suites, "Only these: " + fmt::format("{}", fmt::join(suites, " ")))
         ->check(CLI::IsMember(suites).description(""))
-        ->type_name("NAME");
-    verb->add_option("--backend", options.backends, "Only these allocators, by their names in --list")
+        ->type_name("SUITE");
+    verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
+    verb->add_option("--backends", options.backends, "Only these allocators, by their names in --list")
         ->check(CLI::IsMember(backends).description(""))
-        ->type_name("NAME");
-    verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
-        ->type_name("N");
-    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("A,B");
+    verb->add_option("--sizes", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("N,N");
+    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 4)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
-    verb->add_option("--cpu", options.cpu, "Time on this processor (default: the last one allowed)")->type_name("N");
+    verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
         ->type_name("N");
-    verb->add_option("--json", options.json, "Write the figures, flatline.bench/1 (-: standard output)")
+    verb->add_option("--json", options.outputs.json, "Write the figures, flatline.bench/1 (-: standard output)")
         ->type_name("FILE");
-    verb->add_option("--html", options.html, "Write the report page (-: standard output)")->type_name("FILE");
+    add_outputs(*verb, options.outputs);
+    verb->add_flag("--isolated", options.isolated, "Refuse unless the processor is kept free of all others");
     verb->add_flag("--list", options.list, "Show suites and backends, and how missing ones are had");
     return verb;
 }
@@ -229,13 +223,13 @@ int run_bench(const BenchOptions &options) {
         print_list(places);
         return 0;
     }
-    require_outputs(options);
-    const std::string page_template = options.html.empty() ? "" : content_of(report::find_template());
+    const BenchWriter writer(options.outputs);
+    if (options.isolated) require_isolation(processor_to_time_on(options.pin));
     const Results results = measure(plan_of(options, std::move(places.found)), std::move(places.missing));
-    const bool quiet = options.json == "-" || options.html == "-";
+    const bool quiet = options.outputs.to_standard_output();
     if (!quiet) print_results(results);
-    write_results(options, results, page_template);
-    if (!quiet) print_paths(options);
+    writer.write(document_of(results.campaign, results.groups, results.circumstances));
+    if (!quiet) fmt::print("{}", writer.paths());
     if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();
     fmt::print(stderr, "flatline bench: {} of the cells have no figure for a backend; the first: {} in {}: {}\n",

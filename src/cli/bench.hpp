@@ -1,6 +1,8 @@
 // `flatline bench`: the pool beside every allocator there is on this machine.
 #pragma once
 
+#include "bench_outputs.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -14,12 +16,13 @@ namespace flat::cli {
 struct BenchOptions {
     bool quick = false; // the only mode, and the default
     bool list = false;
+    bool isolated = false;                     // refuse where the machine cannot keep others away
     std::vector<std::string> suites, backends; // none: all
     std::vector<std::size_t> sizes;            // none: all
-    unsigned rounds = 4;
-    std::optional<int> cpu;
+    unsigned processes = 4;                    // for each cell and backend
+    std::optional<int> pin;
     std::optional<std::uint64_t> seed;
-    std::string json, html; // a path, "-" for standard output, or empty
+    BenchOutputs outputs;
 };
 
 /// Adds the verb to the program; `options` must outlive it.

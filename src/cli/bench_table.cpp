@@ -15,6 +15,7 @@ using bench::Group;
 using bench::Kind;
 using bench::Outcome;
 using bench::Row;
+using bench::Verdict;
 
 constexpr std::size_t title_width = 20;
 
@@ -38,24 +39,27 @@ struct Column {
     std::function<std::string(const Row &)> text;
 };
 
-std::string interval_text(const Row &row) { return compact(row.p50_low) + ".." + compact(row.p50_high); }
+std::string interval_text(const Row &row) {
+    return compact(row.p50_interval.low) + ".." + compact(row.p50_interval.high);
+}
 
 Column beside_floor(const Row &floor, Figure figure) {
-    return {"-floor", 8, true, [&floor, figure](const Row &row) { return compact(row.*figure - floor.*figure); }};
+    return {"-floor", 8, true,
+            [&floor, figure](const Row &row) { return compact(figure_of(row, figure) - figure_of(floor, figure)); }};
 }
 
 /// The columns of times; `floor` may be absent.
 std::vector<Column> columns_of(const Group &group, const Row *floor) {
     std::vector<Column> columns{{"P50", 8, false, [](const Row &row) { return compact(row.p50); }},
                                 {"low..high", 13, true, interval_text}};
-    if (floor != nullptr && !group.is_rate()) columns.push_back(beside_floor(*floor, &Row::p50));
+    if (floor != nullptr && !group.is_rate()) columns.push_back(beside_floor(*floor, Figure::p50));
     if (group.is_phase()) {
         columns.push_back({"mean", 9, false, [](const Row &row) { return compact(row.mean); }});
         columns.push_back({"max", 9, false, [](const Row &row) { return compact(row.max); }});
         return columns;
     }
     columns.push_back({"P99.9", 9, false, [](const Row &row) { return compact(row.p999); }});
-    if (floor != nullptr) columns.push_back(beside_floor(*floor, &Row::p999));
+    if (floor != nullptr) columns.push_back(beside_floor(*floor, Figure::p999));
     columns.push_back({"P99.9-P50", 11, false, [](const Row &row) { return compact(row.p999 - row.p50); }});
     columns.push_back(
         {"ppm>100ns", 10, false, [](const Row &row) { return parts_per_million(row.over_100ns_ppm.value_or(0)); }});
@@ -94,42 +98,24 @@ std::string rows_text(const Group &group, const Look &look) {
     return text;
 }
 
-std::string_view word_for(Outcome outcome) {
-    switch (outcome) {
-    case Outcome::win: return "wins";
-    case Outcome::loss: return "loses";
-    case Outcome::even: return "even";
-    }
-    return "";
-}
-
-/// "P50 0.84 wins (tcmalloc)", padded; no verdict beside what does not compete, or in a void cell.
+/// "P50   0.84  faster by 12 to 19 % (tcmalloc)"; no verdict beside what does not compete, or in a void cell.
 std::string ratio_text(const Group &group, const Row &rival, Figure figure, std::string_view name, const Look &look) {
-    const Row &subject = *row_of(group, Kind::subject);
-    const bool judged = competes(rival.backend->kind) && !is_void(group);
-    const Outcome outcome = judge(group, subject, rival, figure);
-    const std::string verdict = fmt::format("{:<5}", judged ? word_for(outcome) : "");
-    return fmt::format("{:<5} {:<5.2f} {} {:<18} ", name, subject.*figure / rival.*figure,
-                       look.dress(verdict, judged && outcome == Outcome::loss ? Style::bad : Style::plain),
-                       fmt::format("({})", rival.backend->title));
-}
-
-std::string without_trailing_blanks(std::string line) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
+    const Verdict verdict = judge(group, *row_of(group, Kind::subject), rival, figure);
+    std::string text = fmt::format("{:<5} {:<5.2f} ", name, verdict.ratio);
+    if (competes(rival.backend->kind) && verdict.outcome != Outcome::voided)
+        text += look.dress(in_words(verdict), verdict.outcome == Outcome::slower ? Style::bad : Style::plain) + " ";
+    return text + fmt::format("({})", rival.backend->title);
 }
 
 /// What the pool is beside the best of some kinds, in each figure that the cell is for.
-std::string rival_line(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
-    const Row *by_p50 = best_of(group, kinds, &Row::p50);
+std::string rival_lines(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
+    const Row *by_p50 = best_of(group, kinds, Figure::p50);
     if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr) return {};
     const std::string start = fmt::format("  {:<23}", label);
-    std::string text = start + ratio_text(group, *by_p50, &Row::p50, "P50", look);
-    if (!group.is_phase()) {
-        if (look.width < widest) text = without_trailing_blanks(text) + "\n" + start;
-        text += ratio_text(group, *best_of(group, kinds, &Row::p999), &Row::p999, "P99.9", look);
-    }
-    return without_trailing_blanks(text) + "\n";
+    std::string text = start + ratio_text(group, *by_p50, Figure::p50, "P50", look) + "\n";
+    if (!group.is_phase())
+        text += start + ratio_text(group, *best_of(group, kinds, Figure::p999), Figure::p999, "P99.9", look) + "\n";
+    return text;
 }
 
 std::string copy_text(const Group &group, const Look &look) {
@@ -171,10 +157,11 @@ constexpr std::size_t ratio_width = 10;
 
 std::string ratio_column(const Group &group, const Look &look) {
     const Row *subject = row_of(group, Kind::subject);
-    const Row *rival = best_of(group, {Kind::general}, &Row::p50);
+    const Row *rival = best_of(group, {Kind::general}, Figure::p50);
     if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
     if (subject == nullptr || rival == nullptr) return {};
-    const Style style = judge(group, *subject, *rival, &Row::p50) == Outcome::loss ? Style::bad : Style::plain;
+    const bool slower = judge(group, *subject, *rival, Figure::p50).outcome == Outcome::slower;
+    const Style style = slower ? Style::bad : Style::plain;
     return look.dress(right(fmt::format("{:.2f}", subject->p50 / rival->p50), ratio_width), style);
 }
 
@@ -211,7 +198,7 @@ std::string legend(const Backends &columns) {
 }
 
 struct Tally {
-    std::size_t judged = 0, voided = 0, even = 0, won = 0;
+    std::size_t judged = 0, voided = 0, undecided = 0, won = 0;
     std::vector<std::string> lost;
 };
 
@@ -219,17 +206,17 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
     Tally tally;
     for (const Group &group : groups) {
         const Row *subject = row_of(group, Kind::subject);
-        const Row *rival = best_of(group, kinds, &Row::p50);
+        const Row *rival = best_of(group, kinds, Figure::p50);
         if (!in_summary(group) || subject == nullptr || rival == nullptr) continue;
         if (is_void(group)) {
             ++tally.voided;
             continue;
         }
         ++tally.judged;
-        const Outcome outcome = judge(group, *subject, *rival, &Row::p50);
-        tally.won += outcome == Outcome::win ? 1 : 0;
-        tally.even += outcome == Outcome::even ? 1 : 0;
-        if (outcome == Outcome::loss)
+        const Outcome outcome = judge(group, *subject, *rival, Figure::p50).outcome;
+        tally.won += outcome == Outcome::faster ? 1 : 0;
+        tally.undecided += outcome == Outcome::no_difference ? 1 : 0;
+        if (outcome == Outcome::slower)
             tally.lost.push_back(
                 fmt::format("{} ({:.2f} of {})", short_name(group), subject->p50 / rival->p50, rival->backend->title));
     }
@@ -240,9 +227,10 @@ std::string verdict_on(const std::vector<Group> &groups, std::string_view agains
                        const Look &look) {
     const Tally result = tally(groups, kinds);
     if (result.judged + result.voided == 0) return {};
-    std::string text = fmt::format("Against {}: the pool's median is best in {} of {} cells, even in {}, worse in {}; "
-                                   "{} void.",
-                                   against, result.won, result.judged, result.even, result.lost.size(), result.voided);
+    std::string text =
+        fmt::format("Against {}: the pool's median is best in {} of {} cells, no different at this "
+                    "precision in {}, worse in {}; {} void.",
+                    against, result.won, result.judged, result.undecided, result.lost.size(), result.voided);
     for (std::size_t i = 0; i < result.lost.size(); ++i) text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
     return wrapped(text, std::min(look.width, widest));
 }
@@ -265,9 +253,9 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
                 look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width), Style::bad) +
                 "\n";
     }
-    text += rival_line(group, "pool / best malloc", {Kind::general}, look);
-    text += rival_line(group, "pool / best fixed pool", {Kind::fixed_pool}, look);
-    text += rival_line(group, "pool / unchecked list", {Kind::unchecked}, look);
+    text += rival_lines(group, "pool / best malloc", {Kind::general}, look);
+    text += rival_lines(group, "pool / best fixed pool", {Kind::fixed_pool}, look);
+    text += rival_lines(group, "pool / unchecked list", {Kind::unchecked}, look);
     return text;
 }
 

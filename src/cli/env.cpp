@@ -66,7 +66,8 @@ CLI::App *add_env(CLI::App &program, EnvOptions &options) {
     CLI::App *verb = program.add_subcommand("env", "Show what this machine has and lacks for tails to be trusted");
     verb->footer("Each line that does not hold says what that does to figures, and the command that mends it.\n"
                  "Exit status: 0 done, 2 could not be run.");
-    verb->add_option("--cpu", options.cpu, "To time on this processor (default: the last one allowed)")->type_name("N");
+    verb->add_option("--pin", options.cpu, "To time on this processor (default: the last one allowed)")
+        ->type_name("CPU");
     verb->add_option("--json", options.json, "Write it, flatline.env/1 (-: standard output)")->type_name("FILE");
     return verb;
 }

@@ -3,6 +3,7 @@
 // Exit status: 0 done; 1 the answer is no (a gate failed); 2 it could not be run, and one line on standard error says
 // what to do.
 #include "bench.hpp"
+#include "compare.hpp"
 #include "env.hpp"
 #include "peers.hpp"
 #include "report.hpp"
@@ -39,6 +40,7 @@ int main(int argc, char **argv) {
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
     program.require_subcommand(0, 1);
     flat::cli::BenchOptions bench_options;
+    flat::cli::CompareOptions compare_options;
     flat::cli::EnvOptions env_options;
     flat::cli::PeersOptions peers_options;
     flat::cli::ReportOptions report_options;
@@ -47,6 +49,7 @@ int main(int argc, char **argv) {
         std::function<int()> run;
     } verbs[] = {
         {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
+        {flat::cli::add_compare(program, compare_options), [&] { return flat::cli::run_compare(compare_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},

@@ -12,10 +12,10 @@ namespace flat::cli {
 
 int processor_to_time_on(std::optional<int> asked) {
     const std::vector<int> allowed = bench::allowed_cpus();
-    if (allowed.empty()) throw std::runtime_error("cannot read which processors may be used: name one by --cpu");
+    if (allowed.empty()) throw std::runtime_error("cannot read which processors may be used: name one by --pin");
     if (!asked) return allowed.back();
     if (std::ranges::find(allowed, *asked) == allowed.end())
-        throw std::runtime_error(fmt::format("--cpu: processor {} is not one of those that may be used: {}", *asked,
+        throw std::runtime_error(fmt::format("--pin: processor {} is not one of those that may be used: {}", *asked,
                                              fmt::join(allowed, ", ")));
     return *asked;
 }

@@ -5,7 +5,9 @@ export type BackendKind = "subject" | "again" | "control" | "unchecked" | "gener
 export interface Backend { name: string; title: string; kind: BackendKind }
 export interface Missing { name: string; how: string }
 export interface Failure { backend: string; suite: string; size: number; message: string }
-export interface Hiccups { seconds: number; over_10us: number; max_ns: number }
+export interface Hiccups {
+  seconds: number; over_10us: number; over_10us_per_second: number; lost_us_per_second: number; max_ns: number;
+}
 export interface Allocator { backend: string; version: string; path: string; source?: string; flags: string }
 
 export interface Environment {
@@ -14,7 +16,7 @@ export interface Environment {
   isolated_cpus: string; nohz_full: string; smt: string;
   steal_percent: number; context_switches: number; migrations: number;
   timer: { name: string; frequency_hz: number; tick_ns: number; cost_ns: number };
-  hiccups: { before: Hiccups; after: Hiccups };
+  hiccups: { before: Hiccups; between: Hiccups; after: Hiccups };
   allocators: Allocator[];
 }
 
@@ -30,9 +32,16 @@ export interface Row {
   void: boolean; curve?: [number, number][];
 }
 
+/// The pool beside one rival in the figure that decides the cell: the ratio of the two and its 95 % interval.
+export interface Verdict {
+  suite: string; size: number; calls_per_sample: number; operation: string; order: string; rival: string;
+  outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
+}
+
 export interface Bench {
   schema: string; mode: string; started: string; duration_seconds: number; rounds: number;
   environment: Environment; backends: Backend[]; missing: Missing[]; errors?: Failure[]; cells: Row[];
+  verdicts: Verdict[];
 }
 
 /// What a cell's figures are: ns a pair in blocks of calls, ns of one call, ns a call of a whole phase, or a rate.
@@ -41,7 +50,7 @@ export type CellKind = "body" | "tail" | "phase" | "rate";
 /// All rows that timed the same work, one for each backend.
 export interface Cell {
   id: string; kind: CellKind; suite: string; size: number; callsPerSample: number; operation: string; order: string;
-  unit: string; rows: Row[]; isVoid: boolean;
+  unit: string; rows: Row[]; isVoid: boolean; verdicts: Verdict[];
 }
 
 interface Table { columns: string[]; rows: unknown[][] }
@@ -67,7 +76,7 @@ function kindOf(row: Row): CellKind {
   return row.calls_per_sample === 1 ? "tail" : "body";
 }
 
-function idOf(row: Row): string {
+function idOf(row: Row | Verdict): string {
   return [row.suite, row.size, row.calls_per_sample, row.operation, row.order].filter((part) => part !== "").join("-");
 }
 
@@ -81,13 +90,14 @@ function suiteRank(suite: string): number {
 }
 
 /// Cells by suite, then size, the body before the tail; rows keep the order of the data.
-export function groupCells(rows: Row[]): Cell[] {
+export function groupCells(bench: Bench): Cell[] {
   const cells = new Map<string, Cell>();
-  for (const row of rows) {
+  for (const row of bench.cells) {
     const id = idOf(row);
     const cell = cells.get(id) ?? {
       id, kind: kindOf(row), suite: row.suite, size: row.size, callsPerSample: row.calls_per_sample,
       operation: row.operation, order: row.order, unit: row.unit, rows: [], isVoid: false,
+      verdicts: bench.verdicts.filter((verdict) => idOf(verdict) === id),
     };
     cell.rows.push(row);
     cell.isVoid ||= row.void;

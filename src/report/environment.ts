@@ -5,9 +5,9 @@ import { el, scrollBox, type Child } from "./dom";
 import { bytes, count, figure } from "./format";
 
 function hiccupText(hiccups: Hiccups | undefined): string {
-  if (!hiccups) return "not measured";
-  const seen = `${count(hiccups.over_10us)} over 10 µs in ${figure(hiccups.seconds, 1)} s`;
-  return `${seen}, longest ${count(hiccups.max_ns)} ns`;
+  if (!hiccups || hiccups.seconds === 0) return "not measured";
+  const seen = `${figure(hiccups.over_10us_per_second, 0)} a second over 10 µs`;
+  return `${seen}, ${figure(hiccups.lost_us_per_second, 0)} µs a second lost, longest ${count(hiccups.max_ns)} ns`;
 }
 
 function facts(bench: Bench): [string, string][] {
@@ -31,6 +31,7 @@ function facts(bench: Bench): [string, string][] {
     ["context switches", count(here.context_switches)],
     ["migrations", count(here.migrations)],
     ["hiccups before", hiccupText(here.hiccups?.before)],
+    ["hiccups between", hiccupText(here.hiccups?.between)],
     ["hiccups after", hiccupText(here.hiccups?.after)],
     ["Flatline", here.flatline_version],
   ];

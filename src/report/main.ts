@@ -29,7 +29,7 @@ function mastHead(bench: Bench, cells: Cell[]): HTMLElement {
 function show(bench: Bench, root: HTMLElement): void {
   const view = new View();
   followTheme(view);
-  const cells = groupCells(bench.cells);
+  const cells = groupCells(bench);
   const suites = [...new Set(cells.map((cell) => cell.suite))];
   const places: [string, string][] = [
     ["environment", "Environment"], ["overview", "Overview"],

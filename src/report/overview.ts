@@ -40,11 +40,11 @@ function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
   const { field } = decider(cell);
   const metric: Metric = (row) => row[field];
   const winner = winnerOf(cell, backends, metric);
-  const verdict = judge(cell, backends, metric);
+  const verdict = judge(cell, backends);
   return el("tr", { class: cell.isVoid ? "void" : undefined },
     el("th", { scope: "row" }, el("a", { href: `#${cell.id}` }, cellName(cell))),
     ratioCell(verdict),
-    ratioCell(judge(cell, backends, metric, ["general"])),
+    ratioCell(judge(cell, backends, ["general"])),
     ...backends.map((backend) =>
       valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, metric, winner, verdict)));
 }
@@ -83,7 +83,8 @@ export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
     el("p", { class: "key" },
       el("span", { class: "winner" }, "\u25cf best"), " of the competing allocators; ",
       el("span", { class: "loser" }, "\u25bc the pool, where it is not"), "; ",
-      "even: nearer than the pool is to its own copy; void: A and A differed by more than 5 %. ",
+      "even: no difference at this precision, which is the pool's to its own copy and what the rounds agree on; ",
+      "void: A and A differed by more than 5 %. ",
       "The floor (empty calls) and the unchecked list stand beside them and do not compete."),
     ...matrices.map((matrix) => matrixTable(matrix, cells, backends)));
 }

@@ -13,8 +13,8 @@ const voidText = "void: A and A differed by more than 5 %";
 
 function outcomeLine(bench: Bench, cell: Cell): Child {
   if (cell.isVoid) return el("span", { class: "badge void" }, voidText);
-  const { field, name } = decider(cell);
-  const verdict = judge(cell, bench.backends, (row) => row[field]);
+  const { name } = decider(cell);
+  const verdict = judge(cell, bench.backends);
   if (!verdict) return null;
   const rival = bench.backends.find((each) => each.name === verdict.best.backend)?.title ?? verdict.best.backend;
   const words = {

@@ -1,6 +1,6 @@
-// Who won a cell, by the laboratory's rules: no verdict smaller than the difference between A and its copy A.
+// Who won a cell: the laboratory's own verdicts, of which this only picks the one that matters and counts.
 
-import { higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row } from "./data";
+import { higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row, type Verdict as Said } from "./data";
 import { cellName } from "./format";
 
 export type Metric = (row: Row) => number;
@@ -11,6 +11,9 @@ export interface Judgement {
   best: Row;          // the best of the rivals
   ratio: number;      // subject / best rival
 }
+
+const outcomes: Record<Said["outcome"], Outcome> =
+  { faster: "win", slower: "loss", "no difference": "even", void: "void" };
 
 const everyRival: BackendKind[] = ["general", "fixed-pool"];
 
@@ -29,17 +32,12 @@ export function winnerOf(cell: Cell, backends: Backend[], metric: Metric): Row |
   return bestOf(cell, rowsOfKind(cell, backends, ["subject", ...everyRival]), metric);
 }
 
-/// The subject against the best rival of these kinds; undefined iff either is absent from the cell.
-export function judge(cell: Cell, backends: Backend[], metric: Metric, kinds = everyRival): Judgement | undefined {
-  const subject = rowsOfKind(cell, backends, ["subject"])[0];
-  const again = rowsOfKind(cell, backends, ["again"])[0];
-  const best = bestOf(cell, rowsOfKind(cell, backends, kinds), metric);
-  if (!subject || !best) return undefined;
-  const ratio = metric(subject) / metric(best);
-  const noise = again ? Math.abs(again.p50 - subject.p50) / Math.min(again.p50, subject.p50) : 0;
-  const better = higherIsBetter(cell) ? ratio > 1 : ratio < 1;
-  const outcome: Outcome = cell.isVoid ? "void" : Math.abs(ratio - 1) <= noise ? "even" : better ? "win" : "loss";
-  return { outcome, best, ratio };
+/// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent.
+export function judge(cell: Cell, backends: Backend[], kinds = everyRival): Judgement | undefined {
+  const { field } = decider(cell);
+  const best = bestOf(cell, rowsOfKind(cell, backends, kinds), (row) => row[field]);
+  const verdict = cell.verdicts.find((each) => each.rival === best?.backend);
+  return best && verdict && { outcome: outcomes[verdict.outcome], best, ratio: verdict.ratio };
 }
 
 /// What decides a cell: the median, but for single calls the tail they were timed for.
@@ -52,8 +50,7 @@ interface Tally { counts: Record<Outcome, number>; judged: number; losses: { cel
 function tally(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Tally {
   const result: Tally = { counts: { win: 0, loss: 0, even: 0, void: 0 }, judged: 0, losses: [] };
   for (const cell of cells) {
-    const { field } = decider(cell);
-    const judgement = judge(cell, backends, (row) => row[field], kinds);
+    const judgement = judge(cell, backends, kinds);
     if (!judgement) continue;
     result.counts[judgement.outcome]++;
     if (judgement.outcome !== "void") result.judged++;

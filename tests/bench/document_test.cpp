@@ -32,7 +32,7 @@ json document() {
     about.started = "2026-11-21T20:00:00Z";
     about.rounds = 1;
     about.time_after = {50, 200};
-    about.hiccups_before = about.hiccups_after = {0.5, 3, 20000};
+    about.hiccups_before = about.hiccups_after = {0.5, 3, 20000, 45000};
     about.missing = {{find_backend("snmalloc"), "cargo is not installed"}};
     return json::parse(document_of(campaign, groups_of(campaign), about));
 }
@@ -59,12 +59,33 @@ TEST(document, tells_the_step_of_the_clock_and_what_was_stolen) {
     EXPECT_EQ(environment.at("steal_percent"), 25);
 }
 
+TEST(document, gives_interruptions_and_what_they_took_by_the_second) {
+    const json hiccups = document().at("environment").at("hiccups");
+    EXPECT_EQ(hiccups.at("before").at("over_10us_per_second"), 6);
+    EXPECT_EQ(hiccups.at("before").at("lost_us_per_second"), 90);
+    EXPECT_EQ(hiccups.at("between").at("over_10us_per_second"), 0); // of one round
+}
+
 TEST(document, tells_what_everything_timed_was_built_with) {
     const json allocators = document().at("environment").at("allocators");
     EXPECT_EQ(allocators.at(0).at("flags"), "as packaged");
     EXPECT_EQ(allocators.at(0).at("source"), "");
     EXPECT_EQ(allocators.at(1).at("flags"), "-O3 -g");
     EXPECT_EQ(allocators.at(1).at("source"), "crate r 1");
+}
+
+TEST(document, tells_each_process_and_each_verdict) {
+    Campaign campaign = small_campaign();
+    campaign.measurements.push_back(campaign.measurements.front());
+    campaign.measurements.back().backend = find_backend("flatline-pool");
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    EXPECT_EQ(parsed.at("cells").at(0).at("process_p50"), json::array({parsed.at("cells").at(0).at("p50")}));
+    EXPECT_EQ(parsed.at("cells").at(0).at("process_p999"), json::array({4000.0}));
+    const json verdict = parsed.at("verdicts").at(0);
+    EXPECT_EQ(verdict.at("rival"), "glibc");
+    EXPECT_EQ(verdict.at("figure"), "p50");
+    EXPECT_EQ(verdict.at("ratio"), 1);
+    EXPECT_EQ(verdict.at("outcome"), "no difference");
 }
 
 TEST(document, drops_neither_a_failure_nor_what_is_missing) {

@@ -76,9 +76,18 @@ TEST_F(environment, keeps_the_parent_off_the_timed_processor) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+TEST_F(environment, adds_meterings_up) {
+    const Hiccups both = together({0.5, 3, 20'000, 45'000}, {1, 1, 30'000, 30'000});
+    EXPECT_EQ(both.seconds, 1.5);
+    EXPECT_EQ(both.over_10us, 4U);
+    EXPECT_EQ(both.max_ns, 30'000U);
+    EXPECT_EQ(both.lost_ns, 75'000);
+}
+
 TEST_F(environment, meters_hiccups_for_half_a_second) {
     const Hiccups hiccups = meter_hiccups(allowed_cpus().front());
     EXPECT_GE(hiccups.seconds, 0.4999); // whole ticks: a little less may be told
+    EXPECT_GE(hiccups.lost_ns, static_cast<double>(hiccups.over_10us) * 10'000);
     if (hiccups.over_10us > 0) {
         EXPECT_GE(hiccups.max_ns, 10'000U);
     } else {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 using namespace flat::bench;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -82,6 +83,26 @@ TEST_F(readiness, does_not_guess_where_the_machine_does_not_tell) {
     for (const char *name :
          {"steady clock", "no interrupts", "fixed frequency", "no sibling thread", "huge pages on request"})
         EXPECT_EQ(holds(name), std::nullopt) << name;
+}
+
+TEST_F(readiness, lets_an_isolated_run_begin_only_where_nothing_that_isolates_is_missing) {
+    const auto reason = [&](const Permissions &permissions) {
+        return reason_not_isolated(read_conditions(3, permissions, root_));
+    };
+    prepare();
+    EXPECT_EQ(reason(all_of_them), "");
+    EXPECT_NE(reason(none_of_them).find("locked memory"), std::string::npos);
+    for (const auto &[file, text, name] :
+         {std::tuple{"sys/devices/system/cpu/isolated", "0", "own processor"},
+          std::tuple{"proc/irq/25/smp_affinity_list", "3", "no interrupts"},
+          std::tuple{"sys/devices/system/cpu/cpufreq/boost", "1", "fixed frequency"}}) {
+        prepare();
+        put(file, text);
+        EXPECT_TRUE(reason(all_of_them).starts_with(name)) << reason(all_of_them);
+    }
+    prepare();
+    fs::remove_all(root_ / "proc/irq"); // what the machine does not tell is not seen to hold
+    EXPECT_TRUE(reason(all_of_them).starts_with("no interrupts"));
 }
 
 TEST_F(readiness, says_what_each_is_good_for_and_how_it_is_had) {

@@ -18,7 +18,7 @@ Measurement measured(const char *backend, const Cell &cell, std::vector<Run> run
 }
 
 Measurement constant(const char *backend, double value, const Cell &cell = hot) {
-    return measured(backend, cell, {run_of(std::vector<double>(10, value))});
+    return measured(backend, cell, std::vector<Run>(fewest_for_a_verdict, run_of(std::vector<double>(10, value))));
 }
 
 /// The one group of these, by a clock that moves in steps of so many ns.
@@ -39,8 +39,17 @@ const Row &row(const Group &group, const char *backend) {
     throw std::logic_error("no such row");
 }
 
-Outcome against(const Group &group, const char *rival) {
-    return judge(group, row(group, "flatline-pool"), row(group, rival), &Row::p50);
+Verdict verdict_against(const Group &group, const char *rival) {
+    return judge(group, row(group, "flatline-pool"), row(group, rival), Figure::p50);
+}
+
+Outcome against(const Group &group, const char *rival) { return verdict_against(group, rival).outcome; }
+
+/// As many processes as there are values, each of which measured only that.
+Measurement processes(const char *backend, const std::vector<double> &values) {
+    std::vector<Run> runs;
+    for (const double value : values) runs.push_back(run_of({value}));
+    return measured(backend, hot, std::move(runs));
 }
 
 } // namespace
@@ -51,10 +60,12 @@ TEST(results, pool_all_processes_and_give_intervals_over_processes) {
     EXPECT_EQ(glibc.samples, 9U);
     EXPECT_EQ(glibc.processes, 3U);
     EXPECT_EQ(glibc.p50, 4); // of 1 2 3 3 4 5 5 6 700
-    EXPECT_EQ(glibc.p50_low, 2);
-    EXPECT_EQ(glibc.p50_high, 6);
-    EXPECT_EQ(glibc.p999_low, 3);
-    EXPECT_EQ(glibc.p999_high, 700);
+    EXPECT_EQ(glibc.p50_interval.low, 2);
+    EXPECT_EQ(glibc.p50_interval.high, 6);
+    EXPECT_EQ(glibc.p999_interval.low, 3);
+    EXPECT_EQ(glibc.p999_interval.high, 700);
+    EXPECT_EQ(glibc.process_p50, (std::vector<double>{2, 6, 4}));
+    EXPECT_EQ(glibc.process_p999, (std::vector<double>{3, 700, 5}));
     EXPECT_EQ(glibc.max, 700);
     EXPECT_EQ(glibc.page_faults, 3U);
     EXPECT_EQ(glibc.page_faults_setup, 30U);
@@ -105,12 +116,42 @@ TEST(results, show_losses) {
     const Group group =
         group_of({constant("flatline-pool", 10), constant("flatline-pool-again", 10.1), constant("glibc", 9),
                   constant("jemalloc", 11), constant("mimalloc", 10.05), constant("tcmalloc", 9.95)});
-    EXPECT_EQ(against(group, "glibc"), Outcome::loss);
-    EXPECT_EQ(against(group, "jemalloc"), Outcome::win);
-    EXPECT_EQ(against(group, "mimalloc"), Outcome::even); // A and A differ by more
-    EXPECT_EQ(against(group, "tcmalloc"), Outcome::even);
+    EXPECT_EQ(against(group, "glibc"), Outcome::slower);
+    EXPECT_EQ(against(group, "jemalloc"), Outcome::faster);
+    EXPECT_EQ(against(group, "mimalloc"), Outcome::no_difference); // A and A differ by more
+    EXPECT_EQ(against(group, "tcmalloc"), Outcome::no_difference);
     EXPECT_TRUE(is_winner(group, row(group, "glibc")));
     EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
+}
+
+TEST(results, judge_only_where_the_rounds_agree) {
+    const Group group =
+        group_of({processes("flatline-pool", {9, 12, 9, 12, 9, 12}), processes("glibc", {10, 10, 10, 10, 10, 10}),
+                  processes("jemalloc", {10, 13.3, 10, 13.3, 10, 13.3})});
+    EXPECT_EQ(against(group, "glibc"), Outcome::no_difference); // slower in every second round
+    const Verdict verdict = verdict_against(group, "jemalloc"); // 10 % faster in each, whatever the machine did
+    EXPECT_EQ(verdict.outcome, Outcome::faster);
+    EXPECT_NEAR(verdict.interval.low, 0.9, 0.003);
+    EXPECT_NEAR(verdict.interval.high, 0.9, 0.003);
+}
+
+TEST(results, judge_nothing_by_few_processes) {
+    const Group group = group_of({processes("flatline-pool", {10, 10, 10}), processes("glibc", {20, 20, 20})});
+    EXPECT_EQ(against(group, "glibc"), Outcome::no_difference);
+}
+
+TEST(results, say_verdicts_in_words) {
+    EXPECT_EQ(in_words({Outcome::faster, 0.95, {0.92, 0.97}}), "faster by 3 to 8 %");
+    EXPECT_EQ(in_words({Outcome::slower, 1.1, {1.1, 1.1}}), "slower by 10 %");
+    EXPECT_EQ(in_words({Outcome::faster, 1.2, {1.15, 1.3}}), "faster by 15 to 30 %"); // of a rate
+    EXPECT_EQ(in_words({Outcome::no_difference, 1, {0.9, 1.1}}), "no difference at this precision");
+    EXPECT_EQ(in_words({Outcome::voided, 1, {0.9, 1.1}}), "void");
+}
+
+TEST(results, give_no_verdict_in_a_void_cell) {
+    const Group group =
+        group_of({constant("flatline-pool", 10), constant("flatline-pool-again", 11), constant("glibc", 20)});
+    EXPECT_EQ(against(group, "glibc"), Outcome::voided);
 }
 
 TEST(results, mark_every_winner_of_a_tie) {
@@ -124,8 +165,8 @@ TEST(results, hold_more_to_be_better_in_throughput) {
     const Group group = group_of({constant("flatline-pool", 200, throughput), constant("glibc", 100, throughput),
                                   constant("jemalloc", 300, throughput)});
     EXPECT_TRUE(is_winner(group, row(group, "jemalloc")));
-    EXPECT_EQ(against(group, "glibc"), Outcome::win);
-    EXPECT_EQ(against(group, "jemalloc"), Outcome::loss);
+    EXPECT_EQ(against(group, "glibc"), Outcome::faster);
+    EXPECT_EQ(against(group, "jemalloc"), Outcome::slower);
     EXPECT_FALSE(group.rows.front().over_100ns_ppm.has_value());
     EXPECT_FALSE(group.rows.front().p50_net.has_value());
 }

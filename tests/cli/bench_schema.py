@@ -9,7 +9,7 @@ KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool"}
 
 DOCUMENT = {
     "schema": str, "mode": str, "started": str, "duration_seconds": NUMBER, "rounds": int, "seed": int,
-    "environment": dict, "backends": list, "missing": list, "errors": list, "cells": list,
+    "environment": dict, "backends": list, "missing": list, "errors": list, "cells": list, "verdicts": list,
 }
 ENVIRONMENT = {
     "processor": str, "logical_cpus": int, "kernel": str, "compiler": str, "flags": str, "flatline_version": str,
@@ -18,7 +18,9 @@ ENVIRONMENT = {
     "hiccups": dict, "allocators": list,
 }
 TIMER = {"name": str, "frequency_hz": int, "tick_ns": NUMBER, "cost_ns": NUMBER}
-HICCUPS = {"seconds": NUMBER, "over_10us": int, "max_ns": int}
+HICCUPS = {
+    "seconds": NUMBER, "over_10us": int, "over_10us_per_second": NUMBER, "lost_us_per_second": NUMBER, "max_ns": int,
+}
 ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str}
 BACKEND = {"name": str, "title": str, "kind": str}
 MISSING = {"name": str, "how": str}
@@ -27,8 +29,13 @@ CELL = {
     "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "unit": str,
     "samples": int, "processes": int, "mean": NUMBER, "p50": NUMBER, "p90": NUMBER, "p99": NUMBER, "p999": NUMBER,
     "max": NUMBER, "p50_low": NUMBER, "p50_high": NUMBER, "p999_low": NUMBER, "p999_high": NUMBER, "page_faults": int,
-    "page_faults_setup": int, "resident_kib": int, "void": bool,
+    "page_faults_setup": int, "resident_kib": int, "void": bool, "process_p50": list, "process_p999": list,
 }
+VERDICT = {
+    "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "figure": str, "rival": str,
+    "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
+}
+OUTCOMES = {"faster", "slower", "no difference", "void"}
 MAY_BE_NULL = ["p9999", "p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
 
 
@@ -48,7 +55,7 @@ def wrong_list(where, things, members):
 def wrong_environment(environment):
     yield from wrong_members("environment", environment, ENVIRONMENT)
     yield from wrong_members("timer", environment.get("timer", {}), TIMER)
-    for when in ("before", "after"):
+    for when in ("before", "between", "after"):
         yield from wrong_members(f"hiccups {when}", environment.get("hiccups", {}).get(when, {}), HICCUPS)
     yield from wrong_list("allocators", environment.get("allocators", []), ALLOCATOR)
 
@@ -83,6 +90,9 @@ def wrong_figures(where, cell):
         yield f"{where}: the percentiles do not ascend"
     if not cell["p50_low"] <= cell["p50"] <= cell["p50_high"]:
         yield f"{where}: the median is outside its interval"
+    for name in ("process_p50", "process_p999"):
+        if len(cell[name]) != cell["processes"]:
+            yield f"{where}: {name} has not one figure for each process"
     if (cell["p9999"] is None) != (cell["samples"] < 100000):
         yield f"{where}: P99.99 is told iff there are 100,000 samples"
     if not rate and not 1e6 >= cell["over_100ns_ppm"] >= cell["over_1us_ppm"] >= cell["over_10us_ppm"] >= 0:
@@ -99,6 +109,26 @@ def wrong_cell(where, cell):
     if found:
         return found
     return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell))
+
+
+def wrong_verdicts(document):
+    work = ("suite", "size", "calls_per_sample", "operation", "order")
+    rates = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["unit"] == "Mops/s"}
+    voids = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["void"]}
+    for i, verdict in enumerate(document["verdicts"]):
+        where, key = f"verdicts[{i}]", tuple(verdict[name] for name in work)
+        if verdict["outcome"] not in OUTCOMES:
+            yield f"{where}: there is no outcome {verdict['outcome']}"
+        if not verdict["low"] <= verdict["high"]:
+            yield f"{where}: the interval descends"
+        if (key in voids) != (verdict["outcome"] == "void"):
+            yield f"{where}: a verdict is void iff its cell is"
+        if verdict["outcome"] in ("faster", "slower"):
+            below = verdict["high"] < 1
+            if not below and not verdict["low"] > 1:
+                yield f"{where}: {verdict['outcome']}, but 1 is in the interval"
+            elif (below != (key in rates)) != (verdict["outcome"] == "faster"):
+                yield f"{where}: {verdict['outcome']} by the wrong side"
 
 
 def wrong_names(document):
@@ -130,4 +160,5 @@ def faults(document):
     found += wrong_list("errors", document["errors"], ERROR)
     for i, cell in enumerate(document["cells"]):
         found += wrong_cell(f"cells[{i}]", cell)
-    return found or list(wrong_names(document))
+    found += wrong_list("verdicts", document["verdicts"], VERDICT)
+    return found or list(wrong_names(document)) + list(wrong_verdicts(document))

@@ -10,9 +10,15 @@ CELL = {
     "unit": "ns", "samples": 100000, "processes": 4, "mean": 2.5, "p50": 2, "p90": 3, "p99": 4, "p999": 5, "p9999": 6,
     "max": 7, "p50_net": 1.5, "p50_low": 2, "p50_high": 2.5, "p999_low": 5, "p999_high": 6, "over_100ns_ppm": 3,
     "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "void": False,
-    "curve": [[0, 1], [50, 2], [100, 7]],
+    "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
 }
-HICCUPS = {"seconds": 0.5, "over_10us": 1, "max_ns": 20000}
+VERDICT = {
+    "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "figure": "p50",
+    "rival": "floor", "outcome": "slower", "ratio": 1.1, "low": 1.05, "high": 1.2,
+}
+HICCUPS = {
+    "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
+}
 GOOD = {
     "schema": "flatline.bench/1", "mode": "quick", "started": "2026-11-21T20:00:00Z", "duration_seconds": 1.5,
     "rounds": 4, "seed": 1,
@@ -21,13 +27,14 @@ GOOD = {
         "pinned_cpu": 1, "transparent_huge_pages": "madvise", "hypervisor": "none", "governor": "g",
         "isolated_cpus": "", "nohz_full": "", "smt": "off", "steal_percent": 0.5, "context_switches": 1,
         "migrations": 0, "timer": {"name": "rdtsc", "frequency_hz": 1, "tick_ns": 1, "cost_ns": 1},
-        "hiccups": {"before": HICCUPS, "after": HICCUPS},
+        "hiccups": {"before": HICCUPS, "between": HICCUPS, "after": HICCUPS},
         "allocators": [{"backend": "floor", "version": "1", "path": "/x", "source": "", "flags": "-O2"}],
     },
     "backends": [{"name": "floor", "title": "floor", "kind": "control"}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
     "cells": [CELL],
+    "verdicts": [VERDICT],
 }
 
 
@@ -60,6 +67,7 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(max=4)
         self.planted_in_cell(p50_low=2.2)
         self.planted_in_cell(p9999=None)
+        self.planted_in_cell(process_p50=[2])
         self.planted_in_cell(samples=99999)
         self.planted_in_cell(over_1us_ppm=4)
         self.planted_in_cell(unit="us")
@@ -68,6 +76,19 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(curve=[[0, 1], [50, 2], [99, 6]])
         self.planted_in_cell(curve=[[0, 1], [50, 3], [100, 7]])
         self.planted_in_cell(curve=[[0, 3], [50, 2], [100, 7]])
+
+    def planted_in_verdict(self, **members):
+        self.planted(lambda document: document["verdicts"][0].update(members))
+
+    def test_verdicts(self):
+        for name in VERDICT:
+            self.planted(lambda document: document["verdicts"][0].pop(name))
+        self.planted_in_verdict(outcome="tie")
+        self.planted_in_verdict(outcome="faster")
+        self.planted_in_verdict(outcome="void")
+        self.planted_in_verdict(low=0.9)
+        self.planted_in_verdict(low=1.3)
+        self.planted_in_cell(void=True)
 
     def test_names(self):
         self.planted_in_cell(suite="cold")

@@ -46,7 +46,7 @@ class Tree:
                               **options)
 
     def bench(self, *arguments):
-        return self.run("bench", "--suite", "hot", "--size", "64", "--rounds", "1", "--backend", *OWN_BACKENDS,
+        return self.run("bench", "hot", "--sizes", "64", "--processes", "1", "--backends", ",".join(OWN_BACKENDS),
                         *arguments)
 
 
@@ -70,7 +70,7 @@ class Program(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_help_fits_a_screen(self):
-        for arguments in (["--help"], ["bench", "--help"], ["env", "--help"], ["peers", "--help"],
+        for arguments in (["--help"], ["bench", "--help"], ["compare", "--help"], ["env", "--help"], ["peers", "--help"],
                           ["report", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
@@ -88,12 +88,12 @@ class Program(unittest.TestCase):
             ([], ["flatline --help"]),
             (["bnech"], ["bnech", "flatline --help"]),
             (["bench", "--nope"], ["--nope", "flatline bench --help"]),
-            (["bench", "--suite", "hott"], ["hott", "hot", "throughput"]),
-            (["bench", "--backend", "nomalloc"], ["nomalloc", "jemalloc"]),
-            (["bench", "--rounds", "0"], ["--rounds"]),
-            (["bench", "--rounds", "many"], ["--rounds"]),
-            (["bench", "--size", "64", "--suite", "mixed"], ["--list"]),
-            (["bench", "--cpu", "100000"], ["100000", "may be used"]),
+            (["bench", "hott"], ["hott", "hot", "throughput"]),
+            (["bench", "--backends", "nomalloc"], ["nomalloc", "jemalloc"]),
+            (["bench", "--processes", "0"], ["--processes"]),
+            (["bench", "--processes", "many"], ["--processes"]),
+            (["bench", "mixed", "--sizes", "64"], ["--list"]),
+            (["bench", "--pin", "100000"], ["100000", "may be used"]),
             (["bench", "--json", "/nowhere/out.json"], ["--json", "/nowhere/out.json", "name a file"]),
             (["bench", "--html", str(self.tree.root)], ["--html", "name a file"]),
             (["bench", "--json", "-", "--html", "-"], ["--json", "--html"]),
@@ -116,7 +116,7 @@ class Program(unittest.TestCase):
         self.assertEqual(lines[-1], f"report: {self.tree.root}/out.html")
 
     def test_table_is_at_most_a_hundred_columns_wide(self):
-        result = self.tree.run("bench", "--rounds", "1", "--backend", *OWN_BACKENDS)
+        result = self.tree.run("bench", "--processes", "1", "--backends", ",".join(OWN_BACKENDS))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("\x1b", result.stdout)
         too_wide = [line for line in result.stdout.splitlines() if len(line) > 100 and str(self.tree.root) not in line]
@@ -233,7 +233,70 @@ class Program(unittest.TestCase):
         self.assertLessEqual(max(map(len, written.stdout.splitlines())), 100)
         only = self.tree.run("env", "--json", "-")
         self.assertEqual(json.loads(only.stdout), document)
-        self.assert_refused(self.tree.run("env", "--cpu", "100000"), "100000", "may be used")
+        self.assert_refused(self.tree.run("env", "--pin", "100000"), "100000", "may be used")
+
+    def test_isolated_run_begins_only_on_a_machine_that_isolates(self):
+        document = json.loads(self.tree.run("env", "--json", "-").stdout)
+        isolating = ["own processor", "no interrupts", "fixed frequency", "locked memory"]
+        lacking = [each for each in document["conditions"] if each["name"] in isolating and each["holds"] is not True]
+        result = self.tree.bench("--isolated")
+        if not lacking:
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return
+        self.assert_refused(result, "--isolated", "flatline env", *[each["fix"] for each in lacking])
+        self.assertFalse((self.tree.libexec / "calls").exists()) # nothing was timed
+
+    def bench_document(self):
+        result = self.tree.run("bench", "hot", "--sizes", "64", "--backends", ",".join(OWN_BACKENDS), "--json",
+                               "old.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads((self.tree.root / "old.json").read_text())
+
+    def write_slower(self, document, factor, name="new.json"):
+        """The same run, but that the pool took longer by this factor."""
+        for cell in document["cells"]:
+            if cell["backend"].startswith("flatline-pool"):
+                for figures in ("process_p50", "process_p999"):
+                    cell[figures] = [figure * factor for figure in cell[figures]]
+        (self.tree.root / name).write_text(json.dumps(document))
+
+    def test_compare_fails_where_a_cell_became_worse_and_only_there(self):
+        self.write_slower(self.bench_document(), 1.1)
+        same = self.tree.run("compare", "old.json", "old.json")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertIn("0 of 3 cells are worse", same.stdout)
+        worse = self.tree.run("compare", "old.json", "new.json", "--json", "change.json")
+        self.assertEqual(worse.returncode, 1, worse.stderr)
+        self.assertIn("3 of 3 cells are worse by more than 5 %", worse.stdout)
+        self.assertIn("hot 64 B, single alloc calls", worse.stdout)
+        change = json.loads((self.tree.root / "change.json").read_text())
+        self.assertEqual(change["schema"], "flatline.compare/1")
+        self.assertEqual([cell["change"] for cell in change["cells"]], ["worse"] * 3)
+        self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--fail-over", "20").returncode, 0)
+        self.assertEqual(self.tree.run("compare", "new.json", "old.json").returncode, 0)
+
+    def test_compare_refuses_what_cannot_be_compared(self):
+        document = self.bench_document()
+        (self.tree.root / "text.json").write_text("{}")
+        self.assert_refused(self.tree.run("compare", "old.json", "text.json"), "text.json", "not flatline.bench/1")
+        self.assert_refused(self.tree.run("compare", "old.json", "absent.json"), "absent.json", "cannot be read")
+        self.assert_refused(self.tree.run("compare", "old.json"), "flatline compare --help")
+        self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--fail-over", "-1"), "--fail-over")
+        self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--backend", "x"), "no cell of x")
+        for cell in document["cells"]:
+            cell["size"] = 128
+        self.write_slower(document, 1)
+        self.assert_refused(self.tree.run("compare", "old.json", "new.json"), "no cell of flatline-pool")
+
+    def test_bench_writes_every_form_of_its_result(self):
+        result = self.tree.bench("--csv", "out.csv", "--markdown", "out.md", "--hgrm", "curves")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = (self.tree.root / "out.csv").read_text().splitlines()
+        self.assertTrue(lines[0].startswith("suite,backend,size,"), lines[0])
+        self.assertEqual(len(lines), 1 + 3 * len(OWN_BACKENDS))
+        self.assertIn("| hot 64 B |", (self.tree.root / "out.md").read_text())
+        self.assertTrue((self.tree.root / "curves/hot-64-32-pair-flatline-pool.hgrm").is_file())
+        self.assertIn("curves:", result.stdout)
 
     def test_report_makes_again_what_bench_made(self):
         bench = self.tree.bench("--json", "out.json", "--html", "out.html")
@@ -306,8 +369,8 @@ class RealDrivers(unittest.TestCase):
     def test_measure_or_refuse_by_the_build_they_come_from(self):
         with tempfile.TemporaryDirectory() as scratch:
             result = subprocess.run(
-                [str(PROGRAM), "bench", "--suite", "hot", "--size", "64", "--rounds", "1", "--backend", "flatline-pool",
-                 "floor", "glibc", "--json", "out.json"], capture_output=True, text=True, cwd=scratch, timeout=200)
+                [str(PROGRAM), "bench", "hot", "--sizes", "64", "--processes", "1", "--backends",
+                 "flatline-pool,floor,glibc", "--json", "out.json"], capture_output=True, text=True, cwd=scratch, timeout=200)
             if result.returncode == 2 and "so nothing is timed" in result.stderr:
                 print("this build may not be timed, and says so:", result.stderr.strip())
                 return

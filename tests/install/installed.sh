@@ -58,7 +58,7 @@ bench_help)
     "$prefix/bin/flatline" bench --help
     ;;
 bench_runs)
-    "$prefix/bin/flatline" bench --quick --suite hot --rounds 1 --json out.json --html out.html
+    "$prefix/bin/flatline" bench hot --quick --processes 1 --json out.json --html out.html
     [ -s out.html ] || fail "no page was written"
     python3 - "$prefix" <<'PYTHON'
 import json, sys

@@ -2,7 +2,7 @@
 // functions can be shown pages with planted faults.
 
 const thinSpace = "\u202f";
-const sizeLimit = 400_000;
+const sizeLimit = 2_000_000;
 
 /// The page's rule for figures, written a second time on purpose: a change of rule must be made twice.
 function figure(value, decimals) {

@@ -142,6 +142,22 @@ function withRareCases(cells) {
   return cells;
 }
 
+const workOf = (row) =>
+  ({ suite: row.suite, size: row.size, calls_per_sample: row.calls_per_sample, operation: row.operation, order: row.order });
+
+/// What the program says of the pool beside each rival; here every difference above 1 % is one.
+function verdictsOf(cells) {
+  const subjects = new Map(cells.filter(({ backend }) => backend === "flatline-pool")
+    .map((row) => [JSON.stringify(workOf(row)), row]));
+  return cells.filter(({ backend }) => !backend.startsWith("flatline-pool")).map((row) => {
+    const figure = row.calls_per_sample === 1 ? "p999" : "p50";
+    const ratio = rounded(subjects.get(JSON.stringify(workOf(row)))[figure] / row[figure]);
+    const better = row.unit === "Mops/s" ? ratio > 1 : ratio < 1;
+    const outcome = row.void ? "void" : Math.abs(ratio - 1) < 0.01 ? "no difference" : better ? "faster" : "slower";
+    return { ...workOf(row), figure, rival: row.backend, outcome, ratio, low: rounded(ratio * 0.99), high: rounded(ratio * 1.01) };
+  });
+}
+
 function environment() {
   const packaged = "as packaged by Debian (-O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2)";
   const library = (name) => `/usr/lib/x86_64-linux-gnu/${name}`;
@@ -152,7 +168,9 @@ function environment() {
     smt: "on", steal_percent: 0.34, context_switches: 1234, migrations: 0,
     timer: { name: "rdtsc", frequency_hz: 2596000000, tick_ns: 0.385, cost_ns: clockCost },
     hiccups: {
-      before: { seconds: 1, over_10us: 412, max_ns: 51234 }, after: { seconds: 1, over_10us: 398, max_ns: 80411 },
+      before: { seconds: 0.5, over_10us: 206, over_10us_per_second: 412, lost_us_per_second: 5150, max_ns: 51234 },
+      between: { seconds: 1.5, over_10us: 600, over_10us_per_second: 400, lost_us_per_second: 4980, max_ns: 60211 },
+      after: { seconds: 0.5, over_10us: 199, over_10us_per_second: 398, lost_us_per_second: 5020, max_ns: 80411 },
     },
     allocators: [
       { backend: "glibc", version: "2.36", path: library("libc.so.6"), flags: packaged },
@@ -165,13 +183,14 @@ function environment() {
 
 export function makeBench() {
   const random = generator(seed);
+  const cells = withRareCases([...timedCells(random), ...coarseCells(random)]);
   return {
     schema: "flatline.bench/1", mode: "quick", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
     environment: environment(),
     backends: backends.map(([name, title, kind]) => ({ name, title, kind })),
     missing: [{ name: "snmalloc <latest>", how: "see docs/peers.md & build it" }],
     errors: [{ backend: "mimalloc", suite: "order", size: 64, message: "an allocation returned NULL <at once>" }],
-    cells: withRareCases([...timedCells(random), ...coarseCells(random)]),
+    cells, verdicts: verdictsOf(cells),
   };
 }
 

@@ -1,4 +1,4 @@
-#include "cli/report.hpp"
+#include "cli/bench_markdown.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,248 @@
+#include "compare.hpp"
+
+#include "bench_document.hpp"
+#include "output.hpp"
+#include "terminal.hpp"
+
+#include "bench/catalogue.hpp"
+#include "bench/comparison.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+using bench::Change;
+using json = nlohmann::ordered_json;
+
+constexpr std::string_view schema = "flatline.compare/1";
+
+/// A cell of one run: the figures of each backend's processes.
+struct CellOfRun {
+    std::string suite, operation, order, unit;
+    std::size_t size = 0, calls = 0;
+    bool is_void = false;
+    std::map<std::string, std::vector<double>> processes; // by backend
+
+    std::string key() const { return fmt::format("{}/{}/{}/{}/{}", suite, size, calls, operation, order); }
+
+    /// "hot 64 B", "hot 64 B, single alloc calls", "order, lifo free".
+    std::string name() const {
+        if (suite == "order") return fmt::format("{}, {} {}", suite, order, operation);
+        const std::string where = fmt::format("{} {}", suite, bench::describe_size(size));
+        return calls == 1 ? fmt::format("{}, single {} calls", where, operation) : where;
+    }
+};
+
+struct Run {
+    std::string machine;
+    std::map<std::string, std::string> identities; // by backend: version, path and flags of what served it
+    std::set<std::string> others;                  // backends that are not the pool or its copy
+    std::vector<CellOfRun> cells;
+};
+
+/// The tail where single calls were timed, else the median.
+const char *figure_of(const json &cell) { return cell.at("calls_per_sample") == 1 ? "process_p999" : "process_p50"; }
+
+void add_row(Run &run, const json &cell) {
+    CellOfRun fresh;
+    fresh.suite = cell.at("suite");
+    fresh.operation = cell.at("operation");
+    fresh.order = cell.at("order");
+    fresh.unit = cell.at("unit");
+    fresh.size = cell.at("size");
+    fresh.calls = cell.at("calls_per_sample");
+    fresh.is_void = cell.at("void");
+    auto place = std::ranges::find(run.cells, fresh.key(), &CellOfRun::key);
+    if (place == run.cells.end()) place = run.cells.insert(run.cells.end(), fresh);
+    place->processes[cell.at("backend")] = cell.at(figure_of(cell)).get<std::vector<double>>();
+}
+
+Run run_of(const json &bench) {
+    Run run;
+    run.machine = fmt::format("{}, {}", bench.at("environment").at("processor").get<std::string>(),
+                              bench.at("environment").at("kernel").get<std::string>());
+    for (const json &each : bench.at("environment").at("allocators"))
+        run.identities[each.at("backend")] =
+            each.at("version").dump() + each.at("path").dump() + each.at("flags").dump();
+    for (const json &each : bench.at("backends")) {
+        if (each.at("kind") != "subject" && each.at("kind") != "again") run.others.insert(each.at("name"));
+    }
+    for (const json &cell : bench.at("cells")) add_row(run, cell);
+    return run;
+}
+
+Run read_run(const std::string &file) {
+    try {
+        return read_bench_document(content_of(file), run_of);
+    } catch (const std::runtime_error &error) {
+        throw std::runtime_error(fmt::format("{}: {}", file, error.what()));
+    }
+}
+
+/// What served both runs unchanged, other than the backend compared.
+std::vector<std::string> controls_of(const Run &before, const Run &after, const std::string &backend) {
+    std::vector<std::string> controls;
+    for (const std::string &name : before.others) {
+        const auto was = before.identities.find(name), is = after.identities.find(name);
+        if (name != backend && was != before.identities.end() && is != after.identities.end() &&
+            was->second == is->second)
+            controls.push_back(name);
+    }
+    return controls;
+}
+
+double copy_difference(const CellOfRun &cell) {
+    const auto subject = cell.processes.find("flatline-pool"), again = cell.processes.find("flatline-pool-again");
+    if (subject == cell.processes.end() || again == cell.processes.end()) return 0;
+    const auto median = [](const std::vector<double> &values) {
+        return bench::Distribution(values).at(bench::whole / 2);
+    };
+    const double a = median(subject->second), b = median(again->second);
+    return std::max(a, b) / std::min(a, b) - 1;
+}
+
+bench::Side side_of(const CellOfRun &cell, const std::string &backend, const std::vector<std::string> &controls) {
+    bench::Side side{cell.processes.at(backend), {}, copy_difference(cell), cell.is_void};
+    for (const std::string &control : controls) side.controls.push_back(cell.processes.at(control));
+    return side;
+}
+
+struct Line {
+    CellOfRun cell;
+    bench::Comparison comparison;
+    std::size_t controls;
+};
+
+/// Nothing iff the backend has no figure in one of them.
+std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, const std::vector<std::string> &unchanged,
+                            const CompareOptions &options) {
+    if (!before.processes.contains(options.backend) || !after.processes.contains(options.backend)) return {};
+    const auto whole = [&](const CellOfRun &cell, const std::string &control) {
+        const auto found = cell.processes.find(control);
+        return found != cell.processes.end() && found->second.size() == cell.processes.at(options.backend).size();
+    };
+    std::vector<std::string> controls;
+    std::ranges::copy_if(unchanged, std::back_inserter(controls),
+                         [&](const std::string &each) { return whole(before, each) && whole(after, each); });
+    return Line{before,
+                bench::compare(side_of(before, options.backend, controls), side_of(after, options.backend, controls),
+                               options.fail_over / 100, before.unit == "Mops/s"),
+                controls.size()};
+}
+
+std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOptions &options) {
+    const std::vector<std::string> unchanged = controls_of(before, after, options.backend);
+    std::vector<Line> lines;
+    for (const CellOfRun &cell : before.cells) {
+        const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
+        if (other == after.cells.end()) continue;
+        if (const auto line = line_of(cell, *other, unchanged, options)) lines.push_back(*line);
+    }
+    if (lines.empty())
+        throw std::runtime_error(fmt::format("the runs have no cell of {} in common: run both with the same suites, "
+                                             "sizes and backends",
+                                             options.backend));
+    return lines;
+}
+
+std::string_view word_for(Change change) {
+    switch (change) {
+    case Change::worse: return "worse";
+    case Change::better: return "better";
+    case Change::none: return "no change";
+    case Change::voided: return "void";
+    }
+    return "";
+}
+
+std::size_t count(const std::vector<Line> &lines, Change change) {
+    return static_cast<std::size_t>(
+        std::ranges::count(lines, change, [](const Line &line) { return line.comparison.change; }));
+}
+
+void print_lines(const std::vector<Line> &lines, const CompareOptions &options) {
+    const Look look = Look::of(STDOUT_FILENO);
+    fmt::print("{}\n", look.dress(fmt::format("{:<34}{:>9}  {:<16}{:<16}{}", options.backend, "new/old", "old 95 %",
+                                              "new 95 %", ""),
+                                  Style::faint));
+    for (const Line &line : lines) {
+        const bench::Comparison &found = line.comparison;
+        const Style style = found.change == Change::worse    ? Style::bad
+                            : found.change == Change::better ? Style::good
+                                                             : Style::plain;
+        fmt::print("{:<34}{:>9.3f}  {:<16}{:<16}{}\n", line.cell.name(), found.ratio,
+                   fmt::format("{:.3f}..{:.3f}", found.before.low, found.before.high),
+                   fmt::format("{:.3f}..{:.3f}", found.after.low, found.after.high),
+                   look.dress(word_for(found.change), style));
+    }
+    fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Beside {} allocators that did not "
+               "change.\n",
+               count(lines, Change::worse), lines.size(), options.fail_over, count(lines, Change::better),
+               count(lines, Change::voided), lines.front().controls);
+}
+
+std::string document_of(const std::vector<Line> &lines, const CompareOptions &options) {
+    json document{{"schema", schema},
+                  {"backend", options.backend},
+                  {"fail_over_percent", options.fail_over},
+                  {"worse", count(lines, Change::worse)},
+                  {"cells", json::array()}};
+    for (const Line &line : lines) {
+        const bench::Comparison &found = line.comparison;
+        document["cells"].push_back({{"suite", line.cell.suite},
+                                     {"size", line.cell.size},
+                                     {"calls_per_sample", line.cell.calls},
+                                     {"operation", line.cell.operation},
+                                     {"order", line.cell.order},
+                                     {"change", word_for(found.change)},
+                                     {"ratio", found.ratio},
+                                     {"old_low", found.before.low},
+                                     {"old_high", found.before.high},
+                                     {"new_low", found.after.low},
+                                     {"new_high", found.after.high},
+                                     {"controls", line.controls}});
+    }
+    return document.dump(2) + "\n";
+}
+
+} // namespace
+
+CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
+    CLI::App *verb = program.add_subcommand("compare", "Tell whether the pool became slower between two runs");
+    verb->footer("A cell is worse where it takes more than PERCENT longer, its 95 % intervals do not overlap, and\n"
+                 "A and A differ by less in both runs. Each process is taken beside the allocators that did\n"
+                 "not change.\n"
+                 "Exit status: 0 none is worse, 1 a cell is, 2 could not be run.");
+    verb->add_option("old", options.old_result, "What `flatline bench --json` wrote before")
+        ->required()
+        ->type_name("OLD");
+    verb->add_option("new", options.new_result, "What it wrote after")->required()->type_name("NEW");
+    verb->add_option("--fail-over", options.fail_over, "The least change that counts, 0 to 1000 (default 5)")
+        ->check(CLI::Range(0.0, 1000.0).description(""))
+        ->type_name("PERCENT");
+    verb->add_option("--backend", options.backend, "Of this allocator (default: flatline-pool)")->type_name("NAME");
+    verb->add_option("--json", options.json, "Write it, flatline.compare/1 (-: standard output)")->type_name("FILE");
+    return verb;
+}
+
+int run_compare(const CompareOptions &options) {
+    require_writable("--json", options.json);
+    const Run before = read_run(options.old_result), after = read_run(options.new_result);
+    const std::vector<Line> lines = lines_of(before, after, options);
+    if (before.machine != after.machine)
+        fmt::print(stderr, "flatline compare: the machines differ: {} and {}\n", before.machine, after.machine);
+    if (options.json != "-") print_lines(lines, options);
+    if (!options.json.empty()) write_output(options.json, document_of(lines, options));
+    return count(lines, Change::worse) > 0 ? 1 : 0;
+}
+
+} // namespace flat::cli

@@ -1,0 +1,90 @@
+#include "bench/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+using namespace flat::bench;
+
+namespace {
+
+std::vector<Distribution> processes_of(std::vector<std::vector<double>> values) {
+    std::vector<Distribution> processes;
+    for (std::vector<double> &each : values) processes.emplace_back(std::move(each));
+    return processes;
+}
+
+/// Values around `centre`, as a process with its own layout has them.
+Distribution process_around(double centre, std::mt19937_64 &random) {
+    std::normal_distribution<double> noise(centre, 1);
+    std::vector<double> values(200);
+    std::ranges::generate(values, [&] { return noise(random); });
+    return Distribution(std::move(values));
+}
+
+} // namespace
+
+TEST(bootstrap, of_one_process_is_its_own_figure) {
+    const auto processes = processes_of({{1, 2, 3, 4, 50}});
+    const Resampled medians = resample(processes, 500'000, 0);
+    EXPECT_EQ(medians.size(), resamples);
+    EXPECT_TRUE(std::ranges::all_of(medians, [](double value) { return value == 3; }));
+}
+
+// Every weighting of three processes that a draw can give, against the percentile of the values themselves.
+TEST(bootstrap, takes_percentiles_of_all_values_of_the_processes_drawn) {
+    const std::vector<std::vector<double>> values{{1, 5, 5, 9}, {2, 5, 7}, {1, 1, 8, 30, 40}};
+    const auto processes = processes_of(values);
+    for (const Rank rank : {Rank{0}, Rank{250'000}, Rank{500'000}, Rank{900'000}, whole}) {
+        std::vector<double> possible;
+        for (std::size_t a = 0; a < 3; ++a)
+            for (std::size_t b = 0; b < 3; ++b)
+                for (std::size_t c = 0; c < 3; ++c) {
+                    const std::vector<Distribution> drawn{processes[a], processes[b], processes[c]};
+                    possible.push_back(Distribution::merged(drawn).at(rank));
+                }
+        std::ranges::sort(possible);
+        const Resampled got = resample(processes, rank, 0);
+        for (const double value : got)
+            EXPECT_TRUE(std::ranges::binary_search(possible, value)) << value << " at rank " << rank;
+        EXPECT_EQ(std::ranges::min(got), possible.front()); // 1 draw in 27 at least: 1000 of them miss none
+        EXPECT_EQ(std::ranges::max(got), possible.back());
+    }
+}
+
+TEST(bootstrap, stays_within_the_step_of_the_clock_as_distributions_do) {
+    std::vector<double> values(75, 10);
+    values.insert(values.end(), 25, 11);
+    const auto processes = processes_of({values});
+    EXPECT_NEAR(resample(processes, 500'000, 1).front(), processes.front().at(500'000, 1), 1e-12);
+}
+
+TEST(bootstrap, draws_the_same_rounds_for_every_series) {
+    const auto slow = processes_of({{10}, {20}, {40}}), fast = processes_of({{5}, {10}, {20}});
+    const Resampled ratio = quotient(resample(slow, 500'000, 0), resample(fast, 500'000, 0));
+    EXPECT_TRUE(std::ranges::all_of(ratio, [](double value) { return value == 2; }));
+}
+
+// An interval that claims 95 % must hold the truth about as often: too narrow is a false claim, too wide says nothing.
+TEST(bootstrap, holds_the_truth_as_often_as_it_says) {
+    std::mt19937_64 random(20261122);
+    std::normal_distribution<double> layout(100, 3);
+    int held = 0;
+    constexpr int trials = 300;
+    for (int trial = 0; trial < trials; ++trial) {
+        std::vector<Distribution> processes;
+        for (int i = 0; i < 16; ++i) processes.push_back(process_around(layout(random), random));
+        const Interval interval = interval_of(resample(processes, 500'000, 0));
+        held += interval.low <= 100 && 100 <= interval.high ? 1 : 0;
+    }
+    EXPECT_GE(held, trials * 85 / 100);
+    EXPECT_LE(held, trials * 99 / 100);
+}
+
+TEST(bootstrap, refuses_what_was_never_measured) {
+    EXPECT_THROW((void)resample({}, 500'000, 0), std::logic_error);
+    const std::vector<Distribution> empty(1);
+    EXPECT_THROW((void)resample(empty, 500'000, 0), std::logic_error);
+}
