@@ -9,7 +9,7 @@ namespace flat::bench {
 namespace {
 
 constexpr std::string_view part_of_flatline = "build Flatline again: it is part of it";
-constexpr std::string_view from_its_source = "build Flatline with -DFLATLINE_PEERS=ON; needs cargo and a network";
+constexpr std::string_view from_its_source = "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
 constexpr std::array all_backends{
     Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline},

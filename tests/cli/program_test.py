@@ -211,7 +211,7 @@ class Program(unittest.TestCase):
         self.assertEqual(status, 0)
         missing = {each["name"]: each["how"] for each in document["missing"]}
         self.assertEqual(missing["snmalloc"], "cargo is not installed")
-        self.assertIn("FLATLINE_PEERS", missing["rpmalloc"])
+        self.assertIn("scripts/bootstrap bench", missing["rpmalloc"])
         self.assertRegex(self.tree.run("peers").stdout, r"snmalloc +missing: cargo is not installed")
 
     def test_peers_that_cannot_be_looked_at(self):
