@@ -1,34 +1,46 @@
 // A mistake on purpose: a memory resource over a buffer that is too small, with the upstream that it has by default. It
-// goes on in the heap without a word, and would be timed as if it had not.
+// goes on in the heap without a word, and would be timed as if it had not. With REFUSING defined it is mended: its
+// upstream refuses, so that the buffer that is too small shows.
 #include "bench/backend.h"
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <memory_resource>
 #include <new>
-#include <unistd.h>
 
 namespace {
 
-alignas(std::max_align_t) std::array<std::byte, 1024> buffer;
+#ifdef REFUSING
+std::pmr::memory_resource *const upstream = std::pmr::null_memory_resource();
+#else
+std::pmr::memory_resource *const upstream = std::pmr::get_default_resource();
+#endif
 
-std::pmr::monotonic_buffer_resource &resource() {
-    static std::pmr::monotonic_buffer_resource over_buffer(buffer.data(), buffer.size());
-    return over_buffer;
-}
+alignas(std::max_align_t) std::array<std::byte, 1024> buffer;
+std::pmr::monotonic_buffer_resource resource(buffer.data(), buffer.size(), upstream);
 
 } // namespace
 
-extern "C" {
+const bench_traits bench_backend = {.driver = "small-buffer",
+                                    .is_control = false,
+                                    .is_malloc = false,
+                                    .prefaults = false,
+                                    .any_size = true,
+                                    .remote_free = false,
+                                    .metadata_bytes = nullptr};
 
-const char bench_driver[] = "small-buffer";
-const bool bench_is_control = false;
+bool bench_prepare(const bench_class *, std::size_t, bench_pages) { return true; }
 
-bool bench_prepare(const bench_class *, size_t) { return true; }
-void *bench_alloc(size_t size) { return resource().allocate(size); }
-void bench_free(void *block, size_t size) { resource().deallocate(block, size); }
-bench_function *bench_code(void) { return reinterpret_cast<bench_function *>(&bench_alloc); }
-const char *bench_version(void) { return "none"; }
+void *bench_alloc(std::size_t size) {
+    try {
+        return resource.allocate(size);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
 }
+
+void bench_free(void *block, std::size_t size) { resource.deallocate(block, size); }
+
+bench_function *bench_code() { return reinterpret_cast<bench_function *>(&bench_alloc); }
+
+const char *bench_version() { return "none"; }

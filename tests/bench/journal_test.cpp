@@ -1,0 +1,100 @@
+#include "bench/journal.hpp"
+
+#include "scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+using namespace flat::bench;
+namespace fs = std::filesystem;
+
+namespace {
+
+DriverReport report() {
+    DriverReport made;
+    made.driver = "pool";
+    made.library = "/lib/libflatline.so";
+    made.version = "1.2.3";
+    made.compiler = "gcc 12";
+    made.flags = "-O2 \"quoted\"";
+    made.timer = "rdtsc";
+    made.optimized = made.timer_invariant = made.pinned = true;
+    made.ticks_per_ns = 2.5961234567891;
+    made.timer_cost_ns = 11.25;
+    made.page_faults = 1;
+    made.page_faults_setup = 2;
+    made.context_switches = 3;
+    made.migrations = 4;
+    made.resident_kib = 5;
+    made.series = {{"pair", Quantity::ticks, 32, {30, 10, 30, 20}, true},
+                   {"block", Quantity::bytes, 100, {UINT64_MAX, 0}, false}};
+    return made;
+}
+
+void expect_same(const DriverReport &a, const DriverReport &b) {
+    EXPECT_EQ(std::tie(a.driver, a.library, a.version, a.compiler, a.flags, a.timer),
+              std::tie(b.driver, b.library, b.version, b.compiler, b.flags, b.timer));
+    EXPECT_EQ(std::tie(a.optimized, a.assertions, a.sanitizer, a.timer_invariant, a.pinned),
+              std::tie(b.optimized, b.assertions, b.sanitizer, b.timer_invariant, b.pinned));
+    EXPECT_EQ(std::tie(a.ticks_per_ns, a.timer_cost_ns), std::tie(b.ticks_per_ns, b.timer_cost_ns));
+    EXPECT_EQ(std::tie(a.page_faults, a.page_faults_setup, a.context_switches, a.migrations, a.resident_kib),
+              std::tie(b.page_faults, b.page_faults_setup, b.context_switches, b.migrations, b.resident_kib));
+    ASSERT_EQ(a.series.size(), b.series.size());
+    for (std::size_t i = 0; i < a.series.size(); ++i)
+        EXPECT_EQ(std::tie(a.series[i].operation, a.series[i].quantity, a.series[i].calls, a.series[i].ranked),
+                  std::tie(b.series[i].operation, b.series[i].quantity, b.series[i].calls, b.series[i].ranked));
+}
+
+class journal : public ::testing::Test {
+  protected:
+    const test::scratch_folder folder_;
+    const fs::path file_ = folder_ / "run.unfinished";
+};
+
+} // namespace
+
+TEST_F(journal, gives_back_all_that_was_measured) {
+    {
+        Journal written = Journal::begin(file_, "head");
+        written.append(report(), false);
+        written.append(std::string("it failed: \"so\""), false);
+        written.append(report(), true);
+    }
+    const Journal read = Journal::go_on(file_);
+    EXPECT_EQ(read.head(), "head");
+    ASSERT_EQ(read.entries().size(), 3U);
+    expect_same(std::get<DriverReport>(read.entries()[0]), report());
+    EXPECT_EQ(std::get<DriverReport>(read.entries()[0]).series[0].values, (std::vector<std::uint64_t>{10, 20, 30, 30}));
+    EXPECT_EQ(std::get<std::string>(read.entries()[1]), "it failed: \"so\"");
+    EXPECT_EQ(std::get<DriverReport>(read.entries()[2]).series[0].values, report().series[0].values);
+    EXPECT_EQ(std::get<DriverReport>(read.entries()[2]).series[1].values, report().series[1].values);
+}
+
+TEST_F(journal, goes_on_behind_what_is_there_and_drops_a_line_that_was_cut_off) {
+    Journal::begin(file_, "head").append(std::string("first"), false);
+    std::ofstream(file_, std::ios::app) << R"({"failure":"cut)";
+    Journal::go_on(file_).append(std::string("second"), false);
+    const Journal read = Journal::go_on(file_);
+    ASSERT_EQ(read.entries().size(), 2U);
+    EXPECT_EQ(std::get<std::string>(read.entries()[1]), "second");
+}
+
+TEST_F(journal, is_gone_once_the_run_is_over) {
+    Journal written = Journal::begin(file_, "head");
+    EXPECT_TRUE(fs::exists(file_));
+    written.remove();
+    EXPECT_FALSE(fs::exists(file_));
+}
+
+TEST_F(journal, refuses_what_it_did_not_write) {
+    EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error);
+    EXPECT_THROW((void)Journal::go_on(folder_), std::runtime_error);
+    EXPECT_THROW((void)Journal::begin(folder_ / "absent/run", "head"), std::runtime_error);
+    for (const char *text : {"", "head", "head\nno json\n", "head\n{}\n", "head\n[]\n", "head\n{\"failure\":1}\n"}) {
+        std::ofstream(file_) << text;
+        EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error) << text;
+    }
+}
