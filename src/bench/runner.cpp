@@ -28,11 +28,11 @@ std::vector<std::string> environment_for(const Place &place, std::size_t padding
     return environment;
 }
 
-std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu) {
+std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu, std::uint64_t load) {
     return {std::string(cell.suite),      std::to_string(cell.size),
             std::to_string(cell.calls),   cell.order.empty() ? "-" : std::string(cell.order),
             std::to_string(cell.samples), std::to_string(seed),
-            std::to_string(cpu)};
+            std::to_string(cpu),          std::to_string(load)};
 }
 
 /// Throws std::runtime_error iff the process did not end well.
@@ -62,14 +62,15 @@ void require_library(const Place &place, const DriverReport &report) {
 }
 
 struct Turn {
+    unsigned round;          // from 1
     std::size_t cell, place; // by index in the plan
     std::uint64_t seed;
     std::size_t padding;
 };
 
-DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &signals) {
+DriverReport run_driver(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     const Place &place = plan.places[turn.place];
-    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu),
+    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu, load),
                                      environment_for(place, turn.padding), plan.limit},
                                     signals);
     require_success(ending, plan.limit);
@@ -82,24 +83,27 @@ DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &s
     return report;
 }
 
-/// ns of a call or pair; in throughput, whose pairs are two operations each, millions of operations in a second.
-Distribution values_of(const Cell &cell, const Series &series, double ticks_per_ns) {
+/// Of one call, pair or block, in the unit; a rate counts the two operations of a pair.
+std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_ns) {
     std::vector<double> values;
-    values.reserve(series.ticks.size());
-    const double ticks_per_unit = ticks_per_ns * static_cast<double>(series.calls);
-    const bool rate = cell.suite == "throughput";
-    for (const std::uint64_t ticks : series.ticks) {
-        const double ns = static_cast<double>(ticks) / ticks_per_unit;
-        values.push_back(rate ? 2000 / ns : ns);
+    values.reserve(series.values.size());
+    const double each = static_cast<double>(series.calls) * (unit == Unit::bytes ? 1 : ticks_per_ns);
+    for (const std::uint64_t value : series.values) {
+        const double one = static_cast<double>(value) / each;
+        values.push_back(unit == Unit::mops ? 2000 / one : one);
     }
-    return Distribution(std::move(values));
+    return values;
 }
+
+double median_of(std::vector<double> values) { return Distribution(std::move(values)).at(whole / 2); }
 
 /// Estimates the time that is left from what each cell has taken so far.
 class Forecast {
   public:
-    Forecast(std::size_t cells, std::size_t processes_per_cell)
-        : spent_(cells), done_(cells), processes_(processes_per_cell) {}
+    /// `turns`: all that there will be.
+    Forecast(std::size_t cells, const std::vector<Turn> &turns) : spent_(cells), done_(cells), processes_(cells) {
+        for (const Turn &turn : turns) processes_[turn.cell] += 1;
+    }
 
     void add(std::size_t cell, double seconds) {
         spent_[cell] += seconds;
@@ -118,7 +122,7 @@ class Forecast {
         for (std::size_t i = 0; i < spent_.size(); ++i) {
             const double each =
                 done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
-            left += each * static_cast<double>(processes_ - done_[i]);
+            left += each * static_cast<double>(processes_[i] - done_[i]);
         }
         return left;
     }
@@ -127,8 +131,7 @@ class Forecast {
     static constexpr std::size_t few = 5; // processes: fewer say nothing
 
     std::vector<double> spent_;
-    std::vector<std::size_t> done_;
-    std::size_t processes_;
+    std::vector<std::size_t> done_, processes_;
 };
 
 class Recorder {
@@ -147,15 +150,34 @@ class Recorder {
         std::vector<Measurement> &all = slot(cell, place).measurements;
         for (std::size_t i = 0; i < report.series.size(); ++i) {
             const Series &series = report.series[i];
+            const Unit unit = unit_of(plan_.cells[cell], series.quantity);
             if (i == all.size())
-                all.push_back({plan_.places[place].backend, plan_.cells[cell], series.operation, series.calls, {}});
-            all[i].runs.push_back({values_of(plan_.cells[cell], series, campaign_.ticks_per_ns), report.timer_cost_ns,
-                                   report.page_faults, report.page_faults_setup, report.resident_kib});
+                all.push_back({plan_.places[place].backend,
+                               plan_.cells[cell],
+                               series.operation,
+                               series.calls,
+                               {},
+                               unit,
+                               series.ranked});
+            std::vector<double> values = values_of(series, unit, campaign_.ticks_per_ns);
+            watch_capacity(cell, place, values);
+            std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
+            all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
+                                   report.page_faults_setup, report.resident_kib, std::move(in_order)});
         }
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;
         report.series.clear();
         identify(plan_.places[place], std::move(report));
+    }
+
+    /// What the driver is given besides. Throws std::runtime_error iff it depends on a capacity that nobody has.
+    std::uint64_t load_of(const Cell &cell) {
+        if (cell.percent == 0) return cell.load;
+        if (slowest_request_ns_ == 0)
+            throw std::runtime_error("no backend's capacity could be measured, of which the load is a share");
+        capacity_is_settled_ = true;
+        return static_cast<std::uint64_t>(std::llround(1e7 * cell.percent / slowest_request_ns_));
     }
 
     Campaign finish() {
@@ -184,8 +206,17 @@ class Recorder {
             throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns and before at {:.6g}: let the "
                                                  "machine rest, or use one with a steady clock",
                                                  report.ticks_per_ns, campaign_.ticks_per_ns));
-        for (const Series &series : report.series)
-            campaign_.clock_step = common_step(campaign_.clock_step, series.ticks);
+        for (const Series &series : report.series) {
+            if (series.quantity == Quantity::ticks)
+                campaign_.clock_step = common_step(campaign_.clock_step, series.values);
+        }
+    }
+
+    /// The slowest of those that compete; nothing more is learnt once a schedule was made of it.
+    void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
+        const bool is_capacity = suite_of(plan_.cells[cell]).has_capacity && plan_.cells[cell].percent == 0;
+        if (is_capacity && !capacity_is_settled_ && competes(plan_.places[place].backend->kind))
+            slowest_request_ns_ = std::max(slowest_request_ns_, median_of(values));
     }
 
     void identify(const Place &place, DriverReport &&report) {
@@ -214,13 +245,15 @@ class Recorder {
     const Plan &plan_;
     std::vector<Slot> slots_;
     Campaign campaign_;
+    double slowest_request_ns_ = 0; // 0: not known
+    bool capacity_is_settled_ = false;
 };
 
 /// One process. What goes wrong with this driver alone is recorded; what ends the campaign is thrown.
 void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, Recorder &recorder) {
     if (recorder.has_failed(turn.cell, turn.place)) return;
     try {
-        recorder.add(turn.cell, turn.place, run_driver(plan, turn, signals));
+        recorder.add(turn.cell, turn.place, run_driver(plan, turn, recorder.load_of(plan.cells[turn.cell]), signals));
     } catch (const Refused &) {
         throw;
     } catch (const Interrupted &) {
@@ -235,11 +268,15 @@ std::vector<Turn> turns_of(const Plan &plan) {
     std::mt19937_64 random(plan.seed);
     std::vector<Turn> turns;
     const std::size_t places = plan.places.size();
-    for (unsigned round = 0; round < plan.rounds; ++round) {
+    for (unsigned round = 1; round <= plan.rounds; ++round) {
         for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
             const std::uint64_t seed = random();
-            for (std::size_t i = 0; i < places; ++i)
-                turns.push_back({cell, round % 2 == 0 ? i : places - 1 - i, seed, random() % most_padding});
+            for (std::size_t i = 0; i < places; ++i) {
+                const std::size_t place = round % 2 == 1 ? i : places - 1 - i;
+                const std::size_t padding = random() % most_padding;
+                if (takes_part(*plan.places[place].backend, plan.cells[cell]))
+                    turns.push_back({round, cell, place, seed, padding});
+            }
         }
     }
     return turns;
@@ -258,16 +295,19 @@ std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) 
     return step;
 }
 
+Unit unit_of(const Cell &cell, Quantity quantity) {
+    if (quantity == Quantity::bytes) return Unit::bytes;
+    return cell.calls == 1 ? Unit::ns : suite_of(cell).unit;
+}
+
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step) {
     const std::vector<Turn> turns = turns_of(plan);
-    const std::size_t per_cell = plan.rounds * plan.places.size();
-    const std::size_t per_round = plan.cells.size() * plan.places.size();
     Recorder recorder(plan);
-    Forecast forecast(plan.cells.size(), per_cell);
+    Forecast forecast(plan.cells.size(), turns);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
-        on_step({done, turns.size(), static_cast<unsigned>(done / per_round) + 1, plan.rounds, &plan.cells[turn.cell],
-                 plan.places[turn.place].backend, forecast.seconds_left()});
+        on_step({done, turns.size(), turn.round, plan.rounds, &plan.cells[turn.cell], plan.places[turn.place].backend,
+                 forecast.seconds_left()});
         const auto began = Clock::now();
         take_turn(plan, turn, signals, recorder);
         forecast.add(turn.cell, std::chrono::duration<double>(Clock::now() - began).count());

@@ -34,7 +34,8 @@ template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
 
 std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
     std::vector<bench::Cell> cells;
-    for (const bench::Cell &cell : bench::cells()) {
+    const bench::Mode mode = options.suites.empty() ? bench::Mode::quick : bench::Mode::full; // what is named is run
+    for (const bench::Cell &cell : bench::cells(mode)) {
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
@@ -163,7 +164,12 @@ void print_paths(const BenchOptions &options) {
 
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
-    for (const bench::Cell &cell : bench::cells()) fmt::print("  {}\n", describe(cell));
+    for (const bench::Suite &suite : bench::suites()) {
+        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; by its name only");
+        for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
+            if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
+        }
+    }
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
         fmt::print("  {:<20} {}\n", place.backend->name,
@@ -195,13 +201,13 @@ void require_outputs(const BenchOptions &options) {
 } // namespace
 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
-    std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
-    std::vector<std::string> backends;
+    std::vector<std::string> suites, backends;
+    for (const bench::Suite &suite : bench::suites()) suites.emplace_back(suite.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
     verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
-    verb->add_option("--suite", options.suites, "Only these suites: " + fmt::format("{}", fmt::join(suites, " ")))
+    verb->add_option("--suite", options.suites, "Only these suites, by their names in --list")
         ->check(CLI::IsMember(suites).description(""))
         ->type_name("NAME");
     verb->add_option("--backend", options.backends, "Only these allocators, by their names in --list")
