@@ -1,5 +1,5 @@
 /* What an allocator must offer to be measured. A backend is one source file in src/bench/backends that defines these;
- * driver.c is compiled once more for each, so that exactly one thing differs between two rows of a table.
+ * the driver (driver/) is compiled once more for each, so that exactly one thing differs between two rows of a table.
  *
  * Every backend is called through the same two functions, which are never inlined: a backend that is a library pays one
  * jump, and so does a backend that is three lines of code. */
@@ -18,9 +18,27 @@ typedef struct bench_class {
     size_t count; /* the most blocks of that size that will be live at once */
 } bench_class;
 
-/* Called once, before anything is timed, with the sizes in ascending order: a pool makes itself here, a general
- * allocator may warm up. False: not enough memory. */
-bool bench_prepare(const bench_class *classes, size_t count);
+typedef enum bench_pages {
+    BENCH_PREFAULTED, /* as the backend does by itself, where it can: every page is there when it is prepared */
+    BENCH_LAZY,       /* as few as it can: pages come with the first access */
+} bench_pages;
+
+typedef struct bench_traits {
+    const char *driver;             /* the backend's file name without its ending */
+    bool is_control;                /* hands one block to everybody, so that what is read is not what was written */
+    bool is_malloc;                 /* the process's malloc, in which C++'s operator new ends */
+    bool prefaults;                 /* BENCH_PREFAULTED leaves no page to the first access */
+    bool any_size;                  /* serves sizes between those it was prepared for */
+    bool remote_free;               /* a thread may free what another allocated */
+    size_t (*metadata_bytes)(void); /* the exact bytes beside the blocks; NULL where they cannot be known */
+} bench_traits;
+
+extern const bench_traits bench_backend;
+
+/* Called before anything is timed, with the sizes in ascending order: a pool makes itself here, a general allocator may
+ * warm up. Once; but where there is no remote_free once in each thread, which then uses what it prepared. False: not
+ * enough memory. */
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages);
 
 void *bench_alloc(size_t size);
 /* `size` is what the block was allocated with; most backends ignore it. */
@@ -31,9 +49,6 @@ typedef void bench_function(void);
 bench_function *bench_code(void);
 /* The version of that library, as it reports it at run time. */
 const char *bench_version(void);
-
-extern const char bench_driver[];   /* the backend's file name without its ending */
-extern const bool bench_is_control; /* hands one block to everybody, so that what is read is not what was written */
 
 #ifdef __cplusplus
 }

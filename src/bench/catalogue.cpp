@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,32 +13,53 @@ namespace {
 constexpr std::string_view part_of_flatline = "build Flatline again: it is part of it";
 constexpr std::string_view from_its_source = "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
+constexpr Abilities everything = any_size | remote_free;
+
 constexpr std::array all_backends{
-    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline},
-    Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline},
-    Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", "", part_of_flatline},
-    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline},
-    Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline},
-    Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline},
+    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline, any_size},
+    Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline,
+            any_size},
+    Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", "", part_of_flatline, everything},
+    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline, 0},
+    Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
+    Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline,
+            everything},
     Backend{"jemalloc", "jemalloc", "je", Kind::general, "malloc", "jemalloc", "libjemalloc.so.2", "libjemalloc.so",
-            "apt-get install libjemalloc2"},
+            "apt-get install libjemalloc2", everything},
     Backend{"tcmalloc", "tcmalloc", "tc", Kind::general, "malloc", "", "libtcmalloc_minimal.so.4",
-            "libtcmalloc_minimal.so", "apt-get install libtcmalloc-minimal4"},
+            "libtcmalloc_minimal.so", "apt-get install libtcmalloc-minimal4", everything},
     Backend{"mimalloc", "mimalloc", "mi", Kind::general, "malloc", "mimalloc", "libmimalloc.so.2", "libmimalloc.so",
-            "apt-get install libmimalloc2.0"},
-    Backend{"snmalloc", "snmalloc", "sn", Kind::general, "malloc", "snmalloc", "", "libsnmalloc.so", from_its_source},
-    Backend{"rpmalloc", "rpmalloc", "rp", Kind::general, "malloc", "rpmalloc", "", "librpmalloc.so", from_its_source},
+            "apt-get install libmimalloc2.0", everything},
+    Backend{"snmalloc", "snmalloc", "sn", Kind::general, "malloc", "snmalloc", "", "libsnmalloc.so", from_its_source,
+            everything},
+    Backend{"rpmalloc", "rpmalloc", "rp", Kind::general, "malloc", "rpmalloc", "", "librpmalloc.so", from_its_source,
+            everything},
     Backend{"hardened-malloc", "hardened_malloc", "hard", Kind::general, "malloc", "hardened_malloc", "",
-            "libhardened_malloc.so", from_its_source},
+            "libhardened_malloc.so", from_its_source, everything},
     Backend{"tbb", "oneTBB", "tbb", Kind::general, "malloc", "", "libtbbmalloc_proxy.so.2", "libtbbmalloc_proxy.so",
-            "apt-get install libtbbmalloc2"},
+            "apt-get install libtbbmalloc2", everything},
     Backend{"boost-pool", "Boost.Pool", "boost", Kind::fixed_pool, "boost-pool", "", "", "",
-            "apt-get install libboost1.74-dev, then build Flatline again"},
+            "apt-get install libboost1.74-dev, then build Flatline again", 0},
     Backend{"foonathan-pool", "foonathan/memory", "foona", Kind::fixed_pool, "foonathan-pool", "", "", "",
-            "apt-get install libfoonathan-memory-dev, then build Flatline again"},
+            "apt-get install libfoonathan-memory-dev, then build Flatline again", 0},
 };
 
-constexpr std::array<std::string_view, 6> all_suites{"hot", "fifo", "churn", "mixed", "order", "throughput"};
+constexpr std::array all_suites{
+    Suite{"hot", "one block comes and goes, again and again", Unit::ns, true},
+    Suite{"fifo", "of 2,000 live blocks the oldest is replaced", Unit::ns, true},
+    Suite{"churn", "of 200,000 live blocks any one is replaced", Unit::ns, true},
+    Suite{"mixed", "as churn, with seven sizes, 100,000 live", Unit::ns, true, "7 sizes"},
+    Suite{"order", "200,000 blocks come, then go newest first, oldest first or at random", Unit::ns, true},
+    Suite{"throughput", "batches of 100,000 with no clock inside", Unit::mops, true},
+    Suite{"drift", "churn for 64 million calls: does it get worse", Unit::ns, false, "", true},
+    Suite{"startup", "creation and first fill of a million blocks, cold and prefaulted", Unit::ns, false},
+    Suite{"memory", "what is resident for each live block", Unit::bytes, false},
+    Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, "any size"},
+    Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false},
+    Suite{"threads", "two at once: each for itself, blocks handed on, all frees remote", Unit::mops, false},
+    Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, "7 sizes", false,
+          true},
+};
 
 constexpr std::array<std::size_t, 5> all_sizes{16, 64, 256, 1024, 4096};
 constexpr std::array<std::size_t, 2> two_sizes{64, 1024};
@@ -57,6 +80,63 @@ void add_calls(std::vector<Cell> &all, std::string_view suite, std::span<const s
     }
 }
 
+void add_quick(std::vector<Cell> &all) {
+    add_calls(all, "hot", all_sizes);
+    add_calls(all, "fifo", two_sizes);
+    add_calls(all, "churn", two_sizes);
+    add_calls(all, "mixed", mixed_sizes);
+    for (const std::string_view order : {"lifo", "fifo", "random"})
+        all.push_back({"order", 64, 0, order, phase_samples});
+    for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", batch_samples});
+}
+
+/// 64 million calls in all: what the article ran.
+constexpr std::size_t windows = 100;
+constexpr std::size_t calls_in_window = 640'000;
+
+constexpr std::size_t million = 1'000'000;
+
+/// Enough for metadata and whole pages to weigh as they do in a large program; 256 MiB bound what is asked for.
+constexpr std::size_t live_blocks(std::size_t size) { return std::min(million / 4, (std::size_t{256} << 20) / size); }
+
+void add_lifetimes(std::vector<Cell> &all) {
+    all.push_back({"drift", 64, 0, "", windows, calls_in_window});
+    for (const std::string_view order : {"cold", "prefaulted"}) all.push_back({"startup", 64, 0, order, 1, million});
+    for (const std::size_t size : all_sizes) all.push_back({"memory", size, 0, "", 1, live_blocks(size)});
+}
+
+/// 100 million operations: two for each of the 500,000 pairs in each of 100 batches.
+constexpr std::size_t pareto_batches = 100;
+constexpr std::size_t pareto_pairs = 500'000;
+
+void add_anysize(std::vector<Cell> &all) {
+    for (const unsigned calls : {block_of_calls, 1U})
+        all.push_back({"anysize", 0, calls, "uniform", call_samples, 0, 0, any_size});
+    all.push_back({"anysize", 0, 0, "pareto", pareto_batches, pareto_pairs, 0, any_size});
+}
+
+constexpr std::size_t two_threads = 2;
+
+void add_threads(std::vector<Cell> &all) {
+    for (const unsigned calls : {0U, 1U}) {
+        const std::size_t samples = calls == 0 ? batch_samples : call_samples;
+        all.push_back({"threads", 64, calls, "independent", samples, two_threads});
+        for (const std::string_view order : {"producer-consumer", "larson"})
+            all.push_back({"threads", 64, calls, order, samples, two_threads, 0, remote_free});
+    }
+}
+
+/// A sample of the capacity is long enough to hold the interruptions that a schedule will meet.
+constexpr std::size_t requests_in_sample = 2'000;
+constexpr std::size_t capacity_samples = 50;
+constexpr std::size_t requests = 100'000;
+
+void add_arrivals(std::vector<Cell> &all) {
+    all.push_back({"arrivals", 0, 0, "closed", capacity_samples, requests_in_sample});
+    for (const auto &[order, percent] : {std::pair{"poisson-50", 50U}, {"poisson-80", 80U}, {"poisson-95", 95U}})
+        all.push_back({"arrivals", 0, 1, order, requests, 0, percent});
+}
+
 } // namespace
 
 std::string_view name_of(Kind kind) {
@@ -71,21 +151,30 @@ std::string_view name_of(Kind kind) {
     return "";
 }
 
+std::string_view name_of(Unit unit) {
+    switch (unit) {
+    case Unit::ns: return "ns";
+    case Unit::mops: return "Mops/s";
+    case Unit::bytes: return "bytes";
+    }
+    return "";
+}
+
 bool competes(Kind kind) { return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool; }
 
 std::span<const Backend> backends() { return all_backends; }
 
-std::span<const std::string_view> suites() { return all_suites; }
+std::span<const Suite> suites() { return all_suites; }
 
-std::vector<Cell> cells() {
+std::vector<Cell> cells(Mode mode) {
     std::vector<Cell> all;
-    add_calls(all, "hot", all_sizes);
-    add_calls(all, "fifo", two_sizes);
-    add_calls(all, "churn", two_sizes);
-    add_calls(all, "mixed", mixed_sizes);
-    for (const std::string_view order : {"lifo", "fifo", "random"})
-        all.push_back({"order", 64, 0, order, phase_samples});
-    for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", batch_samples});
+    add_quick(all);
+    if (mode == Mode::quick) return all;
+    add_lifetimes(all);
+    add_anysize(all);
+    all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
+    add_threads(all);
+    add_arrivals(all);
     return all;
 }
 
@@ -94,19 +183,33 @@ const Backend *find_backend(std::string_view name) {
     return found == all_backends.end() ? nullptr : &*found;
 }
 
+const Suite *find_suite(std::string_view name) {
+    const auto found = std::ranges::find(all_suites, name, &Suite::name);
+    return found == all_suites.end() ? nullptr : &*found;
+}
+
+const Suite &suite_of(const Cell &cell) {
+    const Suite *found = find_suite(cell.suite);
+    if (found == nullptr) throw std::logic_error(fmt::format("there is no suite {}", cell.suite));
+    return *found;
+}
+
+bool takes_part(const Backend &backend, const Cell &cell) { return (cell.needs & ~backend.abilities) == 0; }
+
 std::string grouped(std::uint64_t number) {
     std::string digits = std::to_string(number);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
     return digits;
 }
 
-std::string describe_size(std::size_t size) {
-    if (size == 0) return "7 sizes";
+std::string describe_size(std::string_view suite, std::size_t size) {
+    const Suite *mixing = size == 0 ? find_suite(suite) : nullptr;
+    if (mixing != nullptr) return std::string(mixing->sizes);
     return size >= 1024 && size % 1024 == 0 ? fmt::format("{} KiB", size / 1024) : fmt::format("{} B", size);
 }
 
 std::string describe(const Cell &cell) {
-    std::string text = fmt::format("{} {}", cell.suite, describe_size(cell.size));
+    std::string text = fmt::format("{} {}", cell.suite, describe_size(cell.suite, cell.size));
     if (!cell.order.empty()) text += fmt::format(" {}", cell.order);
     if (cell.calls != 0) text += cell.calls == 1 ? ", single calls" : fmt::format(", blocks of {} calls", cell.calls);
     return text;

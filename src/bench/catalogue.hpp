@@ -24,6 +24,12 @@ std::string_view name_of(Kind kind);
 /// Whether a backend of this kind can win a cell.
 bool competes(Kind kind);
 
+/// What a backend can do beyond serving, in one thread, blocks of the sizes that were declared: bits of
+/// Backend::abilities and Cell::needs.
+using Abilities = unsigned;
+constexpr Abilities any_size = 1;    // sizes between those declared
+constexpr Abilities remote_free = 2; // a free by another thread than allocated
+
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
 /// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
 struct Backend {
@@ -36,6 +42,28 @@ struct Backend {
     std::string_view preload; // the SONAME of the system's library, which serves where none was built; or empty
     std::string_view library; // how the file name of the library that serves must begin, or empty: whichever it is
     std::string_view how;     // how it is had where it is missing
+    Abilities abilities;
+};
+
+/// What a figure is. Of a rate more is better, of all else less.
+enum class Unit {
+    ns,    // of a call, a pair or a request
+    mops,  // millions of operations a second
+    bytes, // of a block
+};
+
+std::string_view name_of(Unit unit);
+
+enum class Mode { quick, full };
+
+struct Suite {
+    std::string_view name;
+    std::string_view description; // one line
+    Unit unit;                    // of what is not timed call by call: that is in ns always
+    bool in_quick;
+    std::string_view sizes = ""; // what a cell's size of 0 stands for
+    bool is_series = false;      // samples are windows in the order of time, whose course is what it is about
+    bool has_capacity = false;   // cells without a percentage measure what a request takes: see Cell::percent
 };
 
 /// One piece of work, timed in one process: all its series come from the same run of the driver.
@@ -43,17 +71,31 @@ struct Cell {
     std::string_view suite;
     std::size_t size;       // bytes; 0 where the suite mixes them
     unsigned calls;         // calls timed together: 32, 1, or 0 where a whole phase is
-    std::string_view order; // lifo, fifo or random; empty but in suite order
+    std::string_view order; // which variant of the suite; empty where there is but one
     std::size_t samples;    // of each series, in each process
+    std::size_t load = 0; // calls in a window of drift; blocks in startup, memory; pairs in new-delete, and in a batch
+                          // of anysize; threads; requests of a sample of arrivals; 0 elsewhere
+    unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
+                          // is the load; 0: the capacity is what is measured
+    Abilities needs = 0;
 };
 
 /// In the order in which they are shown.
 std::span<const Backend> backends();
-std::span<const std::string_view> suites();
-std::vector<Cell> cells();
+std::span<const Suite> suites();
+std::vector<Cell> cells(Mode mode);
 
 /// nullptr iff there is none of that name.
 const Backend *find_backend(std::string_view name);
+
+/// nullptr iff there is none of that name.
+const Suite *find_suite(std::string_view name);
+
+/// Of a cell of the catalogue.
+const Suite &suite_of(const Cell &cell);
+
+/// Whether a backend can do the work of a cell; where not it has no row there, and no failure either.
+bool takes_part(const Backend &backend, const Cell &cell);
 
 /// "hot 64 B, single calls": what a message calls the cell.
 std::string describe(const Cell &cell);
@@ -61,7 +103,7 @@ std::string describe(const Cell &cell);
 /// "12,345".
 std::string grouped(std::uint64_t number);
 
-/// "64 B", "1 KiB", "7 sizes".
-std::string describe_size(std::size_t size);
+/// "64 B", "1 KiB"; what the suite mixes where the size is 0.
+std::string describe_size(std::string_view suite, std::size_t size);
 
 } // namespace flat::bench

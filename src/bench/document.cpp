@@ -80,6 +80,15 @@ json environment_json(const Campaign &campaign, const Circumstances &circumstanc
     return environment;
 }
 
+/// Under "windows": how many operations each holds, and what was found in each, in order.
+json windows_json(const Cell &cell, const Trend &trend) {
+    json values = json::array();
+    for (const double value : trend.values) values.push_back(rounded(value));
+    return {{"operations", cell.load},       {"values", std::move(values)},
+            {"first", rounded(trend.first)}, {"last", rounded(trend.last)},
+            {"worst", rounded(trend.worst)}, {"slope_ns_per_million", rounded(trend.slope)}};
+}
+
 json cell_json(const Group &group, const Row &row) {
     json cell{{"suite", group.cell.suite},
               {"backend", row.backend->name},
@@ -87,7 +96,8 @@ json cell_json(const Group &group, const Row &row) {
               {"calls_per_sample", group.calls},
               {"operation", group.operation},
               {"order", group.cell.order},
-              {"unit", group.is_rate() ? "Mops/s" : "ns"},
+              {"unit", name_of(group.unit)},
+              {"ranked", group.ranked},
               {"samples", row.samples},
               {"processes", row.processes},
               {"mean", rounded(row.mean)},
@@ -115,6 +125,7 @@ json cell_json(const Group &group, const Row &row) {
         cell["curve"] = json::array();
         for (const auto &[percentile, value] : row.curve) cell["curve"].push_back({percentile, rounded(value)});
     }
+    if (row.trend) cell["windows"] = windows_json(group.cell, *row.trend);
     return cell;
 }
 
@@ -196,8 +207,9 @@ json errors_json(const std::vector<Failure> &failures) {
 std::string document_of(const Campaign &campaign, const std::vector<Group> &groups,
                         const Circumstances &circumstances) {
     const json document{{"schema", "flatline.bench/1"},
-                        {"mode", "quick"},
+                        {"mode", circumstances.mode},
                         {"started", circumstances.started},
+                        {"resumed", circumstances.resumed},
                         {"duration_seconds", rounded(circumstances.duration_seconds)},
                         {"rounds", circumstances.rounds},
                         {"seed", circumstances.seed},

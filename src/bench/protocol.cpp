@@ -44,14 +44,22 @@ DriverReport header_of(const json &line) {
     return report;
 }
 
+Quantity quantity_of(const json &series) {
+    const std::string unit = series.at("unit");
+    if (unit != "ticks" && unit != "bytes") fail("a series in " + unit);
+    return unit == "ticks" ? Quantity::ticks : Quantity::bytes;
+}
+
 /// Cuts the samples of one series off the front of `bytes`.
 Series take_series(const json &line, std::string_view &bytes) {
-    Series series{line.at("operation").get<std::string>(), line.at("calls").get<std::uint64_t>(), {}};
+    Series series{
+        line.at("operation").get<std::string>(), quantity_of(line), line.at("calls").get<std::uint64_t>(), {}};
     const std::size_t samples = line.at("samples").get<std::size_t>();
+    line.at("ranked").get_to(series.ranked);
     if (series.calls == 0 || samples == 0) fail("an empty series");
     if (samples > bytes.size() / sizeof(std::uint64_t)) fail("samples are missing");
-    series.ticks.resize(samples);
-    std::memcpy(series.ticks.data(), bytes.data(), samples * sizeof(std::uint64_t));
+    series.values.resize(samples);
+    std::memcpy(series.values.data(), bytes.data(), samples * sizeof(std::uint64_t));
     bytes.remove_prefix(samples * sizeof(std::uint64_t));
     return series;
 }

@@ -1,4 +1,4 @@
-// What a driver says: one line of JSON, then the samples. The form is described at the head of driver.c.
+// What a driver says: one line of JSON, then the samples. The form is described at the head of driver/print.c.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,14 @@
 
 namespace flat::bench {
 
+enum class Quantity { ticks, bytes };
+
 struct Series {
-    std::string operation; // pair, alloc or free
-    std::uint64_t calls;   // in each sample
-    std::vector<std::uint64_t> ticks;
+    std::string operation; // pair, alloc, free, ...
+    Quantity quantity;
+    std::uint64_t calls; // or blocks: how many each value is for
+    std::vector<std::uint64_t> values;
+    bool ranked = true; // false: told beside the others, no merit of the backend
 };
 
 struct DriverReport {

@@ -61,10 +61,17 @@ void add_counts(Row &row, const Measurement &measurement) {
     }
 }
 
+std::optional<Trend> trend_for(const Measurement &measurement) {
+    if (!suite_of(measurement.cell).is_series) return std::nullopt;
+    std::vector<std::vector<double>> processes;
+    for (const Run &run : measurement.runs) processes.push_back(run.in_order);
+    return trend_of(processes, measurement.cell.load);
+}
+
 /// `clock_step`: ns.
 Row row_for(const Measurement &measurement, double clock_step) {
-    const bool rate = measurement.cell.suite == "throughput";
-    const double step = rate ? 0 : clock_step / static_cast<double>(measurement.calls);
+    const bool times = measurement.unit == Unit::ns;
+    const double step = !times ? 0 : clock_step / static_cast<double>(measurement.calls);
     std::vector<Distribution> processes;
     for (const Run &run : measurement.runs) processes.push_back(run.values);
     const Distribution all = Distribution::merged(processes);
@@ -79,7 +86,8 @@ Row row_for(const Measurement &measurement, double clock_step) {
     row.max = all.max();
     if (all.size() >= samples_for_p9999) row.p9999 = all.at(999'900, step);
     add_processes(row, processes, step);
-    if (!rate) add_times(row, measurement, all, step);
+    if (times) add_times(row, measurement, all, step);
+    row.trend = trend_for(measurement);
     add_counts(row, measurement);
     return row;
 }
@@ -97,21 +105,25 @@ std::vector<Group> groups_of(const Campaign &campaign) {
     std::vector<Group> groups;
     for (const Measurement &measurement : campaign.measurements) {
         if (groups.empty() || !same_work(groups.back(), measurement))
-            groups.push_back({measurement.cell, measurement.operation, measurement.calls, {}});
+            groups.push_back(
+                {measurement.cell, measurement.operation, measurement.calls, {}, measurement.unit, measurement.ranked});
         groups.back().rows.push_back(row_for(measurement, clock_step));
     }
     return groups;
 }
 
 std::string describe(const Group &group) {
-    if (group.is_rate())
-        return fmt::format("{} {}, batches of {} calls", group.cell.suite, describe_size(group.cell.size),
-                           grouped(group.calls));
-    if (group.is_phase())
-        return fmt::format("{} {}, {}, phases of {} {} calls", group.cell.suite, group.cell.order,
-                           describe_size(group.cell.size), grouped(group.calls), group.operation);
-    if (group.is_single())
-        return fmt::format("{} {}, single {} calls", group.cell.suite, describe_size(group.cell.size), group.operation);
+    std::string text = fmt::format("{} {}", group.cell.suite, describe_size(group.cell.suite, group.cell.size));
+    if (!group.cell.order.empty())
+        text = fmt::format("{} {}, {}", group.cell.suite, group.cell.order,
+                           describe_size(group.cell.suite, group.cell.size));
+    if (group.unit == Unit::bytes)
+        return text + fmt::format(", {} of {} blocks", group.operation, grouped(group.calls));
+    if (group.cell.calls == 0 && suite_of(group.cell).is_series)
+        return text + fmt::format(", {} of windows of {} calls", group.operation, grouped(group.cell.load));
+    if (group.is_rate()) return text + fmt::format(", batches of {} calls", grouped(group.calls));
+    if (group.is_phase()) return text + fmt::format(", phases of {} {} calls", grouped(group.calls), group.operation);
+    if (group.is_single()) return text + fmt::format(", single {} calls", group.operation);
     return describe(group.cell);
 }
 
@@ -150,7 +162,7 @@ const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure fi
 
 bool is_winner(const Group &group, const Row &row) {
     const Figure figure = decider(group);
-    return !is_void(group) && competes(row.backend->kind) &&
+    return group.ranked && !is_void(group) && competes(row.backend->kind) &&
            figure_of(row, figure) ==
                figure_of(*best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure), figure);
 }

@@ -3,6 +3,7 @@
 
 #include "bootstrap.hpp"
 #include "runner.hpp"
+#include "trend.hpp"
 
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct Row {
     std::optional<double> p50_net; // less the clock's own cost, which may leave less than nothing; not of a rate
     std::uint64_t page_faults, page_faults_setup, resident_kib; // sum; sum; largest
     std::vector<std::pair<double, double>> curve; // percentile, value; empty where a sample is a whole phase
+    std::optional<Trend> trend{};                 // where samples are windows in the order of time
 };
 
 /// All that timed the same work.
@@ -34,9 +36,11 @@ struct Group {
     std::string operation;
     std::uint64_t calls; // in each sample
     std::vector<Row> rows;
+    Unit unit = Unit::ns;
+    bool ranked = true; // false: the series tells no merit of a backend, and nobody wins
 
-    bool is_rate() const { return cell.suite == "throughput"; } // Mops/s, where more is better; otherwise ns
-    bool is_phase() const { return cell.calls == 0; }           // a sample is a whole phase: medians only
+    bool is_rate() const { return unit == Unit::mops; }                      // more is better
+    bool is_phase() const { return cell.calls == 0 || unit == Unit::bytes; } // a sample is a whole phase: medians only
     bool is_single() const { return cell.calls == 1; }
 };
 
@@ -66,7 +70,7 @@ Figure decider(const Group &group);
 /// The best of the rows of these kinds; nullptr iff there is none.
 const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure figure);
 
-/// Whether the row is the best of those that compete, or equal to it; false in a void cell.
+/// Whether the row is the best of those that compete, or equal to it; false in a void cell, and where none is ranked.
 bool is_winner(const Group &group, const Row &row);
 
 enum class Outcome { faster, slower, no_difference, voided };

@@ -28,11 +28,11 @@ std::vector<std::string> environment_for(const Place &place, std::size_t padding
     return environment;
 }
 
-std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu) {
+std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int cpu, std::uint64_t load) {
     return {std::string(cell.suite),      std::to_string(cell.size),
             std::to_string(cell.calls),   cell.order.empty() ? "-" : std::string(cell.order),
             std::to_string(cell.samples), std::to_string(seed),
-            std::to_string(cpu)};
+            std::to_string(cpu),          std::to_string(load)};
 }
 
 /// Throws std::runtime_error iff the process did not end well.
@@ -62,14 +62,15 @@ void require_library(const Place &place, const DriverReport &report) {
 }
 
 struct Turn {
+    unsigned round;          // from 1
     std::size_t cell, place; // by index in the plan
     std::uint64_t seed;
     std::size_t padding;
 };
 
-DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &signals) {
+DriverReport run_driver(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     const Place &place = plan.places[turn.place];
-    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu),
+    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu, load),
                                      environment_for(place, turn.padding), plan.limit},
                                     signals);
     require_success(ending, plan.limit);
@@ -82,29 +83,35 @@ DriverReport run_driver(const Plan &plan, const Turn &turn, const SignalWatch &s
     return report;
 }
 
-/// ns of a call or pair; in throughput, whose pairs are two operations each, millions of operations in a second.
-Distribution values_of(const Cell &cell, const Series &series, double ticks_per_ns) {
+/// Of one call, pair or block, in the unit; a rate counts the two operations of a pair.
+std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_ns) {
     std::vector<double> values;
-    values.reserve(series.ticks.size());
-    const double ticks_per_unit = ticks_per_ns * static_cast<double>(series.calls);
-    const bool rate = cell.suite == "throughput";
-    for (const std::uint64_t ticks : series.ticks) {
-        const double ns = static_cast<double>(ticks) / ticks_per_unit;
-        values.push_back(rate ? 2000 / ns : ns);
+    values.reserve(series.values.size());
+    const double each = static_cast<double>(series.calls) * (unit == Unit::bytes ? 1 : ticks_per_ns);
+    for (const std::uint64_t value : series.values) {
+        const double one = static_cast<double>(value) / each;
+        values.push_back(unit == Unit::mops ? 2000 / one : one);
     }
-    return Distribution(std::move(values));
+    return values;
 }
+
+double median_of(std::vector<double> values) { return Distribution(std::move(values)).at(whole / 2); }
 
 /// Estimates the time that is left from what each cell has taken so far.
 class Forecast {
   public:
-    Forecast(std::size_t cells, std::size_t processes_per_cell)
-        : spent_(cells), done_(cells), processes_(processes_per_cell) {}
+    /// `turns`: all that there will be.
+    Forecast(std::size_t cells, const std::vector<Turn> &turns) : spent_(cells), done_(cells), processes_(cells) {
+        for (const Turn &turn : turns) processes_[turn.cell] += 1;
+    }
 
     void add(std::size_t cell, double seconds) {
         spent_[cell] += seconds;
         done_[cell] += 1;
     }
+
+    /// A turn that takes no time.
+    void skip(std::size_t cell) { processes_[cell] -= 1; }
 
     double seconds_left() const {
         double all_spent = 0;
@@ -118,7 +125,7 @@ class Forecast {
         for (std::size_t i = 0; i < spent_.size(); ++i) {
             const double each =
                 done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
-            left += each * static_cast<double>(processes_ - done_[i]);
+            left += each * static_cast<double>(processes_[i] - done_[i]);
         }
         return left;
     }
@@ -127,8 +134,7 @@ class Forecast {
     static constexpr std::size_t few = 5; // processes: fewer say nothing
 
     std::vector<double> spent_;
-    std::vector<std::size_t> done_;
-    std::size_t processes_;
+    std::vector<std::size_t> done_, processes_;
 };
 
 class Recorder {
@@ -137,25 +143,26 @@ class Recorder {
 
     bool has_failed(std::size_t cell, std::size_t place) const { return slot(cell, place).failure.has_value(); }
 
-    void add_failure(std::size_t cell, std::size_t place, const std::string &message) {
-        slot(cell, place).failure = message;
+    /// What the driver is given besides; nothing iff it depends on a capacity that nobody has.
+    std::optional<std::uint64_t> load_of(const Cell &cell) const {
+        if (cell.percent == 0) return cell.load;
+        if (slowest_request_ns_ == 0) return std::nullopt;
+        return static_cast<std::uint64_t>(std::llround(1e7 * cell.percent / slowest_request_ns_));
     }
 
-    /// Throws std::runtime_error iff the clock does not run as it did for the processes before.
-    void add(std::size_t cell, std::size_t place, DriverReport report) {
-        watch_clock(report);
-        std::vector<Measurement> &all = slot(cell, place).measurements;
-        for (std::size_t i = 0; i < report.series.size(); ++i) {
-            const Series &series = report.series[i];
-            if (i == all.size())
-                all.push_back({plan_.places[place].backend, plan_.cells[cell], series.operation, series.calls, {}});
-            all[i].runs.push_back({values_of(plan_.cells[cell], series, campaign_.ticks_per_ns), report.timer_cost_ns,
-                                   report.page_faults, report.page_faults_setup, report.resident_kib});
+    /// What came of a process in its turn.
+    void take(const Turn &turn, Entry entry) {
+        if (plan_.cells[turn.cell].percent != 0) capacity_is_settled_ = true; // a schedule was made of it
+        std::optional<std::string> &failure = slot(turn.cell, turn.place).failure;
+        if (auto *reason = std::get_if<std::string>(&entry)) {
+            failure = std::move(*reason);
+            return;
         }
-        campaign_.context_switches += report.context_switches;
-        campaign_.migrations += report.migrations;
-        report.series.clear();
-        identify(plan_.places[place], std::move(report));
+        try {
+            add(turn.cell, turn.place, std::move(std::get<DriverReport>(entry)));
+        } catch (const std::runtime_error &error) {
+            failure = error.what();
+        }
     }
 
     Campaign finish() {
@@ -177,6 +184,33 @@ class Recorder {
     Slot &slot(std::size_t cell, std::size_t place) { return slots_[cell * plan_.places.size() + place]; }
     const Slot &slot(std::size_t cell, std::size_t place) const { return slots_[cell * plan_.places.size() + place]; }
 
+    /// Throws std::runtime_error iff the clock does not run as it did for the processes before.
+    void add(std::size_t cell, std::size_t place, DriverReport report) {
+        watch_clock(report);
+        std::vector<Measurement> &all = slot(cell, place).measurements;
+        for (std::size_t i = 0; i < report.series.size(); ++i) {
+            const Series &series = report.series[i];
+            const Unit unit = unit_of(plan_.cells[cell], series.quantity);
+            if (i == all.size())
+                all.push_back({plan_.places[place].backend,
+                               plan_.cells[cell],
+                               series.operation,
+                               series.calls,
+                               {},
+                               unit,
+                               series.ranked});
+            std::vector<double> values = values_of(series, unit, campaign_.ticks_per_ns);
+            watch_capacity(cell, place, values);
+            std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
+            all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
+                                   report.page_faults_setup, report.resident_kib, std::move(in_order)});
+        }
+        campaign_.context_switches += report.context_switches;
+        campaign_.migrations += report.migrations;
+        report.series.clear();
+        identify(plan_.places[place], std::move(report));
+    }
+
     /// The first process calibrates for all: its error is then the same for every backend and falls out of the ratios.
     void watch_clock(const DriverReport &report) {
         if (campaign_.identities.empty()) campaign_.ticks_per_ns = report.ticks_per_ns;
@@ -184,8 +218,17 @@ class Recorder {
             throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns and before at {:.6g}: let the "
                                                  "machine rest, or use one with a steady clock",
                                                  report.ticks_per_ns, campaign_.ticks_per_ns));
-        for (const Series &series : report.series)
-            campaign_.clock_step = common_step(campaign_.clock_step, series.ticks);
+        for (const Series &series : report.series) {
+            if (series.quantity == Quantity::ticks)
+                campaign_.clock_step = common_step(campaign_.clock_step, series.values);
+        }
+    }
+
+    /// The slowest of those that compete; nothing more is learnt once a schedule was made of it.
+    void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
+        const bool is_capacity = suite_of(plan_.cells[cell]).has_capacity && plan_.cells[cell].percent == 0;
+        if (is_capacity && !capacity_is_settled_ && competes(plan_.places[place].backend->kind))
+            slowest_request_ns_ = std::max(slowest_request_ns_, median_of(values));
     }
 
     void identify(const Place &place, DriverReport &&report) {
@@ -214,20 +257,32 @@ class Recorder {
     const Plan &plan_;
     std::vector<Slot> slots_;
     Campaign campaign_;
+    double slowest_request_ns_ = 0; // 0: not known
+    bool capacity_is_settled_ = false;
 };
 
-/// One process. What goes wrong with this driver alone is recorded; what ends the campaign is thrown.
-void take_turn(const Plan &plan, const Turn &turn, const SignalWatch &signals, Recorder &recorder) {
-    if (recorder.has_failed(turn.cell, turn.place)) return;
+/// What one process says, or what went wrong with its driver alone; what ends the campaign is thrown.
+Entry run_turn(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     try {
-        recorder.add(turn.cell, turn.place, run_driver(plan, turn, signals));
+        return run_driver(plan, turn, load, signals);
     } catch (const Refused &) {
         throw;
     } catch (const Interrupted &) {
         throw;
     } catch (const std::runtime_error &error) {
-        recorder.add_failure(turn.cell, turn.place, error.what());
+        return std::string(error.what());
     }
+}
+
+/// As above, and kept in the journal where there is one.
+Entry run_and_keep(const Plan &plan, const Turn &turn, const Recorder &recorder, const SignalWatch &signals,
+                   Journal *journal) {
+    const Cell &cell = plan.cells[turn.cell];
+    const std::optional<std::uint64_t> load = recorder.load_of(cell);
+    Entry entry = load ? run_turn(plan, turn, *load, signals)
+                       : Entry("no backend's capacity could be measured, of which the load is a share");
+    if (journal != nullptr) journal->append(entry, suite_of(cell).is_series);
+    return entry;
 }
 
 /// Every process of the campaign in the order in which they run: decided beforehand, by the plan alone.
@@ -237,15 +292,19 @@ std::vector<Turn> turns_of(const Plan &plan) {
     std::vector<std::size_t> any_order(plan.places.size());
     std::iota(any_order.begin(), any_order.end(), std::size_t{0});
     std::vector<std::vector<std::size_t>> orders(plan.cells.size(), any_order);
-    for (unsigned round = 0; round < plan.rounds; ++round) {
+    for (unsigned round = 1; round <= plan.rounds; ++round) {
         for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
             std::vector<std::size_t> &order = orders[cell];
-            if (round % 2 == 0)
+            if (round % 2 == 1)
                 std::ranges::shuffle(order, random);
             else
                 std::ranges::reverse(order);
             const std::uint64_t seed = random();
-            for (const std::size_t place : order) turns.push_back({cell, place, seed, random() % most_padding});
+            for (const std::size_t place : order) {
+                const std::size_t padding = random() % most_padding;
+                if (takes_part(*plan.places[place].backend, plan.cells[cell]))
+                    turns.push_back({round, cell, place, seed, padding});
+            }
         }
     }
     return turns;
@@ -264,20 +323,30 @@ std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) 
     return step;
 }
 
-Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const OnStep &on_step,
-                      const OnRound &between_rounds) {
+Unit unit_of(const Cell &cell, Quantity quantity) {
+    if (quantity == Quantity::bytes) return Unit::bytes;
+    return cell.calls == 1 ? Unit::ns : suite_of(cell).unit;
+}
+
+Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
-    const std::size_t per_cell = plan.rounds * plan.places.size();
-    const std::size_t per_round = plan.cells.size() * plan.places.size();
+    const std::vector<Entry> kept = hooks.journal == nullptr ? std::vector<Entry>{} : hooks.journal->entries();
+    std::size_t replayed = 0;
     Recorder recorder(plan);
-    Forecast forecast(plan.cells.size(), per_cell);
+    Forecast forecast(plan.cells.size(), turns);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
-        if (done > 0 && done % per_round == 0) between_rounds();
-        on_step({done, turns.size(), static_cast<unsigned>(done / per_round) + 1, plan.rounds, &plan.cells[turn.cell],
-                 plan.places[turn.place].backend, forecast.seconds_left()});
+        if (recorder.has_failed(turn.cell, turn.place) || replayed < kept.size()) {
+            forecast.skip(turn.cell);
+            if (!recorder.has_failed(turn.cell, turn.place)) recorder.take(turn, kept[replayed++]);
+            continue;
+        }
+        if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
+        if (hooks.on_step)
+            hooks.on_step({done, turns.size(), turn.round, plan.rounds, &plan.cells[turn.cell],
+                           plan.places[turn.place].backend, forecast.seconds_left()});
         const auto began = Clock::now();
-        take_turn(plan, turn, signals, recorder);
+        recorder.take(turn, run_and_keep(plan, turn, recorder, signals, hooks.journal));
         forecast.add(turn.cell, std::chrono::duration<double>(Clock::now() - began).count());
     }
     return recorder.finish();

@@ -3,6 +3,7 @@
 
 #include "child.hpp"
 #include "distribution.hpp"
+#include "journal.hpp"
 #include "locate.hpp"
 #include "protocol.hpp"
 
@@ -32,9 +33,10 @@ struct Plan {
 
 /// What one process measured in one series.
 struct Run {
-    Distribution values; // ns of a call or pair, or Mops/s; the clock's cost is in them
+    Distribution values; // in the measurement's unit; the clock's cost is in them
     double timer_cost_ns;
     std::uint64_t page_faults, page_faults_setup, resident_kib;
+    std::vector<double> in_order{}; // the same values as they came, where the suite is about their course
 };
 
 /// All processes of one series of one cell of one backend, in the order in which they ran.
@@ -44,6 +46,8 @@ struct Measurement {
     std::string operation;
     std::uint64_t calls; // in each sample
     std::vector<Run> runs;
+    Unit unit = Unit::ns;
+    bool ranked = true;
 };
 
 /// A backend that could not be measured in a cell. Its runs there are left out of the measurements, and later rounds
@@ -82,19 +86,26 @@ struct Step {
     double seconds_left; // negative until it can be told
 };
 
-/// Called before each process; must be quick.
-using OnStep = std::function<void(const Step &)>;
+/// What the figures of a series are.
+Unit unit_of(const Cell &cell, Quantity quantity);
 
-/// Called before each round but the first; may take its time, which is no process's.
-using OnRound = std::function<void()>;
+/// What else happens in a campaign; each may be left out.
+struct Hooks {
+    std::function<void(const Step &)> on_step{};  // before each process; must be quick
+    std::function<void()> between_rounds{};       // before each round but the first; its time is no process's
+    Journal *journal = nullptr; // what it already holds is not run again, what is run is added
+};
 
 /// Round by round, cell by cell; the backends of a cell one after another, in a random order that the next round runs
 /// backwards (A B B A), so that neither a machine that drifts nor a neighbour in the order favours one. In one round of
-/// a cell every backend gets the same seed, hence the same work.
+/// a cell every backend gets the same seed, hence the same work. A backend that cannot do the work of a cell has no
+/// process there.
+///
+/// Cells whose load is a share of the slowest backend's capacity come after the cell that measures it: what the first
+/// round found is the capacity in all rounds, so that every process of a cell has the same schedule.
 ///
 /// Throws Refused iff a driver may not be timed (reason_to_refuse), Interrupted iff a signal arrived. A driver that
 /// fails in any other way is a Failure.
-Campaign run_campaign(
-    const Plan &plan, const SignalWatch &signals, const OnStep &on_step, const OnRound &between_rounds = [] {});
+Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks);
 
 } // namespace flat::bench

@@ -4,6 +4,7 @@
 #include "processor.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
+#include "unfinished.hpp"
 
 #include "bench/document.hpp"
 #include "bench/readiness.hpp"
@@ -30,7 +31,9 @@ template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
 
 std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
     std::vector<bench::Cell> cells;
-    for (const bench::Cell &cell : bench::cells()) {
+    const bool all = options.full || !options.suites.empty(); // what is named is run
+    const bench::Mode mode = all ? bench::Mode::full : bench::Mode::quick;
+    for (const bench::Cell &cell : bench::cells(mode)) {
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
@@ -61,15 +64,18 @@ struct Results {
     bench::Circumstances circumstances;
 };
 
-Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing) {
+Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing, const std::string &mode,
+                bench::Journal &journal) {
     Results results;
     bench::Circumstances &about = results.circumstances;
     bench::stay_off(plan.cpu);
     about.started = now_text();
+    about.mode = mode;
     about.rounds = plan.rounds;
     about.seed = plan.seed;
     about.cpu = plan.cpu;
     about.missing = std::move(missing);
+    about.resumed = !journal.entries().empty();
     about.machine = bench::read_machine(plan.cpu);
     const auto began = Clock::now();
     about.hiccups_before = bench::meter_hiccups(plan.cpu);
@@ -77,9 +83,11 @@ Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing) {
     {
         const bench::SignalWatch signals;
         Progress progress(Look::of(STDERR_FILENO));
-        results.campaign = bench::run_campaign(
-            plan, signals, [&](const bench::Step &step) { progress.show(step); },
-            [&] { about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu)); });
+        const auto meter = [&] {
+            about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu));
+        };
+        const auto show = [&](const bench::Step &step) { progress.show(step); };
+        results.campaign = bench::run_campaign(plan, signals, {show, meter, &journal});
     }
     about.time_after = bench::read_processor_time(plan.cpu);
     about.hiccups_after = bench::meter_hiccups(plan.cpu);
@@ -151,7 +159,12 @@ void print_results(const Results &results) {
 
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
-    for (const bench::Cell &cell : bench::cells()) fmt::print("  {}\n", describe(cell));
+    for (const bench::Suite &suite : bench::suites()) {
+        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; by its name only");
+        for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
+            if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
+        }
+    }
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
         fmt::print("  {:<20} {}\n", place.backend->name,
@@ -173,6 +186,25 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
             driver_limit};
 }
 
+/// With a journal that is gone once the run is over, however it ended, but where it was interrupted.
+Results measure_and_keep(const bench::Plan &plan, std::vector<bench::Missing> missing, const BenchOptions &options,
+                         std::optional<bench::Journal> left) {
+    bench::Journal journal = left ? std::move(*left)
+                                  : bench::Journal::begin(journal_place(options, plan), journal_head(options, plan));
+    try {
+        Results results = measure(plan, std::move(missing), options.full ? "full" : "quick", journal);
+        journal.remove();
+        return results;
+    } catch (const bench::Interrupted &) {
+        throw std::runtime_error(fmt::format("interrupted; what was measured is kept, and `flatline bench --resume {}` "
+                                             "goes on with it",
+                                             journal.file().string()));
+    } catch (...) {
+        journal.remove();
+        throw;
+    }
+}
+
 void require_isolation(int cpu) {
     const std::string reason = bench::reason_not_isolated(bench::read_conditions(cpu, bench::read_permissions()));
     if (!reason.empty())
@@ -184,15 +216,16 @@ void require_isolation(int cpu) {
 } // namespace
 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
-    std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
-    std::vector<std::string> backends;
+    std::vector<std::string> suites, backends;
+    for (const bench::Suite &suite : bench::suites()) suites.emplace_back(suite.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
-    verb->add_option("suites", options.suites, "Only these: " + fmt::format("{}", fmt::join(suites, " ")))
+    verb->add_option("suites", options.suites, "Only these, by their names in --list")
         ->check(CLI::IsMember(suites).description(""))
         ->type_name("SUITE");
-    verb->add_flag("--quick", options.quick, "Four processes for each cell and backend (the default)");
+    CLI::Option *quick = verb->add_flag("--quick", options.quick, "The suites that take four minutes (the default)");
+    verb->add_flag("--full", options.full, "Every suite; within an hour")->excludes(quick);
     verb->add_option("--backends", options.backends, "Only these allocators, by their names in --list")
         ->check(CLI::IsMember(backends).description(""))
         ->delimiter(',')
@@ -211,12 +244,17 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("--json", options.outputs.json, "Write the figures, flatline.bench/1 (-: standard output)")
         ->type_name("FILE");
     add_outputs(*verb, options.outputs);
+    verb->add_option("--resume", options.resume, "Go on with a run that was interrupted, as it was begun")
+        ->type_name("FILE");
     verb->add_flag("--isolated", options.isolated, "Refuse unless the processor is kept free of all others");
     verb->add_flag("--list", options.list, "Show suites and backends, and how missing ones are had");
     return verb;
 }
 
-int run_bench(const BenchOptions &options) {
+int run_bench(const BenchOptions &given) {
+    std::optional<bench::Journal> left;
+    if (!given.resume.empty()) left = bench::Journal::go_on(given.resume);
+    const BenchOptions options = left ? options_of(left->head()) : given;
     bench::Places places =
         bench::locate(chosen_backends(options), bench::drivers_directory(), bench::library_directories());
     if (options.list) {
@@ -225,7 +263,9 @@ int run_bench(const BenchOptions &options) {
     }
     const BenchWriter writer(options.outputs);
     if (options.isolated) require_isolation(processor_to_time_on(options.pin));
-    const Results results = measure(plan_of(options, std::move(places.found)), std::move(places.missing));
+    const bench::Plan plan = plan_of(options, std::move(places.found));
+    if (left) require_unchanged(left->head(), plan);
+    const Results results = measure_and_keep(plan, std::move(places.missing), options, std::move(left));
     const bool quiet = options.outputs.to_standard_output();
     if (!quiet) print_results(results);
     writer.write(document_of(results.campaign, results.groups, results.circumstances));

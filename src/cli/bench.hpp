@@ -14,7 +14,8 @@
 namespace flat::cli {
 
 struct BenchOptions {
-    bool quick = false; // the only mode, and the default
+    bool quick = false; // the default
+    bool full = false;  // every suite that a driver runs
     bool list = false;
     bool isolated = false;                     // refuse where the machine cannot keep others away
     std::vector<std::string> suites, backends; // none: all
@@ -22,14 +23,17 @@ struct BenchOptions {
     unsigned processes = 4;                    // for each cell and backend
     std::optional<int> pin;
     std::optional<std::uint64_t> seed;
+    std::string resume; // what an interrupted run left, with which all other options come; or empty
     BenchOutputs outputs;
 };
 
 /// Adds the verb to the program; `options` must outlive it.
 CLI::App *add_bench(CLI::App &program, BenchOptions &options);
 
+/// A run that a signal ends leaves a file from which it can be gone on with, and the message says how.
+///
 /// Returns the exit status: 0, or 2 where a backend failed, which a line on standard error then tells. Throws
 /// std::runtime_error, with a message that says what to do, iff nothing could be run.
-int run_bench(const BenchOptions &options);
+int run_bench(const BenchOptions &given);
 
 } // namespace flat::cli

@@ -41,10 +41,11 @@ std::vector<Column> columns_of(const json &bench) {
 
 std::string name_of(const json &cell) {
     const std::string suite = cell.at("suite");
-    if (suite == "order")
-        return fmt::format("{}, {} {}", suite, std::string(cell.at("order")), std::string(cell.at("operation")));
-    const bool rate = cell.at("unit") == "Mops/s";
-    return fmt::format("{} {}{}", suite, bench::describe_size(cell.at("size")), rate ? ", Mops/s" : "");
+    const std::string order = cell.at("order"), operation = cell.at("operation"), unit = cell.at("unit");
+    std::string name = order.empty() ? fmt::format("{} {}", suite, bench::describe_size(suite, cell.at("size")))
+                                     : fmt::format("{}, {} {}", suite, order, operation);
+    if (order.empty() && operation != "pair") name += " " + operation;
+    return unit == "ns" ? name : fmt::format("{}, {}", name, unit);
 }
 
 /// The cells whose samples are of many calls, where a median says something, in the order of the run.

@@ -1,5 +1,7 @@
 #include "bench_table.hpp"
 
+#include "sparkline.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -28,6 +30,7 @@ std::string grouped(double value) { return bench::grouped(static_cast<std::uint6
 std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<1" : grouped(value); }
 
 std::string_view unit_of(const Group &group) {
+    if (group.unit == bench::Unit::bytes) return "bytes a block";
     if (group.is_rate()) return "Mops/s, more is better";
     return group.operation == "pair" ? "ns a pair of alloc and free" : "ns a call";
 }
@@ -98,6 +101,27 @@ std::string rows_text(const Group &group, const Look &look) {
     return text;
 }
 
+/// The course over the windows of each backend: where it began and ended, the worst, what it gains in a million calls.
+std::string courses_text(const Group &group, const Look &look) {
+    constexpr std::size_t figures = 2 + title_width + 3 * 10 + 12;
+    const std::size_t width = std::min(look.width, widest);
+    const std::size_t bars = width > figures + 12 ? width - figures - 2 : 10;
+    const std::vector<const Row *> rows = by_median(group);
+    if (rows.empty() || !rows.front()->trend) return {};
+    std::string text = look.dress(fmt::format("  {:<{}}{:>10}{:>10}{:>10}{:>12}  {}", "window by window", title_width,
+                                              "first", "last", "worst", "ns/million", "each from its least"),
+                                  Style::faint) +
+                       "\n";
+    for (const Row *row : rows) {
+        if (!row->trend) continue;
+        const bench::Trend &trend = *row->trend;
+        text += fmt::format("  {:<{}}{:>10}{:>10}{:>10}{:>+12.3f}  {}\n", row->backend->title, title_width,
+                            compact(trend.first), compact(trend.last), compact(trend.worst), trend.slope,
+                            sparkline(trend.values, bars));
+    }
+    return text;
+}
+
 /// "P50   0.84  faster by 12 to 19 % (tcmalloc)"; no verdict beside what does not compete, or in a void cell.
 std::string ratio_text(const Group &group, const Row &rival, Figure figure, std::string_view name, const Look &look) {
     const Verdict verdict = judge(group, *row_of(group, Kind::subject), rival, figure);
@@ -110,7 +134,7 @@ std::string ratio_text(const Group &group, const Row &rival, Figure figure, std:
 /// What the pool is beside the best of some kinds, in each figure that the cell is for.
 std::string rival_lines(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
     const Row *by_p50 = best_of(group, kinds, Figure::p50);
-    if (by_p50 == nullptr || row_of(group, Kind::subject) == nullptr) return {};
+    if (!group.ranked || by_p50 == nullptr || row_of(group, Kind::subject) == nullptr) return {};
     const std::string start = fmt::format("  {:<23}", label);
     std::string text = start + ratio_text(group, *by_p50, Figure::p50, "P50", look) + "\n";
     if (!group.is_phase())
@@ -133,8 +157,11 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
 bool in_summary(const Group &group) { return !group.is_single(); }
 
 std::string short_name(const Group &group) {
-    if (group.is_phase() && !group.is_rate()) return fmt::format("order {} {}", group.cell.order, group.operation);
-    return fmt::format("{} {}", group.cell.suite, bench::describe_size(group.cell.size));
+    const bench::Cell &cell = group.cell;
+    const std::string variant =
+        cell.order.empty() ? bench::describe_size(cell.suite, cell.size) : std::string(cell.order);
+    const std::string work = fmt::format("{} {}", cell.suite, variant);
+    return group.is_phase() && !group.is_rate() ? fmt::format("{} {}", work, group.operation) : work;
 }
 
 using Backends = std::vector<const bench::Backend *>;
@@ -151,13 +178,14 @@ Backends summarised(const std::vector<Group> &groups) {
     return all;
 }
 
-constexpr std::size_t label_width = 18;
+constexpr std::size_t least_label_width = 18;
 constexpr std::size_t figure_width = 7; // the last column is the winner's mark
 constexpr std::size_t ratio_width = 10;
 
 std::string ratio_column(const Group &group, const Look &look) {
     const Row *subject = row_of(group, Kind::subject);
     const Row *rival = best_of(group, {Kind::general}, Figure::p50);
+    if (!group.ranked) return {};
     if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
     if (subject == nullptr || rival == nullptr) return {};
     const bool slower = judge(group, *subject, *rival, Figure::p50).outcome == Outcome::slower;
@@ -165,7 +193,16 @@ std::string ratio_column(const Group &group, const Look &look) {
     return look.dress(right(fmt::format("{:.2f}", subject->p50 / rival->p50), ratio_width), style);
 }
 
-std::string summary_line(const Group &group, const Backends &columns, const Look &look) {
+/// What the longest label needs, a blank behind it.
+std::size_t label_width_of(const std::vector<Group> &groups) {
+    std::size_t width = least_label_width;
+    for (const Group &group : groups) {
+        if (in_summary(group)) width = std::max(width, short_name(group).size() + 1);
+    }
+    return width;
+}
+
+std::string summary_line(const Group &group, const Backends &columns, std::size_t label_width, const Look &look) {
     std::string line = fmt::format("{:<{}}", short_name(group), label_width);
     for (const bench::Backend *backend : columns) {
         const auto row = std::ranges::find(group.rows, backend, &Row::backend);
@@ -178,11 +215,12 @@ std::string summary_line(const Group &group, const Backends &columns, const Look
 }
 
 std::string summary_part(const std::vector<Group> &groups, const Backends &columns, const Look &look) {
+    const std::size_t label_width = label_width_of(groups);
     std::string head(label_width, ' ');
     for (const bench::Backend *backend : columns) head += right(fmt::format("{} ", backend->column), figure_width);
     std::string text = look.dress(head + right("vs malloc", ratio_width), Style::faint) + "\n";
     for (const Group &group : groups) {
-        if (in_summary(group)) text += summary_line(group, columns, look);
+        if (in_summary(group)) text += summary_line(group, columns, label_width, look);
     }
     return text;
 }
@@ -207,7 +245,7 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
     for (const Group &group : groups) {
         const Row *subject = row_of(group, Kind::subject);
         const Row *rival = best_of(group, kinds, Figure::p50);
-        if (!in_summary(group) || subject == nullptr || rival == nullptr) continue;
+        if (!in_summary(group) || !group.ranked || subject == nullptr || rival == nullptr) continue;
         if (is_void(group)) {
             ++tally.voided;
             continue;
@@ -247,6 +285,7 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
     std::string text = look.dress(describe(group), Style::strong) + fmt::format(": {}", unit_of(group)) +
                        (look.width < widest ? "\n  " : "; ") + copy_text(group, look) + "\n";
     text += rows_text(group, look);
+    text += courses_text(group, look);
     for (const bench::Failure &failure : failures) {
         if (same_cell(failure.cell, group.cell))
             text +=
@@ -263,7 +302,7 @@ std::string summary_table(const std::vector<Group> &groups, const Look &look) {
     const Backends columns = summarised(groups);
     if (columns.empty() || !std::ranges::any_of(groups, in_summary)) return {};
     const std::size_t width = std::min(look.width, widest);
-    const std::size_t fixed = label_width + ratio_width;
+    const std::size_t fixed = label_width_of(groups) + ratio_width;
     const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
     std::string text =
         wrapped("Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.",

@@ -37,7 +37,7 @@ struct CellOfRun {
     /// "hot 64 B", "hot 64 B, single alloc calls", "order, lifo free".
     std::string name() const {
         if (suite == "order") return fmt::format("{}, {} {}", suite, order, operation);
-        const std::string where = fmt::format("{} {}", suite, bench::describe_size(size));
+        const std::string where = fmt::format("{} {}", suite, bench::describe_size(suite, size));
         return calls == 1 ? fmt::format("{}, single {} calls", where, operation) : where;
     }
 };

@@ -40,7 +40,7 @@ Findings look() {
             fmt::format("{} has no driver: build or install Flatline as a whole", bench::drivers_directory().string()));
     const bench::SignalWatch signals;
     findings.campaign = bench::run_campaign(
-        {findings.places.found, {glance}, 1, processor_to_time_on({}), 1, driver_limit}, signals, [](auto &) {});
+        {findings.places.found, {glance}, 1, processor_to_time_on({}), 1, driver_limit}, signals, {});
     return findings;
 }
 

@@ -2,21 +2,72 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 using namespace flat::bench;
 
 TEST(catalogue, names_every_cell_of_the_quick_run_once) {
     std::set<std::string> names;
-    for (const Cell &cell : cells()) EXPECT_TRUE(names.insert(describe(cell)).second) << describe(cell);
+    for (const Cell &cell : cells(Mode::quick)) EXPECT_TRUE(names.insert(describe(cell)).second) << describe(cell);
     EXPECT_EQ(names.size(), 5U * 2 + 2 * 2 + 2 * 2 + 2 + 3 + 5);
     EXPECT_TRUE(names.contains("hot 4 KiB, single calls"));
     EXPECT_TRUE(names.contains("mixed 7 sizes, blocks of 32 calls"));
 }
 
+TEST(catalogue, names_every_cell_of_the_full_run_once_and_the_quick_ones_first) {
+    std::set<std::string> names;
+    const std::vector<Cell> quick = cells(Mode::quick), full = cells(Mode::full);
+    for (const Cell &cell : full) EXPECT_TRUE(names.insert(describe(cell)).second) << describe(cell);
+    ASSERT_GT(full.size(), quick.size());
+    for (std::size_t i = 0; i < full.size(); ++i) {
+        EXPECT_EQ(suite_of(full[i]).in_quick, i < quick.size()) << describe(full[i]);
+        if (i < quick.size()) {
+            EXPECT_EQ(describe(full[i]), describe(quick[i]));
+        }
+    }
+    EXPECT_TRUE(names.contains("anysize any size uniform, single calls"));
+}
+
+TEST(catalogue, has_a_cell_and_a_line_for_each_suite) {
+    const std::vector<Cell> full = cells(Mode::full);
+    for (const Suite &suite : suites()) {
+        EXPECT_EQ(find_suite(suite.name), &suite);
+        EXPECT_FALSE(suite.description.empty()) << suite.name;
+        EXPECT_LE(suite.description.size(), 70U) << suite.name;
+        EXPECT_NE(std::ranges::find(full, suite.name, &Cell::suite), full.end()) << suite.name;
+    }
+    EXPECT_EQ(find_suite("cold"), nullptr);
+    EXPECT_THROW(suite_of(Cell{"cold", 64, 32, "", 1}), std::logic_error);
+}
+
+TEST(catalogue, measures_a_capacity_before_any_share_of_it) {
+    bool measured = false;
+    for (const Cell &cell : cells(Mode::full)) {
+        if (!suite_of(cell).has_capacity) continue;
+        EXPECT_TRUE(measured || cell.percent == 0) << describe(cell);
+        measured = true;
+    }
+    EXPECT_TRUE(measured);
+}
+
+TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
+    const Cell larson{"threads", 64, 1, "larson", 1, 2, 0, remote_free}, any{"anysize", 0, 32, "", 1, 0, 0, any_size};
+    const Cell plain{"hot", 64, 32, "", 1};
+    EXPECT_TRUE(takes_part(*find_backend("glibc"), larson));
+    EXPECT_TRUE(takes_part(*find_backend("flatline-pool"), any));
+    EXPECT_FALSE(takes_part(*find_backend("flatline-pool"), larson));
+    for (const char *fixed : {"list", "boost-pool", "foonathan-pool"}) {
+        EXPECT_FALSE(takes_part(*find_backend(fixed), larson)) << fixed;
+        EXPECT_FALSE(takes_part(*find_backend(fixed), any)) << fixed;
+        EXPECT_TRUE(takes_part(*find_backend(fixed), plain)) << fixed;
+    }
+}
+
 TEST(catalogue, has_samples_for_p9999_in_four_rounds) {
-    for (const Cell &cell : cells()) {
+    for (const Cell &cell : cells(Mode::full)) {
         if (cell.calls != 0) {
             EXPECT_GE(cell.samples * 4, 100'000U) << describe(cell);
         }

@@ -1,5 +1,5 @@
-// A driver that measures nothing: it speaks the protocol of driver.c with made-up samples, and goes wrong where the
-// file beside it, <its own path>.fault, says so in one word:
+// A driver that measures nothing: it speaks the protocol of driver/print.c with made-up samples, and goes wrong where
+// the file beside it, <its own path>.fault, says so in one word:
 //
 //   null         ends with status 3, as a driver whose allocator returned NULL
 //   crash        is ended by SIGSEGV
@@ -8,6 +8,7 @@
 //   garbage      a line that is no JSON
 //   unoptimised, assertions, sanitizer, timer, unpinned, clock   the header says what that word says
 //   library PATH the calls were served by PATH
+//   faster N     made-up samples are a part of N of the others'
 //
 // It appends its own name, its arguments and its environment to a file "calls" in its directory, a line each.
 #include <csignal>
@@ -50,7 +51,7 @@ std::uint64_t made_up(std::size_t i, std::uint64_t seed) {
 int main(int argc, char **argv) {
     const std::string self = argv[0];
     const std::string fault = word_in(self + ".fault");
-    if (argc != 8) return 2;
+    if (argc != 9) return 2;
     log_call(self, argc, argv);
     if (fault == "null") {
         std::fprintf(stderr, "fake: an allocation of the workload returned NULL\nand a second line\n");
@@ -68,7 +69,8 @@ int main(int argc, char **argv) {
     const std::size_t samples = std::strtoul(argv[5], nullptr, 10);
     const std::uint64_t seed = std::strtoull(argv[6], nullptr, 10);
     const std::string library = fault.starts_with("library ") ? fault.substr(8) : self;
-    const std::string series = "\",\"calls\":" + count + ",\"samples\":" + std::string(argv[5]) + "}";
+    const std::string series =
+        "\",\"unit\":\"ticks\",\"ranked\":true,\"calls\":" + count + ",\"samples\":" + std::string(argv[5]) + "}";
     std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
                 "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
                 "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"page_faults\":1,"
@@ -81,8 +83,9 @@ int main(int argc, char **argv) {
     std::size_t total = samples * (pair ? 1 : 2);
     total += fault == "long" ? 1 : 0;
     total -= fault == "short" ? 1 : 0;
+    const std::uint64_t part = fault.starts_with("faster ") ? std::stoul(fault.substr(7)) : 1;
     for (std::size_t i = 0; i < total; ++i) {
-        const std::uint64_t ticks = made_up(i, seed);
+        const std::uint64_t ticks = made_up(i, seed) / part;
         std::fwrite(&ticks, sizeof ticks, 1, stdout);
     }
     return 0;

@@ -12,8 +12,8 @@ const std::string header =
     R"({"protocol":1,"driver":"x","library":"/lib/x.so","version":"1","compiler":"gcc 12","flags":"-O2",)"
     R"("optimized":true,"assertions":false,"sanitizer":false,"ticks_per_ns":2.5,"timer":"rdtsc","timer_cost_ns":12,)"
     R"("timer_invariant":true,"pinned":true,"page_faults":1,"page_faults_setup":2,"context_switches":3,)"
-    R"("migrations":4,"resident_kib":5,"series":[{"operation":"alloc","calls":1,"samples":2},)"
-    R"({"operation":"free","calls":1,"samples":1}]})";
+    R"("migrations":4,"resident_kib":5,"series":[{"operation":"alloc","unit":"ticks","ranked":true,"calls":1,"samples":2},)"
+    R"({"operation":"free","unit":"bytes","ranked":false,"calls":1,"samples":1}]})";
 
 std::string bytes_of(std::vector<std::uint64_t> ticks) {
     return {reinterpret_cast<const char *>(ticks.data()), ticks.size() * sizeof(std::uint64_t)};
@@ -31,9 +31,13 @@ TEST(protocol, reads_the_header_and_every_sample) {
     EXPECT_EQ(report.page_faults_setup, 2U);
     EXPECT_EQ(report.migrations, 4U);
     ASSERT_EQ(report.series.size(), 2U);
-    EXPECT_EQ(report.series[0].ticks, (std::vector<std::uint64_t>{10, 11}));
+    EXPECT_EQ(report.series[0].values, (std::vector<std::uint64_t>{10, 11}));
+    EXPECT_EQ(report.series[0].quantity, Quantity::ticks);
     EXPECT_EQ(report.series[1].operation, "free");
-    EXPECT_EQ(report.series[1].ticks, (std::vector<std::uint64_t>{12}));
+    EXPECT_EQ(report.series[1].quantity, Quantity::bytes);
+    EXPECT_TRUE(report.series[0].ranked);
+    EXPECT_FALSE(report.series[1].ranked);
+    EXPECT_EQ(report.series[1].values, (std::vector<std::uint64_t>{12}));
 }
 
 TEST(protocol, refuses_anything_else) {
@@ -46,6 +50,7 @@ TEST(protocol, refuses_anything_else) {
     EXPECT_THROW(parse_report(replaced(header, "\"protocol\":1", "\"protocol\":2") + "\n" + samples),
                  std::runtime_error);
     EXPECT_THROW(parse_report(replaced(header, "\"optimized\"", "\"optimised\"") + "\n" + samples), std::runtime_error);
+    EXPECT_THROW(parse_report(replaced(header, "\"bytes\"", "\"miles\"") + "\n" + samples), std::runtime_error);
     EXPECT_THROW(parse_report(replaced(header, "2.5", "0") + "\n" + samples), std::runtime_error);
     EXPECT_THROW(parse_report(replaced(header, "\"samples\":2", "\"samples\":-2") + "\n" + samples),
                  std::runtime_error);

@@ -10,11 +10,15 @@ const Cell hot{"hot", 64, 32, "", 100};
 const Cell hot_single{"hot", 64, 1, "", 100};
 const Cell throughput{"throughput", 64, 0, "", 100};
 
-Run run_of(std::vector<double> values) { return {Distribution(std::move(values)), 16, 1, 10, 1000}; }
+Run run_of(std::vector<double> values) { return {Distribution(values), 16, 1, 10, 1000, values}; }
 
 Measurement measured(const char *backend, const Cell &cell, std::vector<Run> runs) {
-    return {find_backend(backend), cell, cell.calls == 1 ? "alloc" : "pair", cell.calls == 0 ? 100000 : cell.calls,
-            std::move(runs)};
+    return {find_backend(backend),
+            cell,
+            cell.calls == 1 ? "alloc" : "pair",
+            cell.calls == 0 ? 100000 : cell.calls,
+            std::move(runs),
+            unit_of(cell, Quantity::ticks)};
 }
 
 Measurement constant(const char *backend, double value, const Cell &cell = hot) {
@@ -169,6 +173,38 @@ TEST(results, hold_more_to_be_better_in_throughput) {
     EXPECT_EQ(against(group, "jemalloc"), Outcome::slower);
     EXPECT_FALSE(group.rows.front().over_100ns_ppm.has_value());
     EXPECT_FALSE(group.rows.front().p50_net.has_value());
+}
+
+TEST(results, give_no_victory_for_what_is_not_ranked) {
+    Measurement slow = constant("glibc", 2), quick = constant("flatline-pool", 1);
+    slow.ranked = quick.ranked = false;
+    const Group group = group_of({quick, slow});
+    EXPECT_FALSE(group.ranked);
+    EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
+}
+
+TEST(results, tell_bytes_without_what_only_times_have) {
+    const Cell memory{"memory", 64, 0, "", 1, 1000};
+    Measurement glibc = constant("glibc", 80, memory), pool = constant("flatline-pool", 68, memory);
+    glibc.unit = pool.unit = unit_of(memory, Quantity::bytes);
+    glibc.operation = pool.operation = "resident";
+    const Group group = group_of({pool, glibc}, 32);
+    EXPECT_EQ(group.unit, Unit::bytes);
+    EXPECT_EQ(row(group, "glibc").p50, 80); // no clock's step
+    EXPECT_FALSE(row(group, "glibc").over_1us_ppm.has_value());
+    EXPECT_FALSE(row(group, "glibc").p50_net.has_value());
+    EXPECT_TRUE(row(group, "glibc").curve.empty());
+    EXPECT_EQ(against(group, "glibc"), Outcome::faster); // less is better
+    EXPECT_EQ(describe(group), "memory 64 B, resident of 100,000 blocks");
+}
+
+TEST(results, keep_the_course_of_a_suite_that_is_about_it) {
+    const Cell drift{"drift", 64, 0, "", 3, 500'000};
+    const Group group = group_of({measured("glibc", drift, {run_of({30, 10, 20}), run_of({30, 90, 20})})});
+    ASSERT_TRUE(group.rows.front().trend.has_value());
+    EXPECT_EQ(group.rows.front().trend->values, (std::vector<double>{30, 10, 20}));
+    EXPECT_EQ(group.rows.front().trend->worst, 90);
+    EXPECT_FALSE(group_of({constant("glibc", 1)}).rows.front().trend.has_value());
 }
 
 TEST(results, decide_single_calls_by_their_tail) {

@@ -38,7 +38,7 @@ class runner : public ::testing::Test {
 
     Campaign run() const {
         const SignalWatch signals;
-        return run_campaign(plan_, signals, [](const Step &) {});
+        return run_campaign(plan_, signals, {});
     }
 
     /// The message of the only failure.
@@ -232,8 +232,46 @@ TEST_F(runner, pauses_between_rounds_and_only_there) {
     plan_.rounds = 3;
     std::vector<std::size_t> done;
     const SignalWatch signals;
-    run_campaign(plan_, signals, [](const Step &) {}, [&] { done.push_back(calls().size()); });
+    run_campaign(plan_, signals, {.between_rounds = [&] { done.push_back(calls().size()); }});
     EXPECT_EQ(done, (std::vector<std::size_t>{2, 4}));
+}
+
+TEST_F(runner, starts_no_backend_for_what_it_cannot_do) {
+    add("flatline-pool");
+    add("glibc", "library /lib/libc.so.6");
+    plan_.cells = {{"threads", 64, 1, "larson", 20, 2, 0, remote_free}};
+    std::size_t total = 0;
+    const SignalWatch signals;
+    const Campaign campaign = run_campaign(plan_, signals, {.on_step = [&](const Step &step) { total = step.total; }});
+    EXPECT_TRUE(campaign.failures.empty());
+    EXPECT_EQ(total, plan_.rounds);
+    for (const auto &call : calls()) EXPECT_EQ(call[0], "glibc");
+    for (const Measurement &measurement : campaign.measurements) EXPECT_EQ(measurement.backend->name, "glibc");
+}
+
+TEST_F(runner, gives_arrivals_a_share_of_what_the_slowest_can_do_in_every_round) {
+    const std::size_t load = 8;
+    add("floor", "faster 100"); // no backend in earnest
+    add("list", "faster 100");
+    add("boost-pool");
+    add("foonathan-pool", "faster 2");
+    plan_.cells = {{"arrivals", 0, 0, "closed", 5, 2000}, {"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
+    run();
+    const auto made = calls();
+    ASSERT_EQ(made.size(), 16U);
+    EXPECT_EQ(made[0][load], "2000");
+    // The slowest took 100 to 140 ns for what it said were 200,000 requests: half of its rate.
+    const double rate = std::stod(made[4][load]);
+    EXPECT_GE(rate, 0.5e9 / (140.0 / 200'000));
+    EXPECT_LE(rate, 0.5e9 / (100.0 / 200'000));
+    for (const std::size_t i : {5U, 6U, 7U, 12U, 13U, 14U, 15U}) EXPECT_EQ(made[i][load], made[4][load]) << i;
+}
+
+TEST_F(runner, reports_a_share_of_a_capacity_that_nobody_has) {
+    add("floor");
+    plan_.cells = {{"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
+    expect_in("capacity", failure());
+    EXPECT_TRUE(calls().empty());
 }
 
 TEST_F(runner, tells_how_far_it_is) {
@@ -242,7 +280,7 @@ TEST_F(runner, tells_how_far_it_is) {
     plan_.rounds = 4;
     std::vector<Step> steps;
     const SignalWatch signals;
-    run_campaign(plan_, signals, [&](const Step &step) { steps.push_back(step); });
+    run_campaign(plan_, signals, {.on_step = [&](const Step &step) { steps.push_back(step); }});
     ASSERT_EQ(steps.size(), 8U);
     EXPECT_EQ(steps.front().round, 1U);
     EXPECT_EQ(steps.back().round, 4U);

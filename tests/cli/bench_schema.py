@@ -4,11 +4,19 @@ faults(document) returns a list of sentences, empty iff there are none.
 """
 
 NUMBER = (int, float)
-SUITES = {"hot", "fifo", "churn", "mixed", "order", "throughput"}
+SUITES = {
+    "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
+    "threads", "arrivals",
+}
+# What a cell's figures are, by suite: where calls were timed together, and beside those what was counted.
+UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads") else "ns"} for suite in SUITES}
+UNITS["memory"] = {"bytes"}
+UNITS["anysize"] = {"ns", "bytes"}
+PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
 KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool"}
 
 DOCUMENT = {
-    "schema": str, "mode": str, "started": str, "duration_seconds": NUMBER, "rounds": int, "seed": int,
+    "schema": str, "mode": str, "started": str, "resumed": bool, "duration_seconds": NUMBER, "rounds": int, "seed": int,
     "environment": dict, "backends": list, "missing": list, "errors": list, "cells": list, "verdicts": list,
 }
 ENVIRONMENT = {
@@ -29,14 +37,18 @@ CELL = {
     "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "unit": str,
     "samples": int, "processes": int, "mean": NUMBER, "p50": NUMBER, "p90": NUMBER, "p99": NUMBER, "p999": NUMBER,
     "max": NUMBER, "p50_low": NUMBER, "p50_high": NUMBER, "p999_low": NUMBER, "p999_high": NUMBER, "page_faults": int,
-    "page_faults_setup": int, "resident_kib": int, "void": bool, "process_p50": list, "process_p999": list,
+    "page_faults_setup": int, "resident_kib": int, "ranked": bool, "void": bool, "process_p50": list,
+    "process_p999": list,
 }
 VERDICT = {
     "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "figure": str, "rival": str,
     "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
 }
 OUTCOMES = {"faster", "slower", "no difference", "void"}
-MAY_BE_NULL = ["p9999", "p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
+ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
+MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES
+WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
+           "slope_ns_per_million": NUMBER}
 
 
 def wrong_members(where, thing, members):
@@ -65,10 +77,10 @@ def ascends(values):
 
 
 def wrong_curve(where, cell):
-    timed_together = cell["suite"] in ("order", "throughput")
-    if timed_together != ("curve" not in cell):
+    by_calls = cell["suite"] not in PHASES and cell["unit"] == "ns" and cell["calls_per_sample"] in (1, 32)
+    if by_calls != ("curve" in cell):
         yield f"{where}: a curve is there iff calls were timed one by one or in blocks"
-    if timed_together or "curve" not in cell:
+    if not by_calls or "curve" not in cell:
         return
     curve = cell["curve"]
     if not isinstance(curve, list) or len(curve) < 2:
@@ -82,10 +94,28 @@ def wrong_curve(where, cell):
         yield f"{where}: the curve misses the median"
 
 
+def wrong_windows(where, cell):
+    if (cell["suite"] == "drift") != ("windows" in cell):
+        yield f"{where}: windows are there iff the suite is about a course"
+    if "windows" not in cell:
+        return
+    windows = cell["windows"]
+    found = list(wrong_members(f"{where} windows", windows, WINDOWS))
+    yield from found
+    if found:
+        return
+    values = windows["values"]
+    if not values or len(values) * cell["processes"] != cell["samples"]:
+        yield f"{where}: there is not one value for each window"
+    elif [values[0], values[-1]] != [windows["first"], windows["last"]] or max(values) > windows["worst"]:
+        yield f"{where}: the first, last or worst window is another one"
+
+
 def wrong_figures(where, cell):
-    rate = cell["suite"] == "throughput"
-    if cell["unit"] != ("Mops/s" if rate else "ns"):
+    single = cell["calls_per_sample"] == 1 and cell["suite"] not in PHASES
+    if cell["unit"] not in ({"ns"} if single else UNITS[cell["suite"]]):
         yield f"{where}: the unit is {cell['unit']}"
+    times = cell["unit"] == "ns"
     if not ascends([cell[name] for name in ("p50", "p90", "p99", "p999", "max")]):
         yield f"{where}: the percentiles do not ascend"
     if not cell["p50_low"] <= cell["p50"] <= cell["p50_high"]:
@@ -95,7 +125,9 @@ def wrong_figures(where, cell):
             yield f"{where}: {name} has not one figure for each process"
     if (cell["p9999"] is None) != (cell["samples"] < 100000):
         yield f"{where}: P99.99 is told iff there are 100,000 samples"
-    if not rate and not 1e6 >= cell["over_100ns_ppm"] >= cell["over_1us_ppm"] >= cell["over_10us_ppm"] >= 0:
+    if any((cell[name] is not None) != times for name in ONLY_OF_TIMES):
+        yield f"{where}: exceedances and a median without the clock's cost are there iff the figures are times"
+    elif times and not 1e6 >= cell["over_100ns_ppm"] >= cell["over_1us_ppm"] >= cell["over_10us_ppm"] >= 0:
         yield f"{where}: the exceedances do not descend"
 
 
@@ -108,7 +140,9 @@ def wrong_cell(where, cell):
             found.append(f"{where}: {name} is {cell[name]!r}")
     if found:
         return found
-    return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell))
+    if cell["suite"] not in SUITES:
+        return [f"{where}: there is no suite {cell['suite']}"]
+    return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell)) + list(wrong_windows(where, cell))
 
 
 def wrong_verdicts(document):
@@ -139,8 +173,6 @@ def wrong_names(document):
         if key in seen:
             yield f"cell {key} is there twice"
         seen.add(key)
-        if cell.get("suite") not in SUITES:
-            yield f"there is no suite {cell.get('suite')}"
         if cell.get("backend") not in names:
             yield f"backend {cell.get('backend')} is not listed"
     for backend in document["backends"]:

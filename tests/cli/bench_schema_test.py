@@ -9,18 +9,25 @@ CELL = {
     "suite": "hot", "backend": "floor", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "",
     "unit": "ns", "samples": 100000, "processes": 4, "mean": 2.5, "p50": 2, "p90": 3, "p99": 4, "p999": 5, "p9999": 6,
     "max": 7, "p50_net": 1.5, "p50_low": 2, "p50_high": 2.5, "p999_low": 5, "p999_high": 6, "over_100ns_ppm": 3,
-    "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "void": False,
-    "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
+    "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "ranked": True,
+    "void": False, "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
 }
 VERDICT = {
     "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "figure": "p50",
     "rival": "floor", "outcome": "slower", "ratio": 1.1, "low": 1.05, "high": 1.2,
 }
+WINDOWS = {"operations": 10, "values": [3, 4], "first": 3, "last": 4, "worst": 5, "slope_ns_per_million": 0.5}
+DRIFT = {**CELL, "suite": "drift", "calls_per_sample": 1, "operation": "P99", "windows": WINDOWS, "samples": 8,
+         "p9999": None}
+del DRIFT["curve"]
+MEMORY = {**DRIFT, "suite": "memory", "calls_per_sample": 1000, "operation": "resident", "unit": "bytes",
+          "p50_net": None, "over_100ns_ppm": None, "over_1us_ppm": None, "over_10us_ppm": None}
+del MEMORY["windows"]
 HICCUPS = {
     "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
 }
 GOOD = {
-    "schema": "flatline.bench/1", "mode": "quick", "started": "2026-11-21T20:00:00Z", "duration_seconds": 1.5,
+    "schema": "flatline.bench/1", "mode": "quick", "started": "2026-11-21T20:00:00Z", "resumed": False, "duration_seconds": 1.5,
     "rounds": 4, "seed": 1,
     "environment": {
         "processor": "p", "logical_cpus": 2, "kernel": "k", "compiler": "c", "flags": "f", "flatline_version": "v",
@@ -33,7 +40,7 @@ GOOD = {
     "backends": [{"name": "floor", "title": "floor", "kind": "control"}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
-    "cells": [CELL],
+    "cells": [CELL, DRIFT, MEMORY],
     "verdicts": [VERDICT],
 }
 
@@ -71,6 +78,20 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(samples=99999)
         self.planted_in_cell(over_1us_ppm=4)
         self.planted_in_cell(unit="us")
+
+    def test_windows(self):
+        for change in ({"values": [3]}, {"values": [3, 6]}, {"values": [4, 4]}, {"first": 4}, {"last": 3},
+                       {"operations": 0.5}, {"slope_ns_per_million": None}):
+            self.planted(lambda document: document["cells"][1]["windows"].update(change))
+        self.planted(lambda document: document["cells"][1].pop("windows"))
+        self.planted_in_cell(windows=WINDOWS)
+
+    def test_bytes_are_no_times(self):
+        self.planted(lambda document: document["cells"][2].update(unit="ns"))
+        self.planted(lambda document: document["cells"][2].update(over_1us_ppm=1))
+        self.planted(lambda document: document["cells"][2].update(curve=[[0, 1], [50, 2], [100, 7]]))
+        self.planted_in_cell(unit="bytes")
+        self.planted_in_cell(p50_net=None)
 
     def test_wrong_curves(self):
         self.planted_in_cell(curve=[[0, 1], [50, 2], [99, 6]])

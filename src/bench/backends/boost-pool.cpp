@@ -5,25 +5,29 @@
 #include <boost/version.hpp>
 
 #include <cstdint>
-#include <memory>
 
-const char bench_driver[] = "boost-pool";
-const bool bench_is_control = false;
+const bench_traits bench_backend{.driver = "boost-pool",
+                                 .is_control = false,
+                                 .is_malloc = false,
+                                 .prefaults = true, // what is free is linked through the blocks
+                                 .any_size = false,
+                                 .remote_free = false,
+                                 .metadata_bytes = nullptr};
 
 namespace {
 constexpr std::size_t granule = 16;
-std::unique_ptr<boost::pool<>> pools[8192 / granule + 1]; // by size in granules, rounded up
+thread_local boost::pool<> *pools[8192 / granule + 1]; // by size in granules, rounded up
 
 boost::pool<> &pool_of(std::size_t size) { return *pools[(size + granule - 1) / granule]; }
 } // namespace
 
-bool bench_prepare(const bench_class *classes, std::size_t count) {
+bool bench_prepare(const bench_class *classes, std::size_t count, bench_pages) {
     for (std::size_t c = 0; c < count; c++) {
-        auto pool = std::make_unique<boost::pool<>>(classes[c].size, classes[c].count, 0);
+        auto *pool = new boost::pool<>(classes[c].size, classes[c].count, 0); // lives as long as its thread uses it
         void *first = pool->malloc();
         if (first == nullptr) return false;
         pool->free(first);
-        pools[(classes[c].size + granule - 1) / granule] = std::move(pool);
+        pools[(classes[c].size + granule - 1) / granule] = pool;
     }
     return true;
 }

@@ -5,11 +5,13 @@
 
 #include <stdalign.h>
 
-const char bench_driver[] = "floor";
-const bool bench_is_control = true;
-static alignas(64) char block[8192];
+const bench_traits bench_backend = {
+    .driver = "floor", .is_control = true, .prefaults = true, .any_size = true, .remote_free = true};
 
-bool bench_prepare(const bench_class *classes, size_t count) {
+static _Thread_local alignas(64) char block[8192]; /* threads that write to one would wait for each other */
+
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
+    (void)pages;
     return count > 0 && classes[count - 1].size <= sizeof block;
 }
 

@@ -3,11 +3,15 @@
 
 #include <foonathan/memory/memory_pool.hpp>
 
-#include <memory>
 #include <new>
 
-const char bench_driver[] = "foonathan-pool";
-const bool bench_is_control = false;
+const bench_traits bench_backend{.driver = "foonathan-pool",
+                                 .is_control = false,
+                                 .is_malloc = false,
+                                 .prefaults = true, // what is free is linked through the blocks
+                                 .any_size = false,
+                                 .remote_free = false,
+                                 .metadata_bytes = nullptr};
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -15,15 +19,16 @@ const bool bench_is_control = false;
 namespace {
 using pool = foonathan::memory::memory_pool<foonathan::memory::node_pool>;
 constexpr std::size_t granule = 16;
-std::unique_ptr<pool> pools[8192 / granule + 1]; // by size in granules, rounded up
+thread_local pool *pools[8192 / granule + 1]; // by size in granules, rounded up
 
 pool &pool_of(std::size_t size) { return *pools[(size + granule - 1) / granule]; }
 } // namespace
 
-bool bench_prepare(const bench_class *classes, std::size_t count) {
+bool bench_prepare(const bench_class *classes, std::size_t count, bench_pages) {
     for (std::size_t c = 0; c < count; c++) {
         std::size_t bytes = pool::min_block_size(classes[c].size, classes[c].count);
-        pools[(classes[c].size + granule - 1) / granule] = std::make_unique<pool>(classes[c].size, bytes);
+        pools[(classes[c].size + granule - 1) / granule] =
+            new pool(classes[c].size, bytes); // lives as long as its thread uses it
     }
     return true;
 }

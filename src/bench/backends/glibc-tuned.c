@@ -12,15 +12,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const char bench_driver[] = "glibc-tuned";
-const bool bench_is_control = false;
+const bench_traits bench_backend = {
+    .driver = "glibc-tuned", .is_malloc = true, .prefaults = true, .any_size = true, .remote_free = true};
 
 #define BLOCK_OVERHEAD 16 /* bytes: the header that glibc puts before a block, and rounding */
 
-bool bench_prepare(const bench_class *classes, size_t count) {
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
     size_t bytes = 0;
     for (size_t c = 0; c < count; c++) bytes += classes[c].count * (classes[c].size + BLOCK_OVERHEAD);
     if (mallopt(M_MMAP_MAX, 0) == 0 || mallopt(M_TRIM_THRESHOLD, -1) == 0) return false;
+    if (pages == BENCH_LAZY) return true;
     void *all = malloc(bytes);
     if (all == NULL) return false;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

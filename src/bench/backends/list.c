@@ -7,8 +7,7 @@
 
 #include <stdint.h>
 
-const char bench_driver[] = "list";
-const bool bench_is_control = false;
+const bench_traits bench_backend = {.driver = "list", .prefaults = true};
 
 typedef struct link {
     struct link *next;
@@ -16,14 +15,15 @@ typedef struct link {
 
 #define GRANULE 16
 #define LARGEST 8192
-static link *heads[LARGEST / GRANULE + 1]; /* by size in granules, rounded up */
+static _Thread_local link *heads[LARGEST / GRANULE + 1]; /* by size in granules, rounded up */
 
-bool bench_prepare(const bench_class *classes, size_t count) {
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
+    flat_region_options options = {.lazy = pages == BENCH_LAZY}; /* the links fault in what pages they lie on */
     for (size_t c = 0; c < count; c++) {
         flat_region region;
         size_t size = (classes[c].size + GRANULE - 1) / GRANULE * GRANULE;
         if (size > LARGEST) return false;
-        if (flat_region_create(&region, size * classes[c].count, GRANULE, NULL) != FLAT_OK) return false;
+        if (flat_region_create(&region, size * classes[c].count, GRANULE, &options) != FLAT_OK) return false;
         for (size_t i = classes[c].count; i-- > 0;) bench_free((char *)region.start + i * size, size);
     }
     return true;

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char bench_driver[] = "malloc";
-const bool bench_is_control = false;
+const bench_traits bench_backend = {.driver = "malloc", .is_malloc = true, .any_size = true, .remote_free = true};
 
-bool bench_prepare(const bench_class *classes, size_t count) {
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
     (void)classes;
+    (void)pages;
     return count > 0;
 }
 

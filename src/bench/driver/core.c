@@ -1,0 +1,63 @@
+#define _GNU_SOURCE
+#include "driver.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void fail(int status, const char *message, const char *detail) {
+    (void)fprintf(stderr, "bench-%s: %s%s\n", bench_backend.driver, message, detail);
+    _exit(status);
+}
+
+void *own(size_t bytes) {
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (start == MAP_FAILED) fail(STATUS_FAILED, "out of memory", "");
+    return memset(start, 0, bytes);
+}
+
+series *add_series_of(run *r, const char *operation, quantity unit, uint32_t calls, size_t samples) {
+    if (r->series_count == MOST_SERIES) fail(STATUS_FAILED, "too many series, the last: ", operation);
+    series *added = &r->series[r->series_count++];
+    *added = (series){operation, unit, calls, false, own(samples * sizeof(uint64_t)), samples};
+    return added;
+}
+
+series *add_series(run *r, const char *operation, uint32_t calls) {
+    return add_series_of(r, operation, TICKS, calls, r->samples);
+}
+
+series *add_figure(run *r, const char *operation, quantity unit, uint32_t calls, uint64_t value) {
+    series *added = add_series_of(r, operation, unit, calls, 1);
+    added->values[0] = value;
+    return added;
+}
+
+void add_call_series(run *r) {
+    if (r->single) {
+        add_series(r, "alloc", 1);
+        add_series(r, "free", 1);
+    } else {
+        add_series(r, "pair", BLOCK_OF_CALLS);
+    }
+}
+
+void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages) {
+    r->start = flat_faults_now();
+    if (!bench_prepare(classes, count, pages)) fail(STATUS_FAILED, "the backend could not be prepared", "");
+}
+
+void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }
+
+size_t resident_bytes(void) {
+    /* Not statm, whose counters are gathered per processor and may be some pages behind. */
+    FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
+    if (rollup == NULL) fail(STATUS_FAILED, "cannot read /proc/self/smaps_rollup: mount /proc", "");
+    char line[256];
+    size_t kib = 0;
+    bool found = false;
+    while (!found && fgets(line, sizeof line, rollup) != NULL) found = sscanf(line, "Rss: %zu kB", &kib) == 1;
+    (void)fclose(rollup);
+    if (!found) fail(STATUS_FAILED, "/proc/self/smaps_rollup does not tell the resident set", "");
+    return kib * 1024;
+}

@@ -1,0 +1,182 @@
+/* What every suite of the driver is made of. The driver is compiled once for each backend and run as a fresh process
+ * for each cell of the laboratory; main.c has its command line, print.c what it says.
+ *
+ *   pairs.c       hot, fifo, churn, mixed, order, throughput: what a call costs
+ *   lifetime.c    startup, memory, drift: what it costs to begin, to stay, and whether it gets worse
+ *   sizes.c       anysize: requests of any size
+ *   new_delete.c  new-delete: C++'s operator new, one million ints
+ *   threads.c     threads: several at once, blocks that change hands
+ *   arrivals.c    arrivals: requests that come when they come
+ *
+ * What a sample holds. A block is written when it is handed out and read before it is given back, as programs do. A
+ * sample of several calls is all of their time. A sample of one call is an alloc with the first write to the block,
+ * since handing out a cold or an absent page is the allocator's choice; or a free without the read before it, since
+ * what the program left cold is the program's. Every alloc is checked: one that fails ends the run with status 3 and no
+ * figure. What was read is compared with what was written at the end.
+ *
+ * The driver's own memory is mapped, resident and touched before the backend is prepared; it calls the backend for
+ * nothing but the workload. */
+#ifndef FLATLINE_BENCH_DRIVER_H
+#define FLATLINE_BENCH_DRIVER_H
+
+#include "../../os/clock.h"
+#include "../../os/faults.h"
+#include "../backend.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    BLOCK_OF_CALLS = 32,
+    MOST_SERIES = 4,
+    STATUS_USAGE = 2,
+    STATUS_FAILED = 3,
+};
+
+typedef enum quantity { TICKS, BYTES } quantity;
+
+typedef struct series {
+    const char *operation;
+    quantity unit;
+    uint32_t calls; /* or blocks: what a value is divided by to be that of one */
+    bool unranked;  /* told beside the others: no merit of the backend */
+    uint64_t *values;
+    size_t samples;
+} series;
+
+/* What changes with every call: in registers while the clock runs, so that the harness costs as little as it can. */
+typedef struct hand {
+    uint64_t random;  /* the generator's state; in fifo the ring's position */
+    uint64_t balance; /* sum of what was written to blocks, less the sum of what was read: 0 at the end */
+} hand;
+
+typedef struct run {
+    const char *suite, *order;
+    size_t size;
+    bool single; /* one call a sample */
+    size_t samples;
+    size_t load; /* what the suite is given besides: see each */
+    int processor;
+    flat_clock clock;
+    hand hand;
+    series series[MOST_SERIES];
+    size_t series_count;
+    void **live;
+    flat_faults start, before, after; /* of the setting up, and of the timed part */
+} run;
+
+typedef void suite(run *r);
+suite hot, fifo, churn, mixed, order, throughput;
+suite startup, memory, drift;
+suite anysize, new_delete, threads, arrivals;
+
+/* Ends the process, whichever thread calls. */
+_Noreturn __attribute__((cold)) void fail(int status, const char *message, const char *detail);
+
+/* Memory of the driver's own, zero, resident from the start. */
+void *own(size_t bytes);
+
+/* Series of values that are 0: so many; as many as were asked for, in ticks; and one that is known already. */
+series *add_series_of(run *r, const char *operation, quantity unit, uint32_t calls, size_t samples);
+series *add_series(run *r, const char *operation, uint32_t calls);
+series *add_figure(run *r, const char *operation, quantity unit, uint32_t calls, uint64_t value);
+/* alloc and free where calls are timed one by one, else pair: as sample() fills them. */
+void add_call_series(run *r);
+
+/* From here on what happens to the process is the backend's doing: call it after all of the driver's own memory. */
+void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages);
+void prepare_one(run *r, size_t count);
+
+/* Bytes of this process in memory: exact, and slow. */
+size_t resident_bytes(void);
+
+void print(const run *r, bool pinned);
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* A linear congruential generator, by Knuth's MMIX constants: its high bits are the good ones. */
+INLINE uint64_t next_random(hand *h) { return h->random = h->random * 6364136223846793005u + 1442695040888963407u; }
+
+/* A number below `bound`, which is less than 2^32. */
+INLINE size_t below(hand *h, size_t bound) { return (size_t)((next_random(h) >> 32) * bound >> 32); }
+
+INLINE void *take(hand *h, size_t size) {
+    void *block = bench_alloc(size);
+    if (__builtin_expect(block == NULL, 0)) fail(STATUS_FAILED, "an allocation of the workload returned NULL", "");
+    uint64_t value = h->random ^ (uintptr_t)block;
+    *(volatile uint64_t *)block = value;
+    h->balance += value;
+    return block;
+}
+
+INLINE void look(hand *h, const void *block) { h->balance -= *(const volatile uint64_t *)block; }
+
+INLINE void give(hand *h, void *block, size_t size) {
+    look(h, block);
+    bench_free(block, size);
+}
+
+/* One alloc, or one free, by itself. */
+INLINE uint64_t timed_take(hand *h, size_t size, void **block) {
+    uint64_t begin = flat_clock_begin();
+    *block = take(h, size);
+    return flat_clock_end() - begin;
+}
+
+INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
+    look(h, block);
+    uint64_t begin = flat_clock_begin();
+    bench_free(block, size);
+    return flat_clock_end() - begin;
+}
+
+INLINE void fill(run *r, size_t count) {
+    hand h = r->hand;
+    for (size_t i = 0; i < count; i++) r->live[i] = take(&h, r->size);
+    r->hand = h;
+}
+
+INLINE void empty(run *r, size_t count) {
+    hand h = r->hand;
+    for (size_t i = 0; i < count; i++) give(&h, r->live[i], r->size);
+    r->hand = h;
+}
+
+/* Suites of pairs differ only in one round: which block goes, which comes. */
+typedef void round_of(run *r, hand *h);
+typedef void timed_round(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks);
+
+INLINE void sample_calls(run *r, timed_round *timed) {
+    uint64_t *alloc = r->series[0].values, *release = r->series[1].values;
+    hand h = r->hand;
+    for (size_t i = 0; i < r->samples / 4; i++) timed(r, &h, &alloc[i], &release[i]); /* warm up */
+    r->before = flat_faults_now();
+    for (size_t i = 0; i < r->samples; i++) timed(r, &h, &alloc[i], &release[i]);
+    r->after = flat_faults_now();
+    r->hand = h;
+}
+
+INLINE void sample_blocks(run *r, round_of *one) {
+    uint64_t *pair = r->series[0].values;
+    hand h = r->hand;
+    for (size_t i = 0; i < r->samples * BLOCK_OF_CALLS / 4; i++) one(r, &h); /* warm up */
+    r->before = flat_faults_now();
+    for (size_t i = 0; i < r->samples; i++) {
+        uint64_t begin = flat_clock_begin();
+        for (int k = 0; k < BLOCK_OF_CALLS; k++) one(r, &h);
+        pair[i] = flat_clock_end() - begin;
+    }
+    r->after = flat_faults_now();
+    r->hand = h;
+}
+
+/* Into the series that add_call_series() made. */
+INLINE void sample(run *r, round_of *one, timed_round *timed) {
+    if (r->single) {
+        sample_calls(r, timed);
+    } else {
+        sample_blocks(r, one);
+    }
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* The driver's command line:
+ *
+ *   bench-BACKEND SUITE SIZE CALLS ORDER SAMPLES SEED CPU LOAD
+ *
+ * SUITE as in the table below; SIZE bytes of a block (0 where the suite mixes them); CALLS timed together, 32 or 1 (0
+ * where the suite decides); ORDER which of the suite's variants (- where there is but one); SAMPLES of each series;
+ * SEED of the random choices; CPU to run on (-1: wherever); LOAD what the suite is given besides, an amount that each
+ * suite's file explains (0: nothing). */
+#define _GNU_SOURCE
+#include "driver.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    suite *work;
+    bool is_loaded; /* needs a LOAD */
+} suites[] = {
+    {"hot", hot, false},
+    {"fifo", fifo, false},
+    {"churn", churn, false},
+    {"mixed", mixed, false},
+    {"order", order, false},
+    {"throughput", throughput, false},
+    {"startup", startup, true},
+    {"memory", memory, true},
+    {"drift", drift, true},
+    {"anysize", anysize, false},
+    {"new-delete", new_delete, true},
+    {"threads", threads, true},
+    {"arrivals", arrivals, true},
+};
+
+static suite *find_suite(const char *name, size_t load) {
+    size_t chosen = 0;
+    while (chosen < sizeof suites / sizeof *suites && strcmp(suites[chosen].name, name) != 0) chosen++;
+    if (chosen == sizeof suites / sizeof *suites) fail(STATUS_USAGE, "unknown suite ", name);
+    if (suites[chosen].is_loaded && load == 0) fail(STATUS_USAGE, "a load is needed, not 0, in suite ", name);
+    return suites[chosen].work;
+}
+
+static bool pin(int processor) {
+    cpu_set_t set;
+    if (processor < 0) return false;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) fail(STATUS_FAILED, "cannot run on the processor asked for", "");
+    return true;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 9) fail(STATUS_USAGE, "run by `flatline bench`; ", "see the head of driver/main.c for the arguments");
+    run r = {.suite = argv[1],
+             .size = strtoul(argv[2], NULL, 10),
+             .single = strcmp(argv[3], "1") == 0,
+             .order = argv[4],
+             .samples = strtoul(argv[5], NULL, 10),
+             .hand.random = strtoull(argv[6], NULL, 10) | 1,
+             .processor = atoi(argv[7]),
+             .load = strtoul(argv[8], NULL, 10)};
+    bool pinned = pin(r.processor);
+    suite *work = find_suite(r.suite, r.load);
+    if (r.samples == 0) fail(STATUS_USAGE, "at least one sample is needed, not ", argv[5]);
+    r.clock = flat_clock_calibrate();
+    work(&r);
+    if (!bench_backend.is_control && r.hand.balance != 0)
+        fail(STATUS_FAILED, "a block was not read as it was written", "");
+    print(&r, pinned);
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* new-delete: LOAD times an int is made, read and deleted, as the article did that this suite is named after; in the
+ * same process, LOAD times the plain loop without it, and with a bump in a local buffer in its place.
+ *
+ * `new int(i)` compiles to a call of the C++ run time's `operator new(unsigned long)` and a store, `delete p` to a call
+ * of `operator delete(void *, unsigned long)`. Here these are called by address, which no compiler leaves out; written
+ * in C++, one may leave out both. Where the backend is the process's malloc they are found as the loader finds them for
+ * a C++ program: the preloaded library's own where it has some, else libstdc++'s. Otherwise they are the backend's
+ * functions, as those of a class that has its own. */
+#define _GNU_SOURCE
+#include "driver.h"
+
+#include <dlfcn.h>
+
+enum { LOCAL_BYTES = 65536, WARM_UP = 2 };
+
+typedef void *operator_new(size_t size);
+typedef void operator_delete(void *object, size_t size);
+
+typedef struct operators {
+    operator_new *make;
+    operator_delete *end;
+} operators;
+
+static operators find_operators(void) {
+    operators found = {bench_alloc, bench_free};
+    union {
+        void *symbol;
+        operator_new *make;
+        operator_delete *end;
+    } make, end;
+    if (!bench_backend.is_malloc) return found;
+    if (dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL) == NULL)
+        fail(STATUS_FAILED, "the C++ run time is needed: apt-get install libstdc++6; ", dlerror());
+    make.symbol = dlsym(RTLD_DEFAULT, "_Znwm");
+    end.symbol = dlsym(RTLD_DEFAULT, "_ZdlPvm");
+    if (make.symbol == NULL || end.symbol == NULL) fail(STATUS_FAILED, "the C++ run time has no operator new", "");
+    return (operators){make.make, end.end};
+}
+
+static volatile long long sum; /* as in the article: it must be written */
+
+static void loop_new(operators of, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        int *p = of.make(sizeof *p);
+        if (__builtin_expect(p == NULL, 0)) fail(STATUS_FAILED, "an allocation of the workload returned NULL", "");
+        *p = (int)i;
+        sum += *p;
+        of.end(p, sizeof *p);
+    }
+}
+
+static void loop_plain(size_t count) {
+    for (size_t i = 0; i < count; i++) sum += (int)i;
+}
+
+static void loop_bump(size_t count) {
+    int local[LOCAL_BYTES / sizeof(int)];
+    for (size_t i = 0; i < count; i++) {
+        volatile int *p = &local[i % (LOCAL_BYTES / sizeof(int))];
+        *p = (int)i;
+        sum += *p;
+    }
+}
+
+/* The sum of 0 .. count - 1, so that a call which was left out would be seen. */
+static void require_sum(size_t count) {
+    if (sum != (long long)(count * (count - 1) / 2)) fail(STATUS_FAILED, "an int was not read as it was written", "");
+    sum = 0;
+}
+
+void new_delete(run *r) {
+    uint64_t *pair = add_series(r, "pair", (uint32_t)r->load)->values;
+    series *plain = add_series(r, "loop", (uint32_t)r->load);
+    series *bump = add_series(r, "bump", (uint32_t)r->load);
+    plain->unranked = bump->unranked = true;
+    operators of = find_operators();
+    prepare(r, &(bench_class){sizeof(int), 1000}, 1, BENCH_PREFAULTED);
+    for (size_t i = 0; i < r->samples + WARM_UP; i++) {
+        size_t at = i < WARM_UP ? 0 : i - WARM_UP;
+        if (i == WARM_UP) r->before = flat_faults_now();
+        uint64_t begin = flat_clock_begin();
+        loop_new(of, r->load);
+        pair[at] = flat_clock_end() - begin;
+        require_sum(r->load);
+        begin = flat_clock_begin();
+        loop_plain(r->load);
+        plain->values[at] = flat_clock_end() - begin;
+        require_sum(r->load);
+        begin = flat_clock_begin();
+        loop_bump(r->load);
+        bump->values[at] = flat_clock_end() - begin;
+        require_sum(r->load);
+    }
+    r->after = flat_faults_now();
+}

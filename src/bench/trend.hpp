@@ -1,0 +1,20 @@
+// The course of a figure over a long run, window by window.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace flat::bench {
+
+struct Trend {
+    std::vector<double> values; // ns; of each window in order, the median over processes
+    double first, last;         // of values
+    double worst;               // the greatest of any window of any process
+    double slope;               // ns in a million operations: the least-squares line through values
+};
+
+/// `processes`: the windows of each, at least one process and one window, of as many operations each. Where processes
+/// have unequally many, the windows that all have count.
+Trend trend_of(const std::vector<std::vector<double>> &processes, std::size_t operations_in_window);
+
+} // namespace flat::bench
