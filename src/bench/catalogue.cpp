@@ -11,7 +11,8 @@ namespace flat::bench {
 namespace {
 
 constexpr std::string_view part_of_flatline = "build Flatline again: it is part of it";
-constexpr std::string_view from_its_source = "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
+constexpr std::string_view from_its_source =
+    "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
 constexpr Abilities everything = any_size | remote_free;
 

@@ -10,9 +10,9 @@ namespace flat::bench {
 
 /// All there is to tell about a run besides its figures.
 struct Circumstances {
-    std::string started; // "2026-11-21T20:00:00Z"
+    std::string started;        // "2026-11-21T20:00:00Z"
     std::string mode = "quick"; // or "full"
-    bool resumed = false; // after an interruption; the time and the machine's doings are then of the last part
+    bool resumed = false;       // after an interruption; the time and the machine's doings are then of the last part
     double duration_seconds;
     unsigned rounds;
     std::uint64_t seed;

@@ -91,9 +91,9 @@ Unit unit_of(const Cell &cell, Quantity quantity);
 
 /// What else happens in a campaign; each may be left out.
 struct Hooks {
-    std::function<void(const Step &)> on_step{};  // before each process; must be quick
-    std::function<void()> between_rounds{};       // before each round but the first; its time is no process's
-    Journal *journal = nullptr; // what it already holds is not run again, what is run is added
+    std::function<void(const Step &)> on_step{}; // before each process; must be quick
+    std::function<void()> between_rounds{};      // before each round but the first; its time is no process's
+    Journal *journal = nullptr;                  // what it already holds is not run again, what is run is added
 };
 
 /// Round by round, cell by cell; the backends of a cell one after another, in a random order that the next round runs

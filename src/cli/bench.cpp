@@ -189,8 +189,8 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
 /// With a journal that is gone once the run is over, however it ended, but where it was interrupted.
 Results measure_and_keep(const bench::Plan &plan, std::vector<bench::Missing> missing, const BenchOptions &options,
                          std::optional<bench::Journal> left) {
-    bench::Journal journal = left ? std::move(*left)
-                                  : bench::Journal::begin(journal_place(options, plan), journal_head(options, plan));
+    bench::Journal journal =
+        left ? std::move(*left) : bench::Journal::begin(journal_place(options, plan), journal_head(options, plan));
     try {
         Results results = measure(plan, std::move(missing), options.full ? "full" : "quick", journal);
         journal.remove();

@@ -102,8 +102,8 @@ BenchOptions options_of(const std::string &head) {
         options.outputs = outputs_of(all.at("outputs"));
         return options;
     } catch (const json::exception &error) {
-        throw std::runtime_error(fmt::format("--resume: the head of that file is damaged ({}): begin again",
-                                             error.what()));
+        throw std::runtime_error(
+            fmt::format("--resume: the head of that file is damaged ({}): begin again", error.what()));
     }
 }
 

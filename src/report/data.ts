@@ -44,7 +44,8 @@ export interface Bench {
   verdicts: Verdict[];
 }
 
-/// What a cell's figures are: ns a pair in blocks of calls, ns of one call, ns a call of a whole phase, or a rate.
+/// What a cell's figures are: ns a pair in blocks of calls, ns of one call, a whole phase (ns a call, or bytes a block),
+/// or a rate.
 export type CellKind = "body" | "tail" | "phase" | "rate";
 
 /// All rows that timed the same work, one for each backend.
@@ -72,7 +73,7 @@ export function readBench(text: string): Bench {
 
 function kindOf(row: Row): CellKind {
   if (row.unit === "Mops/s") return "rate";
-  if (row.suite === "order") return "phase";
+  if (row.curve === undefined) return "phase";
   return row.calls_per_sample === 1 ? "tail" : "body";
 }
 
@@ -80,7 +81,10 @@ function idOf(row: Row | Verdict): string {
   return [row.suite, row.size, row.calls_per_sample, row.operation, row.order].filter((part) => part !== "").join("-");
 }
 
-const suiteOrder = ["hot", "fifo", "churn", "mixed", "order", "throughput"];
+const suiteOrder = [
+  "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete", "threads",
+  "arrivals",
+];
 const kindOrder: CellKind[] = ["body", "tail", "phase", "rate"];
 
 /// A suite the page does not know comes after those it does.

@@ -53,7 +53,8 @@ export function method(cell: Cell): string {
   switch (cell.kind) {
     case "body": return `alloc+free pairs, blocks of ${calls} calls; ns per ${cell.operation}`;
     case "tail": return `single ${cell.operation} calls; ns per call`;
-    case "phase": return `${cell.operation}, whole phases of ${calls} calls; ns per call`;
+    case "phase": return cell.unit === "bytes" ? `${cell.operation}, for each of ${calls} blocks; bytes`
+      : `${cell.operation}, whole phases of ${calls} calls; ns per call`;
     case "rate": return `batches of ${calls}, uninstrumented; Mops/s, higher is better`;
   }
 }

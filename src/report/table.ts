@@ -19,7 +19,7 @@ interface Column {
 
 function medianColumn(cell: Cell): Column {
   return {
-    field: "p50", head: "P50", unit: cell.kind === "rate" ? "Mops/s" : "ns", text: (row) => inCell(cell, row.p50),
+    field: "p50", head: "P50", unit: cell.unit, text: (row) => inCell(cell, row.p50),
     below: (row) => ({ field: "p50_interval", text: intervalText(cell, row.p50_low, row.p50_high) }),
   };
 }
@@ -49,7 +49,7 @@ function timeColumns(cell: Cell): Column[] {
 }
 
 function barColumns(cell: Cell): Column[] {
-  const unit = cell.kind === "rate" ? "Mops/s" : "ns";
+  const unit = cell.unit;
   return [
     medianColumn(cell),
     { field: "mean", head: "Mean", unit, text: (row) => inCell(cell, row.mean) },

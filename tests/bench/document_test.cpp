@@ -52,6 +52,25 @@ TEST(document, tells_cells_as_the_schema_has_them) {
     EXPECT_EQ(cell.at("void"), false);
 }
 
+TEST(document, tells_the_windows_of_a_course_in_order) {
+    const Cell drift{"drift", 64, 0, "", 3, 500'000};
+    Campaign campaign = small_campaign();
+    campaign.clock_step = 0;
+    const flat::bench::Run run{Distribution({30, 10, 20}), 16, 1, 2, 3, {30, 10, 20}};
+    campaign.measurements = {{find_backend("glibc"), drift, "P99", 1, {run}}};
+    const json cell = json::parse(document_of(campaign, groups_of(campaign), Circumstances{})).at("cells").at(0);
+    const json windows = cell.at("windows");
+    EXPECT_EQ(windows.at("values"), json::array({30.0, 10.0, 20.0}));
+    EXPECT_EQ(windows.at("operations"), 500'000);
+    EXPECT_EQ(windows.at("first"), 30);
+    EXPECT_EQ(windows.at("last"), 20);
+    EXPECT_EQ(windows.at("worst"), 30);
+    EXPECT_EQ(windows.at("slope_ns_per_million"), -10); // -5 a window of half a million
+    EXPECT_FALSE(cell.contains("curve"));
+    EXPECT_FALSE(document().at("cells").at(0).contains("windows"));
+    EXPECT_EQ(cell.at("ranked"), true);
+}
+
 TEST(document, tells_the_step_of_the_clock_and_what_was_stolen) {
     const json environment = document().at("environment");
     EXPECT_EQ(environment.at("timer").at("tick_ns"), 10);

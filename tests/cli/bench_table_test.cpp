@@ -109,6 +109,33 @@ TEST(bench_table, summary_has_a_column_for_each_backend_but_the_copy) {
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "1.25")) << text;
 }
 
+TEST(bench_table, draws_the_course_of_each_backend) {
+    bench::Group group{{"drift", 64, 0, "", 4, 640'000}, "P99", 1, {row("flatline-pool", 20, 20), row("glibc", 9, 9)}};
+    group.rows[0].trend = bench::Trend{{20, 20, 20, 20}, 20, 20, 21, 0};
+    group.rows[1].trend = bench::Trend{{9, 9, 9, 16}, 9, 16, 30, 0.25};
+    const std::string text = cli::cell_table(group, {}, {});
+    EXPECT_TRUE(has(text, "drift 64 B, P99 of windows of 640,000 calls"));
+    EXPECT_TRUE(has(text, "▁▁▁█")) << text;
+    EXPECT_TRUE(has(text, "▁▁▁▁")) << text;
+    EXPECT_TRUE(has(text, "9.00     16.00     30.00      +0.250")) << text;
+    EXPECT_FALSE(has(cli::cell_table(losing(), {}, {}), "window by window"));
+}
+
+TEST(bench_table, names_bytes_and_gives_no_verdict_on_what_is_not_ranked) {
+    bench::Group group = losing();
+    group.cell = {"anysize", 0, 0, "pareto", 1, 1000, 0, bench::any_size};
+    group.operation = "asked";
+    group.unit = bench::Unit::bytes;
+    group.ranked = false;
+    const std::string text = cli::cell_table(group, {}, {});
+    EXPECT_TRUE(has(text, "anysize pareto, any size, asked of 32 blocks: bytes a block")) << text;
+    EXPECT_FALSE(has(text, "wins"));
+    EXPECT_FALSE(has(text, "loses"));
+    EXPECT_FALSE(has(text, "* "));
+    EXPECT_FALSE(has(line_with("anysize pareto asked", cli::summary_table({group}, {})), "*"));
+    EXPECT_EQ(cli::verdict_text({group}, {}), "");
+}
+
 TEST(bench_table, fits_the_terminal) {
     for (const std::size_t width : {80U, 100U, 200U}) {
         const cli::Look look{false, false, width};

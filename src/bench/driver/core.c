@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "driver.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,9 +43,23 @@ void add_call_series(run *r) {
     }
 }
 
+static size_t heap_bytes(void) {
+    struct mallinfo2 heap = mallinfo2();
+    return heap.arena + heap.hblkhd;
+}
+
 void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages) {
     r->start = flat_faults_now();
     if (!bench_prepare(classes, count, pages)) fail(STATUS_FAILED, "the backend could not be prepared", "");
+    r->heap_bytes = heap_bytes();
+}
+
+void require_no_heap(const run *r) {
+    enum { OURS = 1 << 20 }; /* bytes that the C library may take for itself: a thread's, a file's */
+    if (bench_backend.is_malloc || r->heap_bytes == SIZE_MAX) return;
+    if (heap_bytes() > r->heap_bytes + OURS)
+        fail(STATUS_FAILED, "the backend took memory of the heap after it was prepared: give it more room, and end it ",
+             "in a resource that refuses");
 }
 
 void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }

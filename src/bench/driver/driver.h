@@ -63,6 +63,8 @@ typedef struct run {
     size_t series_count;
     void **live;
     flat_faults start, before, after; /* of the setting up, and of the timed part */
+    size_t heap_bytes;                /* of the C library's malloc when the backend was prepared; SIZE_MAX: not looked
+                                         at, where threads prepare backends of their own */
 } run;
 
 typedef void suite(run *r);
@@ -86,6 +88,10 @@ void add_call_series(run *r);
 /* From here on what happens to the process is the backend's doing: call it after all of the driver's own memory. */
 void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages);
 void prepare_one(run *r, size_t count);
+
+/* What is not a malloc has all its memory once it is prepared. A resource that goes on in the heap when its buffer is
+ * full would be timed as if it did not: ends the run where the heap grew since. */
+void require_no_heap(const run *r);
 
 /* Bytes of this process in memory: exact, and slow. */
 size_t resident_bytes(void);
@@ -130,9 +136,10 @@ INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
     return flat_clock_end() - begin;
 }
 
+/* A block that is handed out twice is written differently the second time, and so found out: hence the count. */
 INLINE void fill(run *r, size_t count) {
     hand h = r->hand;
-    for (size_t i = 0; i < count; i++) r->live[i] = take(&h, r->size);
+    for (size_t i = 0; i < count; i++, h.random++) r->live[i] = take(&h, r->size);
     r->hand = h;
 }
 

@@ -58,12 +58,14 @@ int main(int argc, char **argv) {
              .samples = strtoul(argv[5], NULL, 10),
              .hand.random = strtoull(argv[6], NULL, 10) | 1,
              .processor = atoi(argv[7]),
-             .load = strtoul(argv[8], NULL, 10)};
+             .load = strtoul(argv[8], NULL, 10),
+             .heap_bytes = SIZE_MAX};
     bool pinned = pin(r.processor);
     suite *work = find_suite(r.suite, r.load);
     if (r.samples == 0) fail(STATUS_USAGE, "at least one sample is needed, not ", argv[5]);
     r.clock = flat_clock_calibrate();
     work(&r);
+    require_no_heap(&r);
     if (!bench_backend.is_control && r.hand.balance != 0)
         fail(STATUS_FAILED, "a block was not read as it was written", "");
     print(&r, pinned);

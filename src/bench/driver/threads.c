@@ -154,7 +154,7 @@ static void warm_up(worker *w) {
         if (!bench_prepare(&(bench_class){team.size, SLOTS}, 1, BENCH_PREFAULTED))
             fail(STATUS_FAILED, "the backend could not be prepared", "");
     }
-    for (size_t i = 0; !team.by_ring && i < SLOTS; i++) {
+    for (size_t i = 0; !team.by_ring && i < SLOTS; i++, w->hand.random++) {
         team.slots[w->id].block[i] = take(&w->hand, team.size);
         team.slots[w->id].owner[i] = (uint8_t)w->id;
     }

@@ -1,0 +1,255 @@
+"""What the suites of the drivers promise, with real backends and with one that goes wrong on purpose. No time is judged:
+where ticks are looked at, it is for what must hold between them.
+
+usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY
+"""
+
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import unittest
+
+DRIVERS, FAULTY, COUNTING = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+STALL_NS = 5_000_000
+
+# Each suite in a small form: SUITE SIZE CALLS ORDER SAMPLES, and LOAD.
+SMALL = {
+    "hot": ("hot", 64, 32, "-", 50, 0), "hot, single": ("hot", 64, 1, "-", 2000, 0),
+    "fifo": ("fifo", 64, 32, "-", 100, 0), "churn": ("churn", 64, 1, "-", 9000, 0),
+    "mixed": ("mixed", 0, 32, "-", 50, 0), "order": ("order", 64, 0, "random", 2, 0),
+    "throughput": ("throughput", 64, 0, "-", 2, 0), "drift": ("drift", 64, 0, "-", 3, 20000),
+    "startup": ("startup", 64, 0, "cold", 1, 20000), "startup, prefaulted": ("startup", 64, 0, "prefaulted", 1, 20000),
+    "memory": ("memory", 256, 0, "-", 1, 20000),
+    "uniform": ("anysize", 0, 32, "uniform", 200, 0), "uniform, single": ("anysize", 0, 1, "uniform", 200, 0),
+    "pareto": ("anysize", 0, 0, "pareto", 2, 10000), "new-delete": ("new-delete", 4, 0, "-", 2, 10000),
+    "independent": ("threads", 64, 0, "independent", 2, 2), "independent, single": ("threads", 64, 1, "independent", 2000, 2),
+    "larson": ("threads", 64, 0, "larson", 2, 2), "larson, single": ("threads", 64, 1, "larson", 2000, 2),
+    "producer-consumer": ("threads", 64, 1, "producer-consumer", 2000, 2),
+    "closed": ("arrivals", 0, 0, "closed", 3, 500), "poisson": ("arrivals", 0, 1, "poisson-50", 2000, 1000000),
+    "fixed": ("arrivals", 0, 1, "fixed", 2000, 1000000),
+}
+OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "producer-consumer"}
+OF_ANY_SIZE = {"uniform", "uniform, single", "pareto"}
+OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer"}
+
+
+class Series:
+    def __init__(self, line, values, ticks_per_ns):
+        self.line, self.values, self.ticks_per_ns = line, values, ticks_per_ns
+
+    def ns(self):
+        return [value / self.ticks_per_ns for value in self.values]
+
+    def each(self):
+        return [value / self.line["calls"] for value in self.values]
+
+
+class Run:
+    """One run of a driver: what it said, or how it ended."""
+
+    def __init__(self, driver, work, processor=-1, preload=None, fault=None, seed=1):
+        suite, size, calls, order, samples, load = work
+        environment = {"PATH": "/usr/bin:/bin"}
+        if preload:
+            environment["LD_PRELOAD"] = str(preload)
+        if fault:
+            environment["FLATLINE_FAULT"] = fault
+        command = [driver, suite, size, calls, order, samples, seed, processor, load]
+        done = subprocess.run([str(word) for word in command], capture_output=True, env=environment, timeout=120)
+        self.status, self.complaint = done.returncode, done.stderr.decode()
+        self.series = {}
+        if self.status == 0:
+            line, _, rest = done.stdout.partition(b"\n")
+            self.line = json.loads(line)
+            for each in self.line["series"]:
+                size = 8 * each["samples"]
+                values = struct.unpack(f"={each['samples']}Q", rest[:size])
+                self.series[each["operation"]] = Series(each, values, self.line["ticks_per_ns"])
+                rest = rest[size:]
+            assert rest == b"", "more samples than were announced"
+
+
+def driver(name):
+    return DRIVERS / f"bench-{name}"
+
+
+class Suites(unittest.TestCase):
+    def run_well(self, *arguments, **options):
+        run = Run(*arguments, **options)
+        self.assertEqual(run.status, 0, run.complaint)
+        return run
+
+    def frees(self, run):
+        found = re.search(r"frees: (\d+) local, (\d+) remote", run.complaint)
+        self.assertIsNotNone(found, run.complaint)
+        return int(found[1]), int(found[2])
+
+    def works(self, without=()):
+        for name, work in SMALL.items():
+            if name in OF_SEVERAL_THREADS and os.cpu_count() < 2 or name in without:
+                continue
+            yield name, work
+
+    def test_every_suite_is_run_by_every_kind_of_backend(self):
+        for backend, cannot in (("pool", OF_REMOTE_FREES), ("list", OF_REMOTE_FREES | OF_ANY_SIZE), ("floor", ()),
+                                ("malloc", ()), ("glibc-tuned", ())):
+            for name, work in self.works(without=cannot):
+                run = self.run_well(driver(backend), work)
+                self.assertEqual(run.line["driver"], backend)
+                for series in run.series.values():
+                    self.assertIn(series.line["unit"], ("ticks", "bytes"))
+                    self.assertGreater(series.line["calls"], 0)
+            for name in cannot:
+                run = Run(driver(backend), SMALL[name])
+                self.assertEqual(run.status, 2, name)
+                self.assertRegex(run.complaint, "cannot free a block of another thread|serves the sizes it was prepared")
+
+    def test_an_alloc_that_returns_null_is_an_error_in_every_suite(self):
+        for name, work in self.works():
+            run = Run(FAULTY, work, fault="null 1500")
+            self.assertEqual(run.status, 3, name)
+            self.assertIn("returned NULL", run.complaint)
+
+    def test_a_block_that_is_handed_out_twice_is_seen_where_blocks_live_together(self):
+        # In the others the block before may be gone when it is handed out again, and that is no fault.
+        for name, work in self.works(without=("hot", "hot, single", "new-delete", "producer-consumer")):
+            run = Run(FAULTY, work, fault="same 1500")
+            self.assertEqual(run.status, 3, name)
+            self.assertIn("not read as it was written", run.complaint)
+
+    def test_blocks_that_overlap_anywhere_are_seen_where_they_are_written_whole(self):
+        run = Run(FAULTY, SMALL["memory"], fault="overlap 1500")
+        self.assertEqual(run.status, 3)
+        self.assertIn("not read as it was written", run.complaint)
+
+    def test_misuse_is_said(self):
+        for work, part in (
+            (("cold", 64, 32, "-", 5, 0), "unknown suite cold"),
+            (("hot", 64, 32, "-", 0, 0), "at least one sample"),
+            (("memory", 64, 0, "-", 1, 0), "a load is needed"),
+            (("memory", 64, 0, "-", 2, 10), "one sample in a process"),
+            (("drift", 64, 0, "-", 2, 11), "even number of calls"),
+            (("threads", 64, 0, "larson", 2, 1), "two threads"),
+            (("threads", 64, 0, "independent", 2, 65), "at most 64"),
+            (("threads", 64, 0, "producer-consumer", 2, 3), "even number"),
+        ):
+            run = Run(driver("floor"), work)
+            self.assertEqual(run.status, 2, work)
+            self.assertIn(part, run.complaint)
+        if os.cpu_count() < 64:
+            run = Run(driver("floor"), ("threads", 64, 0, "independent", 2, 64), processor=min(os.sched_getaffinity(0)))
+            self.assertIn("fewer processors than threads", run.complaint)
+
+    def test_drift_tells_the_percentiles_of_each_window_and_a_stall_in_its_own(self):
+        calls, windows, live = 20000, 5, 200000
+        work = ("drift", 64, 0, "-", windows, calls)
+        run = self.run_well(FAULTY, work, fault=f"stall {live + 2 * calls // 2 + 5}")  # an alloc of the third window
+        self.assertEqual({name: len(series.values) for name, series in run.series.items()},
+                         {"P50": windows, "P99": windows, "max": windows})
+        for p50, p99, longest in zip(*(run.series[name].values for name in ("P50", "P99", "max"))):
+            self.assertLessEqual(p50, p99)
+            self.assertLessEqual(p99, longest)
+        self.assertGreaterEqual(run.series["max"].ns()[2], STALL_NS)
+        self.assertFalse(run.series["max"].line["ranked"])
+
+    def test_startup_faults_pages_in_when_cold_and_not_when_prefaulted(self):
+        blocks = 100000
+        cold, warm = (self.run_well(driver("pool"), ("startup", 64, 0, order, 1, blocks))
+                      for order in ("cold", "prefaulted"))
+        self.assertGreater(cold.line["page_faults"], 0)
+        self.assertLess(warm.line["page_faults"], 8)
+        for run in (cold, warm):
+            total, create, fill = (run.series[name].values[0] for name in ("total", "create", "fill"))
+            self.assertEqual(total, create + fill)
+            self.assertEqual(run.series["total"].line["calls"], blocks)
+        # A malloc has faulted in before what it fills a second time, but for what it gave back meanwhile.
+        cold, warm = (self.run_well(driver("malloc"), ("startup", 64, 0, order, 1, blocks))
+                      for order in ("cold", "prefaulted"))
+        self.assertGreater(cold.line["page_faults"], blocks * 64 // 4096)
+        self.assertGreater(warm.line["page_faults_setup"], blocks * 64 // 4096)
+
+    def test_memory_tells_what_is_resident_and_what_the_pool_keeps_beside(self):
+        size, blocks = 256, 50000
+        work = ("memory", size, 0, "-", 1, blocks)
+        pool = self.run_well(driver("pool"), work).series
+        self.assertGreaterEqual(pool["resident"].each()[0], size)
+        self.assertLess(pool["resident"].each()[0], size * 1.25)
+        self.assertGreaterEqual(pool["quarter"].each()[0], size)
+        self.assertGreaterEqual(pool["metadata"].values[0], 4 * blocks)
+        self.assertLess(pool["metadata"].values[0], 4 * blocks + 8192)
+        self.assertNotIn("metadata", self.run_well(driver("malloc"), work).series)
+        honest, wasteful = (self.run_well(FAULTY, work, fault=fault).series["resident"].each()[0]
+                            for fault in (None, "wasteful"))
+        self.assertLess(honest, size * 1.25)
+        self.assertGreaterEqual(wasteful, size * 2)
+
+    def test_anysize_asks_for_what_it_says_and_shows_the_rounding_of_the_pool(self):
+        for order, load, least, most in (("uniform", 0, 1900, 2500), ("pareto", 5000, 90, 160)):
+            calls = 32 if order == "uniform" else 0
+            pool, honest, wasteful = (
+                self.run_well(which, ("anysize", 0, calls, order, 20, load), fault=fault).series
+                for which, fault in ((driver("pool"), None), (FAULTY, None), (FAULTY, "wasteful")))
+            self.assertGreater(pool["asked"].each()[0], least)
+            self.assertLess(pool["asked"].each()[0], most)
+            self.assertGreater(pool["resident"].each()[0], pool["asked"].each()[0])
+            self.assertGreater(wasteful["resident"].each()[0], 1.5 * honest["resident"].each()[0])
+            self.assertEqual(pool["asked"].values, honest["asked"].values)  # the same work for every backend
+            self.assertFalse(pool["asked"].line["ranked"])
+
+    def test_new_delete_leaves_out_no_call_and_goes_through_the_operators_of_the_process(self):
+        samples, ints = 3, 20000
+        work = ("new-delete", 4, 0, "-", samples, ints)
+        run = self.run_well(driver("malloc"), work, preload=COUNTING)
+        found = re.search(r"new: (\d+), delete: (\d+)", run.complaint)
+        self.assertEqual((int(found[1]), int(found[2])), ((samples + 2) * ints,) * 2)
+        self.assertEqual(run.series["pair"].line["calls"], ints)
+        # A pool is reached by an operator of its own: none of the process's is called.
+        self.assertIn("new: 0, delete: 0", self.run_well(driver("pool"), work, preload=COUNTING).complaint)
+        local, remote = self.frees(self.run_well(FAULTY, work))
+        self.assertEqual((local, remote), ((samples + 2) * ints, 0))
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
+    def test_threads_free_where_the_order_says(self):
+        samples = 4000
+        runs = {order: self.run_well(FAULTY, ("threads", 64, 1, order, samples, 2),
+                                     processor=min(os.sched_getaffinity(0)))
+                for order in ("independent", "producer-consumer", "larson")}
+        self.assertEqual(self.frees(runs["independent"])[1], 0)
+        self.assertEqual(self.frees(runs["producer-consumer"])[0], 0)
+        self.assertEqual(set(runs["independent"].series), {"alloc", "local free"})
+        self.assertEqual(set(runs["producer-consumer"].series), {"alloc", "remote free"})
+        self.assertEqual(set(runs["larson"].series), {"alloc", "local free", "remote free"})
+        counts = {name: len(series.values) for name, series in runs["larson"].series.items()}
+        self.assertEqual(counts["alloc"], samples)
+        self.assertEqual(counts["local free"] + counts["remote free"], samples)
+        self.assertTrue(all(run.line["pinned"] for run in runs.values()))
+
+    def charged(self, latencies, stalled, step):
+        """Whether each request that was due while the stalled one was served waited until that was over."""
+        end = latencies[stalled]
+        delayed = range(stalled, min(len(latencies), stalled + int(end / step)))
+        return len(delayed) > 100 and all(latencies[i] >= end - (i - stalled) * step - 1 for i in delayed)
+
+    def test_arrivals_charge_a_stall_to_every_request_that_was_due_meanwhile(self):
+        requests, rate, live, warm, blocks = 20000, 200000, 100000, 100000, 4
+        stalled = 5000
+        fault = f"stall {live + blocks * (warm + stalled) + 1}"
+        run = self.run_well(FAULTY, ("arrivals", 0, 1, "fixed", requests, rate), fault=fault)
+        step = 1e9 / rate
+        sojourn, service = run.series["sojourn"].ns(), run.series["service"].ns()
+        self.assertEqual(len(sojourn), requests)
+        self.assertGreaterEqual(sojourn[stalled], STALL_NS)
+        self.assertTrue(self.charged(sojourn, stalled, step))
+        # The planted fault: timed from their own begin, the requests behind the stall look as if nothing had been.
+        self.assertGreaterEqual(service[stalled], STALL_NS)
+        self.assertFalse(self.charged(service, stalled, step))
+        self.assertFalse(run.series["service"].line["ranked"])
+        self.assertTrue(all(a >= b for a, b in zip(sojourn, service)))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,86 @@
+/* An allocator that hands out fresh memory, takes none back, and goes wrong where FLATLINE_FAULT in the environment
+ * says so:
+ *
+ *   null N      the N-th alloc returns NULL
+ *   same N      the N-th alloc returns the block before it once more
+ *   overlap N   the N-th alloc returns the middle of the block before it
+ *   stall N     the N-th alloc takes 5 ms
+ *   wasteful    every block is twice as large as asked for, and written
+ *
+ * At the end it prints on standard error how many blocks were freed by the thread that had them and by another. */
+#define _GNU_SOURCE
+#include "bench/backend.h"
+#include "os/clock.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ARENA ((size_t)1 << 34) /* bytes of addresses: more than any test writes */
+#define STALL_NS 5000000u
+
+typedef struct head {
+    size_t thread, size; /* who allocated the block behind it */
+} head;
+
+static char *arena;
+static _Atomic size_t used, allocs, threads, local_frees, remote_frees;
+static _Thread_local size_t self;
+static _Thread_local void *last;
+static const char *fault = "";
+static size_t fault_at;
+
+const bench_traits bench_backend = {.driver = "faulty", .any_size = true, .remote_free = true};
+
+static void report(void) { (void)fprintf(stderr, "frees: %zu local, %zu remote\n", local_frees, remote_frees); }
+
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
+    (void)classes;
+    (void)pages;
+    const char *wanted = getenv("FLATLINE_FAULT");
+    if (wanted != NULL) fault = wanted;
+    const char *number = strchr(fault, ' ');
+    if (number != NULL) fault_at = strtoul(number, NULL, 10);
+    arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    (void)madvise(arena, ARENA, MADV_NOHUGEPAGE);
+    return count > 0 && atexit(report) == 0 && arena != MAP_FAILED;
+}
+
+static bool goes(const char *how) { return strncmp(fault, how, strlen(how)) == 0; }
+
+static void stall(void) {
+    uint64_t from = flat_clock_ns();
+    while (flat_clock_ns() - from < STALL_NS) {
+    }
+}
+
+static void *fresh(size_t size) {
+    size_t bytes = (sizeof(head) + size + 15) / 16 * 16;
+    head *h = (head *)(void *)(arena + atomic_fetch_add(&used, bytes));
+    if (self == 0) self = atomic_fetch_add(&threads, 1) + 1;
+    *h = (head){self, size};
+    return h + 1;
+}
+
+void *bench_alloc(size_t size) {
+    bool now = atomic_fetch_add(&allocs, 1) + 1 == fault_at;
+    if (now && goes("null")) return NULL;
+    if (now && goes("same")) return last;
+    if (now && goes("overlap")) return (char *)last + ((const head *)last)[-1].size / 2;
+    if (now && goes("stall")) stall();
+    last = fresh(goes("wasteful") ? 2 * size : size);
+    if (goes("wasteful")) memset(last, 1, 2 * size);
+    return last;
+}
+
+void bench_free(void *block, size_t size) {
+    (void)size;
+    atomic_fetch_add(((const head *)block)[-1].thread == self ? &local_frees : &remote_frees, 1);
+}
+
+bench_function *bench_code(void) { return (bench_function *)bench_alloc; }
+
+const char *bench_version(void) { return "0"; }
