@@ -1,5 +1,7 @@
 #include "document.hpp"
 
+#include "program_document.hpp"
+
 #include <cstdio>
 
 #include <flatline/version.h>
@@ -142,7 +144,7 @@ json errors_json(const std::vector<Failure> &failures) {
 } // namespace
 
 std::string document_of(const Campaign &campaign, const std::vector<Group> &groups,
-                        const Circumstances &circumstances) {
+                        const Circumstances &circumstances, const ProgramResults &programs) {
     const json document{{"schema", "flatline.bench/1"},
                         {"mode", "quick"},
                         {"started", circumstances.started},
@@ -153,7 +155,8 @@ std::string document_of(const Campaign &campaign, const std::vector<Group> &grou
                         {"backends", backends_json(campaign)},
                         {"missing", missing_json(circumstances.missing)},
                         {"errors", errors_json(campaign.failures)},
-                        {"cells", cells_json(groups)}};
+                        {"cells", cells_json(groups)},
+                        {"programs", programs_json(programs)}};
     return document.dump() + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include "bench.hpp"
 
+#include "bench_programs.hpp"
 #include "bench_table.hpp"
 #include "output.hpp"
 #include "processor.hpp"
@@ -27,6 +28,11 @@ using Clock = std::chrono::steady_clock;
 
 /// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs.
 constexpr std::chrono::milliseconds driver_limit{60'000};
+
+constexpr unsigned usual_rounds = 4;
+
+/// The suite of real programs, which takes half an hour and is run by itself.
+const std::string programs_suite = "programs";
 
 template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
     return from.empty() || std::ranges::find(from, item) != from.end();
@@ -179,7 +185,7 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
                                              bench::drivers_directory().string()));
     return {std::move(places),
             chosen_cells(options),
-            options.rounds,
+            options.rounds.value_or(usual_rounds),
             processor_to_time_on(options.cpu),
             options.seed.value_or(std::random_device{}()),
             driver_limit};
@@ -192,10 +198,31 @@ void require_outputs(const BenchOptions &options) {
     require_writable("--html", options.html);
 }
 
+int run_programs(const BenchOptions &options, const std::string &page_template) {
+    if (options.suites.size() > 1)
+        throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
+    const bool quiet = options.json == "-" || options.html == "-";
+    const ProgramsOutcome outcome = run_bench_programs({.programs = {},
+                                                        .backends = options.backends,
+                                                        .rounds = options.rounds,
+                                                        .cpu = options.cpu,
+                                                        .seed = options.seed,
+                                                        .scale = 1,
+                                                        .quiet = quiet});
+    if (!options.json.empty()) write_output(options.json, outcome.document);
+    if (!options.html.empty()) write_output(options.html, report::fill_page(page_template, outcome.document));
+    if (!quiet) print_paths(options);
+    if (outcome.failures == 0) return 0;
+    fmt::print(stderr, "flatline bench: {} of the programs have no figure under an allocator; the first: {}\n",
+               outcome.failures, outcome.first);
+    return 2;
+}
+
 } // namespace
 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
+    suites.push_back(programs_suite);
     std::vector<std::string> backends;
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
@@ -209,7 +236,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->type_name("NAME");
     verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
         ->type_name("N");
-    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4)")
+    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--cpu", options.cpu, "Time on this processor (default: the last one allowed)")->type_name("N");
@@ -231,6 +258,8 @@ int run_bench(const BenchOptions &options) {
     }
     require_outputs(options);
     const std::string page_template = options.html.empty() ? "" : content_of(report::find_template());
+    if (std::ranges::find(options.suites, programs_suite) != options.suites.end())
+        return run_programs(options, page_template);
     const Results results = measure(plan_of(options, std::move(places.found)), std::move(places.missing));
     const bool quiet = options.json == "-" || options.html == "-";
     if (!quiet) print_results(results);

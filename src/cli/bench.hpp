@@ -16,7 +16,7 @@ struct BenchOptions {
     bool list = false;
     std::vector<std::string> suites, backends; // none: all
     std::vector<std::size_t> sizes;            // none: all
-    unsigned rounds = 4;
+    std::optional<unsigned> rounds; // none: as many as the suite usually has
     std::optional<int> cpu;
     std::optional<std::uint64_t> seed;
     std::string json, html; // a path, "-" for standard output, or empty
