@@ -132,8 +132,8 @@ class Object {
         for (const Elf64_Phdr &segment : segments_) {
             if (segment.p_type != PT_DYNAMIC) continue;
             Elf64_Dyn entry{};
-            for (std::uint64_t at = 0; at < segment.p_filesz && image_.read(segment.p_offset + at, entry) &&
-                                       entry.d_tag != DT_NULL;
+            for (std::uint64_t at = 0;
+                 at < segment.p_filesz && image_.read(segment.p_offset + at, entry) && entry.d_tag != DT_NULL;
                  at += sizeof entry)
                 entries.push_back(entry);
         }
@@ -185,7 +185,8 @@ void add_bindings(std::vector<Binding> &bindings, Imports &imports, int memory, 
         if (pread(memory, &address, sizeof address, place) != sizeof address) continue;
         const Mapping *target = mapping_at(mappings, address);
         // Until the first call the loader leaves an address inside of the object itself.
-        if (target != nullptr && target->path != first.path) bindings.push_back({first.path, slot.function, target->path});
+        if (target != nullptr && target->path != first.path)
+            bindings.push_back({first.path, slot.function, target->path});
     }
 }
 
@@ -220,7 +221,8 @@ std::vector<Binding> read_bindings(pid_t process, const std::vector<Mapping> &ma
             add_bindings(bindings, imports, memory.number(), mapping, mappings);
     }
     // An executable at a fixed address may stand for a function that it imports: others' calls then go through its own.
-    std::erase_if(bindings, [&](const Binding &binding) { return imports.contains({binding.target, binding.function}); });
+    std::erase_if(bindings,
+                  [&](const Binding &binding) { return imports.contains({binding.target, binding.function}); });
     return bindings;
 }
 
@@ -238,9 +240,10 @@ std::string reason_to_doubt(const fs::path &library, const fs::path &executable,
     for (const Binding &binding : bindings) {
         if (binding.target == library) continue;
         if (binding.target == executable)
-            return fmt::format("{} is linked with an allocator of its own, which a preload cannot replace: {} in {} goes "
-                               "there, not to {}",
-                               executable.string(), binding.function, base_name(binding.object), library.string());
+            return fmt::format(
+                "{} is linked with an allocator of its own, which a preload cannot replace: {} in {} goes "
+                "there, not to {}",
+                executable.string(), binding.function, base_name(binding.object), library.string());
         return fmt::format("the wrong library served the calls: {} in {} goes to {} instead of {}", binding.function,
                            binding.object, binding.target, library.string());
     }

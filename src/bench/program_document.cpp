@@ -20,14 +20,10 @@ json interval_json(const Interval &interval) {
 }
 
 json run_json(const ProgramRun &run) {
-    return {{"wall_s", rounded(run.wall_s)},
-            {"user_s", rounded(run.user_s)},
-            {"system_s", rounded(run.system_s)},
-            {"instructions", or_null(run.instructions)},
-            {"peak_rss_kib", run.peak_rss_kib},
-            {"final_rss_kib", run.final_rss_kib},
-            {"page_faults", run.page_faults},
-            {"context_switches", run.context_switches}};
+    return {{"wall_s", rounded(run.wall_s)},     {"user_s", rounded(run.user_s)},
+            {"system_s", rounded(run.system_s)}, {"instructions", or_null(run.instructions)},
+            {"peak_rss_kib", run.peak_rss_kib},  {"final_rss_kib", run.final_rss_kib},
+            {"page_faults", run.page_faults},    {"context_switches", run.context_switches}};
 }
 
 json row_json(const ProgramRow &row) {

@@ -16,8 +16,8 @@ typedef struct flatline_probe_record {
     uint64_t frees;       /* calls of free and operator delete that were given a block */
     uint64_t ticks;       /* of the clock, in these calls; one reading of the clock a call is in them */
     double ticks_per_ns;
-    double cost_ns;                        /* of that reading */
-    char library[FLATLINE_PROBE_PATH];     /* the file whose malloc is called */
+    double cost_ns;                    /* of that reading */
+    char library[FLATLINE_PROBE_PATH]; /* the file whose malloc is called */
 } flatline_probe_record;
 
 #endif

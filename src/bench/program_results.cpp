@@ -69,10 +69,11 @@ std::vector<std::string> shortfalls_of(const ProgramRow *glibc) {
     if (glibc == nullptr) return {"it was not measured under glibc"};
     std::vector<std::string> shortfalls;
     if (glibc->wall_s.median < least_seconds)
-        shortfalls.push_back(fmt::format("it runs for {:.2f} s, less than {:.0f}", glibc->wall_s.median, least_seconds));
+        shortfalls.push_back(
+            fmt::format("it runs for {:.2f} s, less than {:.0f}", glibc->wall_s.median, least_seconds));
     if (glibc->calls < least_calls)
-        shortfalls.push_back(fmt::format("it makes {:.0f} calls of the allocator, less than {:.0f}", glibc->calls,
-                                         least_calls));
+        shortfalls.push_back(
+            fmt::format("it makes {:.0f} calls of the allocator, less than {:.0f}", glibc->calls, least_calls));
     if (glibc->share < least_share)
         shortfalls.push_back(fmt::format("it spends {:.1f} % of its processor time in the allocator, less than {:.0f}",
                                          glibc->share * 100, least_share * 100));

@@ -25,7 +25,7 @@ struct ProgramRow {
     std::optional<Interval> instructions; // where every process counted them
     double calls;                         // of the allocator, in a run
     double share;                         // of the processor time, in the allocator: 0 to 1
-    bool frontier;                        // no other needs less time and no more memory, or less memory and no more time
+    bool frontier; // no other needs less time and no more memory, or less memory and no more time
 };
 
 struct ProgramGroup {

@@ -28,8 +28,9 @@ constexpr std::size_t most_padding = 4096;
 
 /// No block is a mapping of its own, nothing is given back, and the heap grows by 16 MiB at a time: what a program's
 /// owner can ask of glibc by the environment alone.
-constexpr std::string_view tuned_glibc = "GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"
-                                         "glibc.malloc.trim_threshold=18446744073709551615:glibc.malloc.top_pad=16777216";
+constexpr std::string_view tuned_glibc =
+    "GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"
+    "glibc.malloc.trim_threshold=18446744073709551615:glibc.malloc.top_pad=16777216";
 
 enum class Pass { probe, system_calls, timed };
 
@@ -80,15 +81,24 @@ std::uint64_t kib_in(const std::string &status, std::string_view name) {
 struct Sight {
     pid_t process = 0;
     std::string status;
+    double running = 1; // the share of the time in which it could have run that it did run
     fs::path executable;
     std::vector<Mapping> mappings;
     std::vector<Binding> bindings;
 };
 
+/// From /proc/PID/schedstat: ns on a processor, ns waiting for one. 1 where the kernel does not tell.
+double running_share(pid_t process) {
+    std::ifstream in(fmt::format("/proc/{}/schedstat", process));
+    double ran = 0, waited = 0;
+    return in >> ran >> waited && ran > 0 ? ran / (ran + waited) : 1;
+}
+
 Sight look_at(pid_t process) {
     Sight sight;
     sight.process = process;
     sight.status = content_of(fmt::format("/proc/{}/status", process));
+    sight.running = running_share(process);
     sight.executable = fs::read_symlink(fmt::format("/proc/{}/exe", process));
     sight.mappings = read_mappings(process);
     sight.bindings = read_bindings(process, sight.mappings);
@@ -115,8 +125,7 @@ void require_success(const TracedCommand &command, const TracedEnding &ending) {
     if (ending.client_status != 0)
         say(fmt::format("{} {}", command.client->program.filename().string(), described_status(ending.client_status)),
             "client-errors");
-    if (!ending.started)
-        say(fmt::format("{} ended without starting {}", name, command.subject), "errors");
+    if (!ending.started) say(fmt::format("{} ended without starting {}", name, command.subject), "errors");
     if (!ending.looked) say(fmt::format("{} ended before it could be looked at", name), "errors");
 }
 
@@ -130,7 +139,8 @@ std::vector<std::string> with_port(std::vector<std::string> words, std::uint16_t
 /// Estimates the time that is left from what each program has taken so far.
 class Forecast {
   public:
-    Forecast(const std::vector<Turn> &turns, std::size_t programs) : spent_(programs), done_(programs), left_(programs) {
+    Forecast(const std::vector<Turn> &turns, std::size_t programs)
+        : spent_(programs), done_(programs), left_(programs) {
         for (const Turn &turn : turns) ++left_[turn.program];
     }
 
@@ -150,8 +160,8 @@ class Forecast {
         if (all_done < few) return -1;
         double left = 0;
         for (std::size_t i = 0; i < spent_.size(); ++i) {
-            const double each = done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i])
-                                             : all_spent / static_cast<double>(all_done);
+            const double each =
+                done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
             left += each * static_cast<double>(left_[i]);
         }
         return left;
@@ -190,8 +200,7 @@ class Programs {
         } catch (const std::system_error &) {
             throw;
         } catch (const std::runtime_error &error) {
-            measurement = {
-                .program = measurement.program, .backend = measurement.backend, .failure = error.what()};
+            measurement = {.program = measurement.program, .backend = measurement.backend, .failure = error.what()};
         }
     }
 
@@ -211,9 +220,9 @@ class Programs {
             out << content;
             out.close();
             if (!out)
-                throw std::system_error(errno, std::generic_category(),
-                                        fmt::format("cannot write {}: free some room or set TMPDIR",
-                                                    (folder / name).string()));
+                throw std::system_error(
+                    errno, std::generic_category(),
+                    fmt::format("cannot write {}: free some room or set TMPDIR", (folder / name).string()));
         }
     }
 
@@ -244,7 +253,8 @@ class Programs {
                               .limit = plan_.limit,
                               .client = std::nullopt};
         if (!found.client.empty())
-            command.client = Client{found.client, with_port(work.client, port), {"PATH=/usr/bin:/bin", "LC_ALL=C"}, port};
+            command.client =
+                Client{found.client, with_port(work.client, port), {"PATH=/usr/bin:/bin", "LC_ALL=C"}, port};
         return command;
     }
 
@@ -293,7 +303,7 @@ class Programs {
                                                  measurement.library.string(), record.library));
         const auto calls = static_cast<double>(record.allocations + record.frees);
         const double ns = static_cast<double>(record.ticks) / record.ticks_per_ns - calls * record.cost_ns;
-        return {record.allocations, record.frees, ns / 1e9};
+        return {record.allocations, record.frees, ns * sight.running / 1e9};
     }
 
     static ProgramRun figures_of(const TracedCommand &command, const TracedEnding &ending, const Sight &sight) {
@@ -346,7 +356,8 @@ fs::path own_libc() {
 std::string version_of(const FoundProgram &program, const SignalWatch &signals) {
     constexpr std::chrono::milliseconds limit{20'000};
     const Ending ending = run_child(
-        {program.executable, {std::string(program.program->version)}, {"PATH=/usr/bin:/bin", "LC_ALL=C"}, limit}, signals);
+        {program.executable, {std::string(program.program->version)}, {"PATH=/usr/bin:/bin", "LC_ALL=C"}, limit},
+        signals);
     std::istringstream lines(ending.output);
     std::string line;
     while (line.empty() && std::getline(lines, line)) {

@@ -18,14 +18,15 @@ namespace flat::bench {
 struct ProgramRun {
     double wall_s, user_s, system_s;
     std::optional<std::uint64_t> instructions; // in user mode; nothing where they cannot be counted
-    std::uint64_t peak_rss_kib, final_rss_kib; // the kernel's VmHWM and VmRSS as the process ends, after its cleaning up
+    std::uint64_t peak_rss_kib,
+        final_rss_kib; // the kernel's VmHWM and VmRSS as the process ends, after its cleaning up
     std::uint64_t page_faults, context_switches;
 };
 
 /// From a run under the probe, whose times mean nothing.
 struct ProbeCount {
     std::uint64_t allocations, frees; // calls
-    double seconds;                   // in them, less the clock's own cost
+    double seconds; // in them, less the clock's own cost, and less the process's share of waiting for a processor
 };
 
 /// One program under one allocator. Where `failure` says why it could not be measured, there is nothing else.
@@ -44,13 +45,13 @@ struct ProgramMeasurement {
 struct ProgramPlan {
     std::vector<FoundProgram> programs;
     std::vector<Place> places;
-    std::filesystem::path libc;    // the C library's file, preloaded where glibc is meant: a program may link another
-    std::filesystem::path probe;   // libflatline-probe.so
-    std::filesystem::path scratch; // an empty folder
-    unsigned rounds;               // timed processes of each program under each allocator
-    int cpu;                       // they run on; a client runs wherever this process may
-    std::uint64_t seed;            // of the order and of the environments' sizes
-    double scale;                  // of the work: 1 but in tests
+    std::filesystem::path libc;      // the C library's file, preloaded where glibc is meant: a program may link another
+    std::filesystem::path probe;     // libflatline-probe.so
+    std::filesystem::path scratch;   // an empty folder
+    unsigned rounds;                 // timed processes of each program under each allocator
+    int cpu;                         // they run on; a client runs wherever this process may
+    std::uint64_t seed;              // of the order and of the environments' sizes
+    double scale;                    // of the work: 1 but in tests
     std::chrono::milliseconds limit; // for one run
 };
 

@@ -10,9 +10,7 @@ namespace flat::bench {
 namespace {
 
 /// At least one, however small the scale.
-unsigned scaled(double count, double scale) {
-    return static_cast<unsigned>(std::max(1.0, std::round(count * scale)));
-}
+unsigned scaled(double count, double scale) { return static_cast<unsigned>(std::max(1.0, std::round(count * scale))); }
 
 /// xorshift64: the same numbers on every machine and with every library.
 class Numbers {
@@ -162,8 +160,8 @@ std::string differences(Numbers &numbers, unsigned problem) {
     std::string text;
     for (unsigned i = 0; i < variables; ++i) text += fmt::format("(declare-const x{} Int)\n", i);
     for (unsigned i = 0; i + 1 < variables; ++i)
-        text += fmt::format("(assert (or (< (+ x{} {}) x{}) (> (- x{} {}) (* 2 x{}))))\n", i, numbers.below(9), i + 1, i,
-                            numbers.below(9), i + 1);
+        text += fmt::format("(assert (or (< (+ x{} {}) x{}) (> (- x{} {}) (* 2 x{}))))\n", i, numbers.below(9), i + 1,
+                            i, numbers.below(9), i + 1);
     for (unsigned i = 0; i < variables; ++i) text += fmt::format("(assert (and (>= x{0} 0) (<= x{0} 400)))\n", i);
     if (problem % 3 == 0) text += fmt::format("(assert (< (+ x{} x0) x0))\n", variables - 1);
     return text;
@@ -179,8 +177,8 @@ std::string stores(Numbers &numbers) {
         forth = fmt::format("(store {} i{} {})", forth, i, numbers.below(50));
     }
     for (unsigned i = writes; i-- > 0;) back = fmt::format("(store {} i{} {})", back, i, numbers.below(50));
-    return text + fmt::format("(assert (not (= (select {} k) (select {} k))))\n(assert (distinct i0 i1 i2 i3))\n", forth,
-                              back);
+    return text + fmt::format("(assert (not (= (select {} k) (select {} k))))\n(assert (distinct i0 i1 i2 i3))\n",
+                              forth, back);
 }
 
 /// A product of given factors, which bit-blasting turns into some thousand clauses.
@@ -245,23 +243,23 @@ Work redis_work(double scale) {
     return {.arguments = {"--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize",
                           "no", "--io-threads", "1", "--loglevel", "warning"},
             .client = {"-h", "127.0.0.1", "-p", "{port}", "-c", "16", "-P", "64", "-n",
-                       std::to_string(scaled(150'000, scale)), "-r", "200000", "-d", "96", "-q", "-t",
+                       std::to_string(scaled(200'000, scale)), "-r", "200000", "-d", "96", "-q", "-t",
                        "set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin"}};
 }
 
 Work sqlite_work(double scale) {
-    return {.files = {{"work.sql", replaced(sql_script, "{rows}", std::to_string(scaled(290'000, scale)))}},
+    return {.files = {{"work.sql", replaced(sql_script, "{rows}", std::to_string(scaled(360'000, scale)))}},
             .arguments = {"-batch", "-init", "/dev/null", ":memory:", ".read work.sql"}};
 }
 
 Work z3_work(double scale) {
     Numbers numbers;
     std::string text;
-    const unsigned problems = scaled(2'400, scale);
+    const unsigned problems = scaled(8'000, scale);
     for (unsigned problem = 0; problem < problems; ++problem) {
-        const unsigned kind = problem % 3;
+        const unsigned kind = problem % 8; // arrays ask most of the allocator
         text += "(push)\n";
-        text += kind == 0 ? differences(numbers, problem) : kind == 1 ? stores(numbers) : product(numbers);
+        text += kind == 0 ? differences(numbers, problem / 8) : kind == 1 ? product(numbers) : stores(numbers);
         text += "(check-sat)\n(pop)\n";
     }
     return {.files = {{"work.smt2", text}}, .arguments = {"work.smt2"}};
@@ -274,7 +272,7 @@ Work lua_work(double scale) {
 Work jq_work(double scale) {
     Numbers numbers;
     std::string text = "[";
-    const unsigned records = scaled(80'000, scale);
+    const unsigned records = scaled(110'000, scale);
     for (unsigned i = 0; i < records; ++i)
         text += fmt::format("{}{{\"id\":{},\"name\":\"name {}\",\"owner\":{{\"key\":{},\"place\":\"street {}\"}},"
                             "\"tags\":[\"t{}\",\"t{}\",\"t{}\"],\"score\":{}.{}}}",
@@ -290,19 +288,19 @@ Work jq_work(double scale) {
 
 Work python_work(double scale) {
     return {.files = {{"work.py", python_script}},
-            .arguments = {"-B", "work.py", std::to_string(scaled(40, scale))},
+            .arguments = {"-B", "work.py", std::to_string(scaled(60, scale))},
             .environment = {"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}};
 }
 
 Work perl_work(double scale) {
     return {.files = {{"work.pl", perl_script}},
-            .arguments = {"work.pl", std::to_string(scaled(20, scale))},
+            .arguments = {"work.pl", std::to_string(scaled(32, scale))},
             .environment = {"PERL_HASH_SEED=0"}};
 }
 
 Work compiler_work(double scale) {
     std::string text = source_head;
-    const unsigned families = scaled(40, scale);
+    const unsigned families = scaled(6, scale);
     for (unsigned family = 1; family <= families; ++family)
         text += replaced(source_family, "@", std::to_string(family));
     return {.files = {{"work.cpp", text}}, .arguments = {"-std=c++17", "-O1", "-S", "-o", "/dev/null", "work.cpp"}};

@@ -1,4 +1,5 @@
-// The real programs that allocators are compared in, and the work that each is given: generated, and the same each time.
+// The real programs that allocators are compared in, and the work that each is given: generated, and the same each
+// time.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +22,7 @@ struct Work {
 /// One program. Adding one is a row in programs.cpp, a generator in program_workloads.cpp, and a line in
 /// scripts/bootstrap.
 struct Program {
-    std::string_view name;       // as --backend has them: what a person types
+    std::string_view name; // as --backend has them: what a person types
     std::string_view title;
     std::string_view executable; // its file name
     std::string_view subject;    // the file name of the process that allocates, where the program starts it; or empty

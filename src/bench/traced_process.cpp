@@ -25,9 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int status_not_run = 127;                          // as a shell tells that there is no such program
+constexpr int status_not_run = 127;                             // as a shell tells that there is no such program
 constexpr auto between_attempts = std::chrono::milliseconds(5); // to connect to a server that is not ready
-constexpr int wake_up_ms = 200; // nothing depends on it: what happens wakes the loop
+constexpr int wake_up_ms = 200;                                 // nothing depends on it: what happens wakes the loop
 
 [[noreturn]] void fail(const char *what) { throw std::system_error(errno, std::generic_category(), what); }
 
@@ -212,8 +212,8 @@ class Run {
     }
 
     void trace(pid_t id) const {
-        long options = PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |
-                       PTRACE_O_TRACEVFORK;
+        long options =
+            PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
         if (command_.count_system_calls) options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
         if (ptrace(PTRACE_SEIZE, id, nullptr, reinterpret_cast<void *>(options)) != 0)
             fail("a program that was started cannot be traced: allow this process ptrace (in a container: the "

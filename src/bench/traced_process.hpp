@@ -28,10 +28,10 @@ struct TracedCommand {
     std::filesystem::path program;
     std::vector<std::string> arguments, environment; // all of it: nothing is inherited
     std::filesystem::path folder;                    // in which it runs; its files "output" and "errors" are written
-    std::string subject;                // the file name of the executable that matters, or empty: the program itself
-    int cpu;                            // of the program, not of the client; negative: any
-    bool count_system_calls;            // slows every one of them down: no time that is taken means anything
-    std::chrono::milliseconds limit;    // for all of it
+    std::string subject;             // the file name of the executable that matters, or empty: the program itself
+    int cpu;                         // of the program, not of the client; negative: any
+    bool count_system_calls;         // slows every one of them down: no time that is taken means anything
+    std::chrono::milliseconds limit; // for all of it
     std::optional<Client> client;
 };
 
@@ -53,9 +53,9 @@ struct TracedEnding {
 /// Called with the subject when it ends, after its own cleaning up and while its memory is still there.
 using LookAtEnd = std::function<void(pid_t)>;
 
-/// Runs the program to its end. This process must have no other child meanwhile. Throws std::system_error iff no process
-/// could be made or traced, Interrupted iff a signal arrived, and what `look` throws; in every case all processes that
-/// were started have ended and were waited for. They end too where this process is killed.
+/// Runs the program to its end. This process must have no other child meanwhile. Throws std::system_error iff no
+/// process could be made or traced, Interrupted iff a signal arrived, and what `look` throws; in every case all
+/// processes that were started have ended and were waited for. They end too where this process is killed.
 TracedEnding run_traced(const TracedCommand &command, const SignalWatch &signals, const LookAtEnd &look);
 
 /// A port of 127.0.0.1 on which nobody listens at this moment. Throws std::system_error iff there is none.

@@ -202,7 +202,7 @@ int run_programs(const BenchOptions &options, const std::string &page_template) 
     if (options.suites.size() > 1)
         throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
     const bool quiet = options.json == "-" || options.html == "-";
-    const ProgramsOutcome outcome = run_bench_programs({.programs = {},
+    const ProgramsOutcome outcome = run_bench_programs({.programs = options.programs,
                                                         .backends = options.backends,
                                                         .rounds = options.rounds,
                                                         .cpu = options.cpu,
@@ -223,7 +223,8 @@ int run_programs(const BenchOptions &options, const std::string &page_template) 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     std::vector<std::string> suites(bench::suites().begin(), bench::suites().end());
     suites.push_back(programs_suite);
-    std::vector<std::string> backends;
+    std::vector<std::string> backends, programs;
+    for (const bench::Program &each : bench::programs()) programs.emplace_back(each.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
@@ -236,7 +237,12 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->type_name("NAME");
     verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
         ->type_name("N");
-    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend, 1 to 1000 (default 4; programs: 5)")
+    verb->add_option("--program", options.programs,
+                     "Only these of the suite programs: " + fmt::format("{}", fmt::join(programs, " ")))
+        ->check(CLI::IsMember(programs).description(""))
+        ->type_name("NAME");
+    verb->add_option("--rounds", options.rounds,
+                     "Processes for each cell and backend, 1 to 1000 (default 4; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--cpu", options.cpu, "Time on this processor (default: the last one allowed)")->type_name("N");

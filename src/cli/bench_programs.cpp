@@ -74,8 +74,9 @@ bench::FoundPrograms chosen_programs(const ProgramsOptions &options) {
     bench::FoundPrograms programs =
         bench::locate_programs(chosen(bench::programs(), options.programs), bench::program_directories());
     if (programs.found.empty())
-        throw std::runtime_error("none of the programs is installed: run scripts/bootstrap programs, or for one of them " +
-                                 programs.missing.front().how);
+        throw std::runtime_error(
+            "none of the programs is installed: run scripts/bootstrap programs, or for one of them " +
+            programs.missing.front().how);
     return programs;
 }
 
@@ -153,9 +154,7 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
 
 double mebibytes(double kib) { return kib / 1024; }
 
-std::string range_text(const Interval &interval) {
-    return fmt::format("{:.2f}..{:.2f}", interval.low, interval.high);
-}
+std::string range_text(const Interval &interval) { return fmt::format("{:.2f}..{:.2f}", interval.low, interval.high); }
 
 std::string count_text(std::uint64_t count) { return bench::grouped(count); }
 
@@ -179,7 +178,8 @@ const std::vector<Column> all_columns{
     {"sys s", 6, true, [](const ProgramRow &row) { return fmt::format("{:.2f}", row.system_s.median); }},
     {"peak MiB", 9, false,
      [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.peak_rss_kib.median)); }},
-    {"final", 7, false, [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.final_rss_kib.median)); }},
+    {"final", 7, false,
+     [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.final_rss_kib.median)); }},
     {"faults", 9, true,
      [](const ProgramRow &row) { return count_text(static_cast<std::uint64_t>(row.page_faults.median)); }},
     {"syscalls", 10, true,
@@ -214,13 +214,13 @@ std::string rows_text(const ProgramGroup &group, const Look &look) {
 
 /// What was measured besides the allocators: how the program qualifies for saying anything of them.
 std::string standing_text(const ProgramGroup &group) {
-    std::string text = fmt::format("{}, {}: {}.", group.found.executable.string(), group.version,
-                                   group.found.program->work);
+    std::string text =
+        fmt::format("{}, {}: {}.", group.found.executable.string(), group.version, group.found.program->work);
     for (const ProgramRow &row : group.rows) {
         if (row.measurement->backend->name == "glibc")
             text += fmt::format(" Under glibc {} allocations and {} frees, {:.1f} % of its processor time in them.",
-                                count_text(row.measurement->probe.allocations), count_text(row.measurement->probe.frees),
-                                row.share * 100);
+                                count_text(row.measurement->probe.allocations),
+                                count_text(row.measurement->probe.frees), row.share * 100);
     }
     return text;
 }
@@ -234,11 +234,11 @@ void print_results(const Preparation &ready, const Measured &measured) {
                              "memory in MiB, final as the process ends, after its own cleaning up. alloc: share of "
                              "processor time in the allocator, from a run under a probe.",
                              width));
-    fmt::print("{}", wrapped(fmt::format("Run: {} timed processes for each program and allocator, in random order, seed "
-                                         "{}, on processor {}, {:.0f} s.",
-                                         ready.plan.rounds, ready.plan.seed, ready.plan.cpu,
-                                         measured.about.duration_seconds),
-                             width));
+    fmt::print("{}",
+               wrapped(fmt::format("Run: {} timed processes for each program and allocator, in random order, seed "
+                                   "{}, on processor {}, {:.0f} s.",
+                                   ready.plan.rounds, ready.plan.seed, ready.plan.cpu, measured.about.duration_seconds),
+                       width));
     for (const bench::Missing &missing : ready.missing_backends)
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
     for (const bench::MissingProgram &missing : ready.missing_programs)
@@ -249,7 +249,8 @@ void print_results(const Preparation &ready, const Measured &measured) {
 
 std::string program_table(const ProgramGroup &group, const Look &look) {
     const std::size_t width = std::min(look.width, widest);
-    std::string text = look.dress(group.found.program->title, Style::strong) + "\n" + wrapped(standing_text(group), width);
+    std::string text =
+        look.dress(group.found.program->title, Style::strong) + "\n" + wrapped(standing_text(group), width);
     for (const std::string &shortfall : group.shortfalls)
         text += look.dress(wrapped("! says little of allocators: " + shortfall, width), Style::bad);
     if (!group.rows.empty()) text += rows_text(group, look);
@@ -273,8 +274,8 @@ ProgramsOutcome run_bench_programs(const ProgramsOptions &options) {
     for (const ProgramGroup &group : measured.results.groups) {
         for (const bench::ProgramMeasurement *failure : group.failures) {
             if (outcome.failures++ == 0)
-                outcome.first = fmt::format("{} under {}: {}", group.found.program->name, failure->backend->name,
-                                            failure->failure);
+                outcome.first =
+                    fmt::format("{} under {}: {}", group.found.program->name, failure->backend->name, failure->failure);
         }
     }
     return outcome;

@@ -49,9 +49,8 @@ void Progress::show(const Advance &advance, std::string_view what, std::string_v
         drawn_ = true;
         return;
     }
-    const std::string line = advance.round == 0
-                                 ? std::string(part)
-                                 : fmt::format("round {} of {}: {}", advance.round, advance.rounds, part);
+    const std::string line =
+        advance.round == 0 ? std::string(part) : fmt::format("round {} of {}: {}", advance.round, advance.rounds, part);
     if (line == last_line_) return;
     fmt::print(stderr, "{}{}\n", line,
                advance.seconds_left < 0 ? "" : fmt::format(", {}", describe_time_left(advance.seconds_left)));
