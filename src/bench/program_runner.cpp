@@ -121,6 +121,7 @@ void require_success(const TracedCommand &command, const TracedEnding &ending) {
         say(fmt::format("{} took longer than {:.3g} s and was ended", name,
                         static_cast<double>(command.limit.count()) / 1000),
             "errors");
+    if (!ending.started && command.subject.empty()) say(fmt::format("{} could not be started", name), "errors");
     if (ending.wait_status != 0) say(fmt::format("{} {}", name, described_status(ending.wait_status)), "errors");
     if (ending.client_status != 0)
         say(fmt::format("{} {}", command.client->program.filename().string(), described_status(ending.client_status)),
