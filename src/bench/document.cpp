@@ -1,5 +1,7 @@
 #include "document.hpp"
 
+#include "program_document.hpp"
+
 #include <cstdio>
 
 #include <flatline/version.h>
@@ -204,8 +206,8 @@ json errors_json(const std::vector<Failure> &failures) {
 
 } // namespace
 
-std::string document_of(const Campaign &campaign, const std::vector<Group> &groups,
-                        const Circumstances &circumstances) {
+std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances,
+                        const ProgramResults &programs) {
     const json document{{"schema", "flatline.bench/1"},
                         {"mode", circumstances.mode},
                         {"started", circumstances.started},
@@ -218,7 +220,8 @@ std::string document_of(const Campaign &campaign, const std::vector<Group> &grou
                         {"missing", missing_json(circumstances.missing)},
                         {"errors", errors_json(campaign.failures)},
                         {"cells", cells_json(groups)},
-                        {"verdicts", verdicts_json(groups)}};
+                        {"verdicts", verdicts_json(groups)},
+                        {"programs", programs_json(programs)}};
     return document.dump() + "\n";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "environment.hpp"
+#include "program_results.hpp"
 #include "results.hpp"
 
 #include <string>
@@ -25,6 +26,7 @@ struct Circumstances {
 
 /// One line that ends in a newline. Figures keep five significant digits. Besides the members
 /// that measuring asks for there is "errors", the backends that failed in a cell, whose rows are absent there.
-std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances);
+std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances,
+                        const ProgramResults &programs = {});
 
 } // namespace flat::bench

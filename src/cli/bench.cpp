@@ -1,5 +1,6 @@
 #include "bench.hpp"
 
+#include "bench_programs.hpp"
 #include "bench_table.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
@@ -24,6 +25,11 @@ using Clock = std::chrono::steady_clock;
 
 /// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs.
 constexpr std::chrono::milliseconds driver_limit{60'000};
+
+constexpr unsigned usual_processes = 4;
+
+/// The suite of real programs, which takes half an hour and is run by itself.
+const std::string programs_suite = "programs";
 
 template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
     return from.empty() || std::ranges::find(from, item) != from.end();
@@ -180,7 +186,7 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
                                              bench::drivers_directory().string()));
     return {std::move(places),
             chosen_cells(options),
-            options.processes,
+            options.processes.value_or(usual_processes),
             processor_to_time_on(options.pin),
             options.seed.value_or(std::random_device{}()),
             driver_limit};
@@ -213,11 +219,31 @@ void require_isolation(int cpu) {
                                              cpu, reason));
 }
 
+int run_programs(const BenchOptions &options, const BenchWriter &writer) {
+    if (options.suites.size() > 1)
+        throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
+    const bool quiet = options.outputs.to_standard_output();
+    const ProgramsOutcome outcome = run_bench_programs({.programs = options.programs,
+                                                        .backends = options.backends,
+                                                        .processes = options.processes,
+                                                        .cpu = options.pin,
+                                                        .seed = options.seed,
+                                                        .scale = 1,
+                                                        .quiet = quiet});
+    writer.write(outcome.document);
+    if (!quiet) fmt::print("{}", writer.paths());
+    if (outcome.failures == 0) return 0;
+    fmt::print(stderr, "flatline bench: {} of the programs have no figure under an allocator; the first: {}\n",
+               outcome.failures, outcome.first);
+    return 2;
+}
+
 } // namespace
 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
-    std::vector<std::string> suites, backends;
+    std::vector<std::string> suites{programs_suite}, backends, programs;
     for (const bench::Suite &suite : bench::suites()) suites.emplace_back(suite.name);
+    for (const bench::Program &each : bench::programs()) programs.emplace_back(each.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
@@ -235,7 +261,13 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("N,N");
-    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 4)")
+    verb->add_option("--programs", options.programs,
+                     "Only these of the suite programs: " + fmt::format("{}", fmt::join(programs, " ")))
+        ->check(CLI::IsMember(programs).description(""))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("A,B");
+    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 4; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
@@ -263,6 +295,7 @@ int run_bench(const BenchOptions &given) {
     }
     const BenchWriter writer(options.outputs);
     if (options.isolated) require_isolation(processor_to_time_on(options.pin));
+    if (std::ranges::find(options.suites, programs_suite) != options.suites.end()) return run_programs(options, writer);
     const bench::Plan plan = plan_of(options, std::move(places.found));
     if (left) require_unchanged(left->head(), plan);
     const Results results = measure_and_keep(plan, std::move(places.missing), options, std::move(left));

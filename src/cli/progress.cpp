@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::size_t bar_width = 24;
 
+Advance advance_of(const bench::Step &step) {
+    return {step.done, step.total, step.round, step.rounds, step.seconds_left};
+}
+
+std::string describe_step(const bench::Step &step) {
+    return fmt::format("{}: {}", describe(*step.cell), step.backend->name);
+}
+
 } // namespace
 
 std::string describe_time_left(double seconds) {
@@ -19,26 +27,33 @@ std::string describe_time_left(double seconds) {
     return whole < 60 ? fmt::format("{} s left", whole) : fmt::format("{} min {:02} s left", whole / 60, whole % 60);
 }
 
-std::string progress_bar(const bench::Step &step, std::size_t width) {
-    const std::size_t filled = step.total == 0 ? bar_width : bar_width * step.done / step.total;
-    const std::size_t percent = step.total == 0 ? 100 : 100 * step.done / step.total;
-    std::string text = fmt::format("[{:<{}}] {:>3} %  {:<17}  {}: {}", std::string(filled, '='), bar_width, percent,
-                                   describe_time_left(step.seconds_left), describe(*step.cell), step.backend->name);
+std::string progress_bar(const Advance &advance, std::string_view what, std::size_t width) {
+    const std::size_t filled = advance.total == 0 ? bar_width : bar_width * advance.done / advance.total;
+    const std::size_t percent = advance.total == 0 ? 100 : 100 * advance.done / advance.total;
+    std::string text = fmt::format("[{:<{}}] {:>3} %  {:<17}  {}", std::string(filled, '='), bar_width, percent,
+                                   describe_time_left(advance.seconds_left), what);
     text.resize(std::min(text.size(), width));
     return text;
 }
 
-void Progress::show(const bench::Step &step) {
+std::string progress_bar(const bench::Step &step, std::size_t width) {
+    return progress_bar(advance_of(step), describe_step(step), width);
+}
+
+void Progress::show(const bench::Step &step) { show(advance_of(step), describe_step(step), step.cell->suite); }
+
+void Progress::show(const Advance &advance, std::string_view what, std::string_view part) {
     if (look_.terminal) {
-        fmt::print(stderr, "\r\x1b[K{}", progress_bar(step, look_.width - 1));
+        fmt::print(stderr, "\r\x1b[K{}", progress_bar(advance, what, look_.width - 1));
         std::fflush(stderr);
         drawn_ = true;
         return;
     }
-    const std::string line = fmt::format("round {} of {}: {}", step.round, step.rounds, step.cell->suite);
+    const std::string line =
+        advance.round == 0 ? std::string(part) : fmt::format("round {} of {}: {}", advance.round, advance.rounds, part);
     if (line == last_line_) return;
     fmt::print(stderr, "{}{}\n", line,
-               step.seconds_left < 0 ? "" : fmt::format(", {}", describe_time_left(step.seconds_left)));
+               advance.seconds_left < 0 ? "" : fmt::format(", {}", describe_time_left(advance.seconds_left)));
     last_line_ = line;
 }
 

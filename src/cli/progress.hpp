@@ -6,8 +6,16 @@
 #include "bench/runner.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace flat::cli {
+
+/// Where a run of any kind is.
+struct Advance {
+    std::size_t done, total; // processes
+    unsigned round, rounds;  // of the next one, from 1; 0 before the first
+    double seconds_left;     // negative until it can be told
+};
 
 class Progress {
   public:
@@ -17,6 +25,9 @@ class Progress {
     Progress &operator=(const Progress &) = delete;
 
     void show(const bench::Step &step);
+
+    /// `what` is running; `part` is what it belongs to, told where there is no terminal.
+    void show(const Advance &advance, std::string_view what, std::string_view part);
 
     /// Takes the bar away.
     void clear();
@@ -29,6 +40,7 @@ class Progress {
 
 /// The bar, at most `width` columns wide: "[=====     ]  43 %  1 min 52 s left  churn 1 KiB ...".
 std::string progress_bar(const bench::Step &step, std::size_t width);
+std::string progress_bar(const Advance &advance, std::string_view what, std::size_t width);
 
 /// "1 min 52 s left"; "estimating" while that is negative.
 std::string describe_time_left(double seconds);

@@ -75,7 +75,7 @@ std::string journal_head(const BenchOptions &options, const bench::Plan &plan) {
                 {"suites", options.suites},
                 {"backends", options.backends},
                 {"sizes", options.sizes},
-                {"processes", options.processes},
+                {"processes", plan.rounds},
                 {"pin", plan.cpu},
                 {"seed", plan.seed},
                 {"outputs", outputs_json(options.outputs)},
@@ -96,7 +96,7 @@ BenchOptions options_of(const std::string &head) {
         options.suites = all.at("suites");
         options.backends = all.at("backends");
         options.sizes = all.at("sizes").get<std::vector<std::size_t>>();
-        options.processes = all.at("processes");
+        options.processes = all.at("processes").get<unsigned>();
         options.pin = all.at("pin").get<int>();
         options.seed = all.at("seed").get<std::uint64_t>();
         options.outputs = outputs_of(all.at("outputs"));

@@ -18,6 +18,7 @@ KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool"}
 DOCUMENT = {
     "schema": str, "mode": str, "started": str, "resumed": bool, "duration_seconds": NUMBER, "rounds": int, "seed": int,
     "environment": dict, "backends": list, "missing": list, "errors": list, "cells": list, "verdicts": list,
+    "programs": list,
 }
 ENVIRONMENT = {
     "processor": str, "logical_cpus": int, "kernel": str, "compiler": str, "flags": str, "flatline_version": str,
@@ -49,6 +50,20 @@ ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
 MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES
 WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
            "slope_ns_per_million": NUMBER}
+PROGRAM = {
+    "name": str, "title": str, "package": str, "work": str, "process": str, "clock": str, "executable": str,
+    "version": str, "shortfalls": list, "rows": list, "errors": list,
+}
+PROGRAM_ROW = {
+    "backend": str, "version": str, "path": str, "settings": str, "processes": int, "wall_s": dict, "user_s": dict,
+    "system_s": dict, "peak_rss_kib": dict, "final_rss_kib": dict, "page_faults": dict, "allocations": int,
+    "frees": int, "allocator_share": NUMBER, "frontier": bool, "runs": list,
+}
+PROGRAM_RUN = {
+    "wall_s": NUMBER, "user_s": NUMBER, "system_s": NUMBER, "peak_rss_kib": int, "final_rss_kib": int,
+    "page_faults": int, "context_switches": int,
+}
+INTERVALS = ["wall_s", "user_s", "system_s", "peak_rss_kib", "final_rss_kib", "page_faults"]
 
 
 def wrong_members(where, thing, members):
@@ -165,6 +180,54 @@ def wrong_verdicts(document):
                 yield f"{where}: {verdict['outcome']} by the wrong side"
 
 
+def wrong_interval(where, interval):
+    yield from wrong_members(where, interval, {"median": NUMBER, "low": NUMBER, "high": NUMBER})
+    if not interval.get("low", 0) <= interval.get("median", 0) <= interval.get("high", 0):
+        yield f"{where}: the median is outside its interval"
+
+
+def wrong_program_row(where, row):
+    found = list(wrong_members(where, row, PROGRAM_ROW))
+    for name in ("instructions", "system_calls"):
+        if name not in row:
+            found.append(f"{where}: {name} is missing")
+    if found:
+        return found
+    for name in INTERVALS:
+        found += wrong_interval(f"{where} {name}", row[name])
+    if row["instructions"] is not None:
+        found += wrong_interval(f"{where} instructions", row["instructions"])
+    found += wrong_list(f"{where} runs", row["runs"], PROGRAM_RUN)
+    if row["processes"] != len(row["runs"]) or not row["runs"]:
+        found.append(f"{where}: {row['processes']} processes made {len(row['runs'])} runs")
+    if not row["path"].startswith("/"):
+        found.append(f"{where}: the path is {row['path']}")
+    return found
+
+
+def wrong_frontier(where, rows):
+    """The marks must be those that the medians of this very document give."""
+    points = [(row["wall_s"]["median"], row["peak_rss_kib"]["median"]) for row in rows]
+    for row, point in zip(rows, points):
+        beaten = any(a <= point[0] and b <= point[1] and (a, b) != point for a, b in points)
+        if row["frontier"] == beaten:
+            yield f"{where}: {row['backend']} is {'off' if beaten else 'on'} the frontier, and is not marked so"
+
+
+def wrong_program(where, program):
+    found = list(wrong_members(where, program, PROGRAM))
+    if "missing" not in program:
+        found.append(f"{where}: missing is missing")
+    if found:
+        return found
+    if (program["missing"] is not None) != (program["executable"] == ""):
+        found.append(f"{where}: a program is there or it is missing")
+    for i, row in enumerate(program["rows"]):
+        found += wrong_program_row(f"{where}.rows[{i}]", row)
+    found += wrong_list(f"{where}.errors", program["errors"], {"backend": str, "message": str})
+    return found or list(wrong_frontier(where, program["rows"]))
+
+
 def wrong_names(document):
     names = {backend["name"] for backend in document["backends"]}
     seen = set()
@@ -193,4 +256,6 @@ def faults(document):
     for i, cell in enumerate(document["cells"]):
         found += wrong_cell(f"cells[{i}]", cell)
     found += wrong_list("verdicts", document["verdicts"], VERDICT)
+    for i, program in enumerate(document["programs"]):
+        found += wrong_program(f"programs[{i}]", program)
     return found or list(wrong_names(document)) + list(wrong_verdicts(document))

@@ -26,6 +26,26 @@ del MEMORY["windows"]
 HICCUPS = {
     "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
 }
+def interval(median):
+    return {"median": median, "low": median, "high": median}
+
+
+def program_row(backend, wall_s, peak_rss_kib, frontier):
+    run = {"wall_s": wall_s, "user_s": 1, "system_s": 1, "instructions": None, "peak_rss_kib": peak_rss_kib,
+           "final_rss_kib": 1, "page_faults": 1, "context_switches": 1}
+    return {"backend": backend, "version": "1", "path": "/lib/x.so", "settings": "", "processes": 1,
+            "wall_s": interval(wall_s), "user_s": interval(1), "system_s": interval(1), "instructions": None,
+            "peak_rss_kib": interval(peak_rss_kib), "final_rss_kib": interval(1), "page_faults": interval(1),
+            "system_calls": None, "allocations": 1, "frees": 1, "allocator_share": 0.1, "frontier": frontier,
+            "runs": [run]}
+
+
+PROGRAM = {
+    "name": "lua", "title": "lua5.4", "package": "lua5.4", "work": "w", "process": "lua5.4", "clock": "lua5.4",
+    "executable": "/usr/bin/lua5.4", "version": "5.4", "missing": None, "shortfalls": [], "errors": [],
+    "rows": [program_row("glibc", 2.5, 100, True), program_row("jemalloc", 2.0, 150, True),
+             program_row("tcmalloc", 2.0, 200, False)],
+}
 GOOD = {
     "schema": "flatline.bench/1", "mode": "quick", "started": "2026-11-21T20:00:00Z", "resumed": False, "duration_seconds": 1.5,
     "rounds": 4, "seed": 1,
@@ -42,6 +62,7 @@ GOOD = {
     "errors": [],
     "cells": [CELL, DRIFT, MEMORY],
     "verdicts": [VERDICT],
+    "programs": [PROGRAM],
 }
 
 
@@ -110,6 +131,23 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_verdict(low=0.9)
         self.planted_in_verdict(low=1.3)
         self.planted_in_cell(void=True)
+
+    def planted_in_program(self, change):
+        self.planted(lambda document: change(document["programs"][0]))
+
+    def test_programs(self):
+        for name in PROGRAM:
+            self.planted_in_program(lambda program: program.pop(name))
+        for name in PROGRAM["rows"][0]:
+            self.planted_in_program(lambda program: program["rows"][0].pop(name))
+        for i in range(3):
+            mark = PROGRAM["rows"][i]["frontier"]
+            self.planted_in_program(lambda program: program["rows"][i].update(frontier=not mark))
+        self.planted_in_program(lambda program: program.update(missing="apt-get install lua5.4"))
+        self.planted_in_program(lambda program: program.update(executable=""))
+        self.planted_in_program(lambda program: program["rows"][0]["runs"].clear())
+        self.planted_in_program(lambda program: program["rows"][0]["wall_s"].update(low=3))
+        self.planted_in_program(lambda program: program["rows"][0].update(path="libc.so.6"))
 
     def test_names(self):
         self.planted_in_cell(suite="cold")

@@ -415,6 +415,65 @@ class Program(unittest.TestCase):
         return alive
 
 
+class RealPrograms(unittest.TestCase):
+    """Two of the programs that any Debian has, and a made-up folder of programs nowhere."""
+
+    def bench(self, scratch, *arguments, **options):
+        environment = {**os.environ, "TMPDIR": scratch}
+        return [str(PROGRAM), "bench", "programs", "--processes", "1", *arguments], {
+            "cwd": scratch, "env": environment, "text": True, **options}
+
+    def test_are_measured_under_each_allocator_and_leave_nothing(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            command, options = self.bench(scratch, "--programs", "perl", "--backends", "glibc,glibc-tuned",
+                                          "--json", "out.json")
+            result = subprocess.run(command, capture_output=True, timeout=250, **options)
+            if result.returncode == 2 and "so nothing is timed" in result.stderr:
+                print("this build may not be timed, and says so:", result.stderr.strip())
+                return
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = json.loads((pathlib.Path(scratch) / "out.json").read_text())
+            self.assertEqual(faults(document), [])
+            self.assertEqual([program["name"] for program in document["programs"]], ["perl"])
+            rows = document["programs"][0]["rows"]
+            self.assertEqual([row["backend"] for row in rows], ["glibc", "glibc-tuned"])
+            for row in rows:
+                self.assertIn("libc.so", row["path"])
+                self.assertGreater(row["allocations"], 1000000)
+            self.assertIn("GLIBC_TUNABLES", rows[1]["settings"])
+            self.assertRegex(result.stdout, r"(?m)^\* glibc")
+            self.assertLessEqual(max(map(len, result.stdout.splitlines()[:-1])), 100)
+            self.assertEqual(os.listdir(scratch), ["out.json"])
+
+    def test_leave_nothing_when_they_are_interrupted(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            command, options = self.bench(scratch, "--programs", "perl", "--backends", "glibc", "--json", "out.json",
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            running = subprocess.Popen(command, **options)
+            for _ in range(600):
+                if running.poll() is not None or list(pathlib.Path(scratch).glob("*/perl/work.pl")):
+                    break
+                time.sleep(0.1)
+            time.sleep(0.3)
+            running.send_signal(signal.SIGINT)
+            output, errors = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 2)
+            self.assertEqual(output, "")
+            if "so nothing is timed" in errors:
+                return
+            self.assertIn("interrupted", errors.splitlines()[-1])
+            self.assertEqual(os.listdir(scratch), [])
+
+    def test_are_run_by_themselves_and_under_general_allocators(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            for arguments, part in [(["hot"], "by itself"), (["--backends", "floor"], "general"),
+                                    (["--programs", "emacs"], "emacs")]:
+                command, options = self.bench(scratch, *arguments)
+                result = subprocess.run(command, capture_output=True, timeout=60, **options)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(part, result.stderr)
+
+
 class RealDrivers(unittest.TestCase):
     def test_measure_or_refuse_by_the_build_they_come_from(self):
         with tempfile.TemporaryDirectory() as scratch:

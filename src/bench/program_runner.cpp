@@ -1,0 +1,382 @@
+#include "program_runner.hpp"
+
+#include "bindings.hpp"
+#include "program_probe.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <sys/wait.h>
+
+namespace flat::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
+
+/// As for the drivers: up to a page of environment moves the stack and all that comes after it.
+constexpr std::size_t most_padding = 4096;
+
+/// No block is a mapping of its own, nothing is given back, and the heap grows by 16 MiB at a time: what a program's
+/// owner can ask of glibc by the environment alone.
+constexpr std::string_view tuned_glibc =
+    "GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"
+    "glibc.malloc.trim_threshold=18446744073709551615:glibc.malloc.top_pad=16777216";
+
+enum class Pass { probe, system_calls, timed };
+
+struct Turn {
+    std::size_t program, place; // by index in the plan
+    unsigned round;             // 0: not timed
+    Pass pass;
+    std::size_t padding;
+};
+
+/// Every run in the order in which it is made: decided beforehand, by the plan alone.
+std::vector<Turn> turns_of(const ProgramPlan &plan) {
+    std::mt19937_64 random(plan.seed);
+    std::vector<Turn> turns;
+    const auto add_all = [&](unsigned round, Pass pass) {
+        const auto first = static_cast<std::ptrdiff_t>(turns.size());
+        for (std::size_t program = 0; program < plan.programs.size(); ++program) {
+            for (std::size_t place = 0; place < plan.places.size(); ++place)
+                turns.push_back({program, place, round, pass, random() % most_padding});
+        }
+        std::shuffle(turns.begin() + first, turns.end(), random);
+    };
+    add_all(0, Pass::probe);
+    add_all(0, Pass::system_calls);
+    for (unsigned round = 1; round <= plan.rounds; ++round) add_all(round, Pass::timed);
+    return turns;
+}
+
+std::string content_of(const fs::path &file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string first_line_of(const fs::path &file) {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+/// "VmHWM:     12345 kB" in /proc/PID/status; 0 iff it is not there.
+std::uint64_t kib_in(const std::string &status, std::string_view name) {
+    const std::size_t at = status.find("\n" + std::string(name) + ":");
+    return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 2 + name.size(), nullptr, 10);
+}
+
+/// What the subject's last moment showed.
+struct Sight {
+    pid_t process = 0;
+    std::string status;
+    double running = 1; // the share of the time in which it could have run that it did run
+    fs::path executable;
+    std::vector<Mapping> mappings;
+    std::vector<Binding> bindings;
+};
+
+/// From /proc/PID/schedstat: ns on a processor, ns waiting for one. 1 where the kernel does not tell.
+double running_share(pid_t process) {
+    std::ifstream in(fmt::format("/proc/{}/schedstat", process));
+    double ran = 0, waited = 0;
+    return in >> ran >> waited && ran > 0 ? ran / (ran + waited) : 1;
+}
+
+Sight look_at(pid_t process) {
+    Sight sight;
+    sight.process = process;
+    sight.status = content_of(fmt::format("/proc/{}/status", process));
+    sight.running = running_share(process);
+    sight.executable = fs::read_symlink(fmt::format("/proc/{}/exe", process));
+    sight.mappings = read_mappings(process);
+    sight.bindings = read_bindings(process, sight.mappings);
+    return sight;
+}
+
+std::string described_status(int status) {
+    return WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                               : fmt::format("ended with status {}", WEXITSTATUS(status));
+}
+
+/// Throws std::runtime_error iff not everything ended well.
+void require_success(const TracedCommand &command, const TracedEnding &ending) {
+    const auto say = [&](const std::string &what, const char *errors) {
+        const std::string said = first_line_of(command.folder / errors);
+        throw std::runtime_error(what + (said.empty() ? "" : ": " + said));
+    };
+    const std::string name = command.program.filename().string();
+    if (ending.timed_out)
+        say(fmt::format("{} took longer than {:.3g} s and was ended", name,
+                        static_cast<double>(command.limit.count()) / 1000),
+            "errors");
+    if (!ending.started && command.subject.empty()) say(fmt::format("{} could not be started", name), "errors");
+    if (ending.wait_status != 0) say(fmt::format("{} {}", name, described_status(ending.wait_status)), "errors");
+    if (ending.client_status != 0)
+        say(fmt::format("{} {}", command.client->program.filename().string(), described_status(ending.client_status)),
+            "client-errors");
+    if (!ending.started) say(fmt::format("{} ended without starting {}", name, command.subject), "errors");
+    if (!ending.looked) say(fmt::format("{} ended before it could be looked at", name), "errors");
+}
+
+std::vector<std::string> with_port(std::vector<std::string> words, std::uint16_t port) {
+    for (std::string &word : words) {
+        if (word == "{port}") word = std::to_string(port);
+    }
+    return words;
+}
+
+/// Estimates the time that is left from what each program has taken so far.
+class Forecast {
+  public:
+    Forecast(const std::vector<Turn> &turns, std::size_t programs)
+        : spent_(programs), done_(programs), left_(programs) {
+        for (const Turn &turn : turns) ++left_[turn.program];
+    }
+
+    void add(std::size_t program, double seconds) {
+        spent_[program] += seconds;
+        ++done_[program];
+        --left_[program];
+    }
+
+    double seconds_left() const {
+        double all_spent = 0;
+        std::size_t all_done = 0;
+        for (std::size_t i = 0; i < spent_.size(); ++i) {
+            all_spent += spent_[i];
+            all_done += done_[i];
+        }
+        if (all_done < few) return -1;
+        double left = 0;
+        for (std::size_t i = 0; i < spent_.size(); ++i) {
+            const double each =
+                done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
+            left += each * static_cast<double>(left_[i]);
+        }
+        return left;
+    }
+
+  private:
+    static constexpr std::size_t few = 5; // runs: fewer say nothing
+
+    std::vector<double> spent_;
+    std::vector<std::size_t> done_, left_;
+};
+
+class Programs {
+  public:
+    Programs(const ProgramPlan &plan, const SignalWatch &signals) : plan_(plan), signals_(signals) {
+        for (const FoundProgram &found : plan.programs) {
+            work_.push_back(found.program->generate(plan.scale));
+            write_files(folder_of(found), work_.back());
+            work_.back().files.clear();
+            for (const Place &place : plan.places)
+                measurements_.push_back({.program = found.program,
+                                         .backend = place.backend,
+                                         .library = library_of(place),
+                                         .settings = settings_of(*place.backend)});
+        }
+        first_outputs_.resize(plan.programs.size());
+    }
+
+    void take(const Turn &turn) {
+        ProgramMeasurement &measurement = measurements_[turn.program * plan_.places.size() + turn.place];
+        if (!measurement.failure.empty()) return;
+        try {
+            run(turn, measurement);
+        } catch (const Interrupted &) {
+            throw;
+        } catch (const std::system_error &) {
+            throw;
+        } catch (const std::runtime_error &error) {
+            measurement = {.program = measurement.program, .backend = measurement.backend, .failure = error.what()};
+        }
+    }
+
+    std::vector<ProgramMeasurement> finish() { return std::move(measurements_); }
+
+  private:
+    fs::path folder_of(const FoundProgram &found) const { return plan_.scratch / found.program->name; }
+
+    fs::path library_of(const Place &place) const {
+        return place.preload.empty() ? plan_.libc : fs::canonical(place.preload);
+    }
+
+    static void write_files(const fs::path &folder, const Work &work) {
+        fs::create_directories(folder);
+        for (const auto &[name, content] : work.files) {
+            std::ofstream out(folder / name, std::ios::binary);
+            out << content;
+            out.close();
+            if (!out)
+                throw std::system_error(
+                    errno, std::generic_category(),
+                    fmt::format("cannot write {}: free some room or set TMPDIR", (folder / name).string()));
+        }
+    }
+
+    std::vector<std::string> environment_for(const Turn &turn, const ProgramMeasurement &measurement) const {
+        std::vector<std::string> environment = work_[turn.program].environment;
+        const std::string folder = folder_of(plan_.programs[turn.program]).string();
+        const bool probed = turn.pass == Pass::probe;
+        environment.insert(environment.end(),
+                           {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=" + folder, "TMPDIR=" + folder,
+                            "FLATLINE_PADDING=" + std::string(turn.padding, 'x'),
+                            "LD_PRELOAD=" + (probed ? plan_.probe.string() + ":" : "") + measurement.library.string()});
+        if (!measurement.settings.empty()) environment.push_back(measurement.settings);
+        if (probed) environment.push_back(FLATLINE_PROBE_VARIABLE "=" + folder);
+        return environment;
+    }
+
+    TracedCommand command_for(const Turn &turn, const ProgramMeasurement &measurement) const {
+        const FoundProgram &found = plan_.programs[turn.program];
+        const Work &work = work_[turn.program];
+        const std::uint16_t port = found.client.empty() ? std::uint16_t{0} : free_port();
+        TracedCommand command{.program = found.executable,
+                              .arguments = with_port(work.arguments, port),
+                              .environment = environment_for(turn, measurement),
+                              .folder = folder_of(found),
+                              .subject = std::string(found.program->subject),
+                              .cpu = plan_.cpu,
+                              .count_system_calls = turn.pass == Pass::system_calls,
+                              .limit = plan_.limit,
+                              .client = std::nullopt};
+        if (!found.client.empty())
+            command.client =
+                Client{found.client, with_port(work.client, port), {"PATH=/usr/bin:/bin", "LC_ALL=C"}, port};
+        return command;
+    }
+
+    void run(const Turn &turn, ProgramMeasurement &measurement) {
+        const TracedCommand command = command_for(turn, measurement);
+        Sight sight;
+        const TracedEnding ending = run_traced(command, signals_, [&](pid_t process) { sight = look_at(process); });
+        require_success(command, ending);
+        require_library(measurement, turn.pass, sight);
+        require_output(turn, command);
+        switch (turn.pass) {
+        case Pass::probe: measurement.probe = read_probe(command, measurement, sight); break;
+        case Pass::system_calls: measurement.system_calls = ending.system_calls; break;
+        case Pass::timed: measurement.runs.push_back(figures_of(command, ending, sight)); break;
+        }
+    }
+
+    /// Throws std::runtime_error iff another library served than the row in the table will say. Under the probe the
+    /// calls go to it, and it tells where they go on to.
+    void require_library(const ProgramMeasurement &measurement, Pass pass, const Sight &sight) const {
+        const fs::path served = pass == Pass::probe ? plan_.probe : measurement.library;
+        const std::string doubt = reason_to_doubt(served, sight.executable, sight.mappings, sight.bindings);
+        if (!doubt.empty()) throw std::runtime_error(doubt);
+    }
+
+    void require_output(const Turn &turn, const TracedCommand &command) {
+        if (!plan_.programs[turn.program].program->repeats_output) return;
+        std::optional<std::string> &first = first_outputs_[turn.program];
+        std::string output = content_of(command.folder / "output");
+        if (!first) first = output;
+        if (*first != output)
+            throw std::runtime_error("its output differs from that of the first run: the work was not the same");
+    }
+
+    ProbeCount read_probe(const TracedCommand &command, const ProgramMeasurement &measurement,
+                          const Sight &sight) const {
+        const fs::path file = command.folder / std::to_string(sight.process);
+        const std::string bytes = content_of(file);
+        fs::remove(file);
+        flatline_probe_record record;
+        if (bytes.size() != sizeof record) throw std::runtime_error("the probe told nothing: build Flatline again");
+        std::memcpy(&record, bytes.data(), sizeof record);
+        std::error_code error;
+        if (!fs::equivalent(record.library, measurement.library, error))
+            throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did",
+                                                 measurement.library.string(), record.library));
+        const auto calls = static_cast<double>(record.allocations + record.frees);
+        const double ns = static_cast<double>(record.ticks) / record.ticks_per_ns - calls * record.cost_ns;
+        return {record.allocations, record.frees, ns * sight.running / 1e9};
+    }
+
+    static ProgramRun figures_of(const TracedCommand &command, const TracedEnding &ending, const Sight &sight) {
+        return {command.client ? ending.client_wall_s : ending.wall_s,
+                ending.user_s,
+                ending.system_s,
+                ending.instructions,
+                kib_in(sight.status, "VmHWM"),
+                kib_in(sight.status, "VmRSS"),
+                ending.page_faults,
+                ending.context_switches};
+    }
+
+    const ProgramPlan &plan_;
+    const SignalWatch &signals_;
+    std::vector<Work> work_; // without their files
+    std::vector<ProgramMeasurement> measurements_;
+    std::vector<std::optional<std::string>> first_outputs_;
+};
+
+} // namespace
+
+std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
+                                             const OnProgramStep &on_step) {
+    const std::vector<Turn> turns = turns_of(plan);
+    Programs programs(plan, signals);
+    Forecast forecast(turns, plan.programs.size());
+    for (std::size_t done = 0; done < turns.size(); ++done) {
+        const Turn &turn = turns[done];
+        on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,
+                 plan.places[turn.place].backend, forecast.seconds_left()});
+        const auto began = Clock::now();
+        programs.take(turn);
+        forecast.add(turn.program, std::chrono::duration<double>(Clock::now() - began).count());
+    }
+    return programs.finish();
+}
+
+std::string settings_of(const Backend &backend) {
+    return backend.driver == "glibc-tuned" ? std::string(tuned_glibc) : std::string();
+}
+
+fs::path own_libc() {
+    Dl_info about;
+    if (dladdr(reinterpret_cast<const void *>(gnu_get_libc_version), &about) == 0 || about.dli_fname == nullptr)
+        throw std::runtime_error("the C library's file cannot be found: link the program dynamically");
+    return fs::canonical(about.dli_fname);
+}
+
+std::string version_of(const FoundProgram &program, const SignalWatch &signals) {
+    constexpr std::chrono::milliseconds limit{20'000};
+    const Ending ending = run_child(
+        {program.executable, {std::string(program.program->version)}, {"PATH=/usr/bin:/bin", "LC_ALL=C"}, limit},
+        signals);
+    std::istringstream lines(ending.output);
+    std::string line;
+    while (line.empty() && std::getline(lines, line)) {
+    }
+    return line.empty() ? "unknown" : line;
+}
+
+ScratchFolder::ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "flatline-programs-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+        throw std::system_error(errno, std::generic_category(),
+                                "cannot make a folder for temporary files: set TMPDIR to a place that is yours");
+    path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
+} // namespace flat::bench

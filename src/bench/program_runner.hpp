@@ -1,0 +1,100 @@
+// Runs every program under every allocator, each time in a fresh process, and keeps all that was measured.
+#pragma once
+
+#include "locate.hpp"
+#include "programs.hpp"
+#include "traced_process.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flat::bench {
+
+/// All of the process that allocates; but where a client puts the work to it, wall_s is the client's.
+struct ProgramRun {
+    double wall_s, user_s, system_s;
+    std::optional<std::uint64_t> instructions; // in user mode; nothing where they cannot be counted
+    std::uint64_t peak_rss_kib,
+        final_rss_kib; // the kernel's VmHWM and VmRSS as the process ends, after its cleaning up
+    std::uint64_t page_faults, context_switches;
+};
+
+/// From a run under the probe, whose times mean nothing.
+struct ProbeCount {
+    std::uint64_t allocations, frees; // calls
+    double seconds; // in them, less the clock's own cost, and less the process's share of waiting for a processor
+};
+
+/// One program under one allocator. Where `failure` says why it could not be measured, there is nothing else.
+struct ProgramMeasurement {
+    const Program *program;
+    const Backend *backend;
+    std::filesystem::path library{}; // the file that served the calls, read from the process
+    std::string version{};           // of the library, for who asked it to fill in
+    std::string settings{};          // of the allocator, as its environment had them; or empty
+    std::vector<ProgramRun> runs{};  // in the order in which they were made
+    ProbeCount probe{};
+    std::optional<std::uint64_t> system_calls{}; // from a run of its own
+    std::string failure{};
+};
+
+struct ProgramPlan {
+    std::vector<FoundProgram> programs;
+    std::vector<Place> places;
+    std::filesystem::path libc;      // the C library's file, preloaded where glibc is meant: a program may link another
+    std::filesystem::path probe;     // libflatline-probe.so
+    std::filesystem::path scratch;   // an empty folder
+    unsigned rounds;                 // timed processes of each program under each allocator
+    int cpu;                         // they run on; a client runs wherever this process may
+    std::uint64_t seed;              // of the order and of the environments' sizes
+    double scale;                    // of the work: 1 but in tests
+    std::chrono::milliseconds limit; // for one run
+};
+
+struct ProgramStep {
+    std::size_t done, total; // runs
+    unsigned round, rounds;  // of the next one; round 0 is not timed: it counts
+    const Program *program;
+    const Backend *backend;
+    double seconds_left; // negative until it can be told
+};
+
+/// Called before each run; must be quick.
+using OnProgramStep = std::function<void(const ProgramStep &)>;
+
+/// By program, then backend, in the plan's order. First every program runs once under the probe and once with its
+/// system calls counted under every allocator, then the timed rounds follow, each in an order of its own that the seed
+/// decides. What fails once is not tried again. Throws Interrupted iff a signal arrived, std::system_error iff the
+/// inputs could not be written or nothing could be traced; in every case no process is left.
+std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
+                                             const OnProgramStep &on_step);
+
+/// The environment that makes this backend serve a program, besides the preload: "GLIBC_TUNABLES=...", or empty.
+std::string settings_of(const Backend &backend);
+
+/// The file of the C library that this process runs with.
+std::filesystem::path own_libc();
+
+/// What the program says of itself: the first line of what its argument for the version prints.
+std::string version_of(const FoundProgram &program, const SignalWatch &signals);
+
+/// A folder of this process's own among the temporary files, gone with it and all that is in it. Throws
+/// std::system_error iff it could not be made.
+class ScratchFolder {
+  public:
+    ScratchFolder();
+    ~ScratchFolder();
+    ScratchFolder(const ScratchFolder &) = delete;
+    ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+    const std::filesystem::path &path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+} // namespace flat::bench

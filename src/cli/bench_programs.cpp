@@ -1,0 +1,284 @@
+#include "bench_programs.hpp"
+
+#include "bench_table.hpp"
+#include "processor.hpp"
+#include "progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <random>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
+using bench::ProgramGroup;
+using bench::ProgramRow;
+using bench::Spread;
+
+/// The lowest and the highest of five are an interval for the median at 94 %; with 72 pairs of a program and an
+/// allocator, seven runs each take half an hour.
+constexpr unsigned usual_processes = 5;
+
+/// A run takes three seconds, and under the slowest allocator with every system call counted a minute at most.
+constexpr std::chrono::milliseconds run_limit{180'000};
+
+/// Enough calls to learn a library's version from the process that it serves.
+constexpr bench::Cell glance{"hot", 64, 32, "", 8};
+constexpr std::chrono::milliseconds driver_limit{20'000};
+
+template <typename Item>
+std::vector<const Item *> chosen(std::span<const Item> from, const std::vector<std::string> &names) {
+    std::vector<const Item *> items;
+    for (const Item &item : from) {
+        if (names.empty() || std::ranges::find(names, item.name) != names.end()) items.push_back(&item);
+    }
+    return items;
+}
+
+std::vector<const bench::Backend *> general_backends(const std::vector<std::string> &names) {
+    std::vector<const bench::Backend *> general = chosen(bench::backends(), names);
+    std::erase_if(general, [](const bench::Backend *backend) { return backend->kind != bench::Kind::general; });
+    if (general.empty())
+        throw std::runtime_error("programs run under general allocators only, and none was chosen: `flatline peers` "
+                                 "shows which there are");
+    return general;
+}
+
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+/// Everything that is decided or found out before the first program runs.
+struct Preparation {
+    bench::ProgramPlan plan;
+    bench::Campaign glances; // one look at each allocator: its version
+    std::vector<std::string> versions;
+    std::vector<bench::MissingProgram> missing_programs;
+    std::vector<bench::Missing> missing_backends;
+};
+
+bench::FoundPrograms chosen_programs(const ProgramsOptions &options) {
+    bench::FoundPrograms programs =
+        bench::locate_programs(chosen(bench::programs(), options.programs), bench::program_directories());
+    if (programs.found.empty())
+        throw std::runtime_error(
+            "none of the programs is installed: run scripts/bootstrap programs, or for one of them " +
+            programs.missing.front().how);
+    return programs;
+}
+
+Preparation prepare(const ProgramsOptions &options, const fs::path &scratch, const bench::SignalWatch &signals) {
+    bench::FoundPrograms programs = chosen_programs(options);
+    bench::Places places =
+        bench::locate(general_backends(options.backends), bench::drivers_directory(), bench::library_directories());
+    if (places.found.empty())
+        throw std::runtime_error("no allocator that was chosen is here: " + places.missing.front().how);
+    const fs::path probe = bench::drivers_directory() / "libflatline-probe.so";
+    if (!fs::is_regular_file(probe))
+        throw std::runtime_error(probe.string() + " is not there: build or install Flatline as a whole");
+    Preparation ready{.plan = {.programs = std::move(programs.found),
+                               .places = std::move(places.found),
+                               .libc = bench::own_libc(),
+                               .probe = fs::canonical(probe),
+                               .scratch = scratch,
+                               .rounds = options.processes.value_or(usual_processes),
+                               .cpu = processor_to_time_on(options.cpu),
+                               .seed = options.seed.value_or(std::random_device{}()),
+                               .scale = options.scale,
+                               .limit = run_limit},
+                      .glances = {},
+                      .versions = {},
+                      .missing_programs = std::move(programs.missing),
+                      .missing_backends = std::move(places.missing)};
+    ready.glances = bench::run_campaign({ready.plan.places, {glance}, 1, ready.plan.cpu, ready.plan.seed, driver_limit},
+                                        signals, {});
+    for (const bench::FoundProgram &found : ready.plan.programs)
+        ready.versions.push_back(bench::version_of(found, signals));
+    return ready;
+}
+
+std::string version_among(const bench::Campaign &glances, const bench::Backend *backend) {
+    const auto found = std::ranges::find(glances.identities, backend, &bench::Identity::backend);
+    return found == glances.identities.end() ? "unknown" : found->report.version;
+}
+
+struct Measured {
+    std::vector<bench::ProgramMeasurement> measurements; // what the groups point to
+    bench::ProgramResults results;
+    bench::Circumstances about;
+};
+
+Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
+    Measured measured;
+    bench::Circumstances &about = measured.about;
+    const bench::ProgramPlan &plan = ready.plan;
+    about.started = now_text();
+    about.rounds = plan.rounds;
+    about.seed = plan.seed;
+    about.cpu = plan.cpu;
+    about.missing = ready.missing_backends;
+    about.machine = bench::read_machine(plan.cpu);
+    const auto began = Clock::now();
+    about.hiccups_before = bench::meter_hiccups(plan.cpu);
+    about.time_before = bench::read_processor_time(plan.cpu);
+    {
+        Progress progress(Look::of(STDERR_FILENO));
+        measured.measurements = bench::run_programs(plan, signals, [&](const bench::ProgramStep &step) {
+            const std::string_view what = step.round == 0 ? "counting" : "programs";
+            progress.show({step.done, step.total, step.round, step.rounds, step.seconds_left},
+                          fmt::format("{}: {}: {}", what, step.program->name, step.backend->name), what);
+        });
+    }
+    about.time_after = bench::read_processor_time(plan.cpu);
+    about.hiccups_after = bench::meter_hiccups(plan.cpu);
+    about.duration_seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    for (bench::ProgramMeasurement &measurement : measured.measurements)
+        measurement.version = version_among(ready.glances, measurement.backend);
+    measured.results = {bench::program_groups_of(plan.programs, ready.versions, measured.measurements),
+                        ready.missing_programs};
+    return measured;
+}
+
+double mebibytes(double kib) { return kib / 1024; }
+
+std::string range_text(const Spread &interval) { return fmt::format("{:.2f}..{:.2f}", interval.low, interval.high); }
+
+std::string count_text(std::uint64_t count) { return bench::grouped(count); }
+
+std::string in_billions(const std::optional<Spread> &count) {
+    return count ? fmt::format("{:.2f}", count->median / 1e9) : "-";
+}
+
+struct Column {
+    std::string_view head;
+    std::size_t width;
+    bool only_wide; // left out where the terminal is too narrow for all
+    std::string (*text)(const ProgramRow &row);
+};
+
+constexpr std::size_t title_width = 16;
+
+const std::vector<Column> all_columns{
+    {"wall s", 7, false, [](const ProgramRow &row) { return fmt::format("{:.2f}", row.wall_s.median); }},
+    {"low..high", 12, true, [](const ProgramRow &row) { return range_text(row.wall_s); }},
+    {"user s", 7, false, [](const ProgramRow &row) { return fmt::format("{:.2f}", row.user_s.median); }},
+    {"sys s", 6, true, [](const ProgramRow &row) { return fmt::format("{:.2f}", row.system_s.median); }},
+    {"peak MiB", 9, false,
+     [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.peak_rss_kib.median)); }},
+    {"final", 7, false,
+     [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.final_rss_kib.median)); }},
+    {"faults", 9, true,
+     [](const ProgramRow &row) { return count_text(static_cast<std::uint64_t>(row.page_faults.median)); }},
+    {"syscalls", 10, true,
+     [](const ProgramRow &row) {
+         const auto &calls = row.measurement->system_calls;
+         return calls ? count_text(*calls) : std::string("-");
+     }},
+    {"G instr", 8, true, [](const ProgramRow &row) { return in_billions(row.instructions); }},
+    {"alloc", 6, false, [](const ProgramRow &row) { return fmt::format("{:.0f} %", row.share * 100); }},
+};
+
+std::string rows_text(const ProgramGroup &group, const Look &look) {
+    std::vector<const ProgramRow *> rows;
+    for (const ProgramRow &row : group.rows) rows.push_back(&row);
+    std::ranges::stable_sort(rows, {}, [](const ProgramRow *row) { return row->wall_s.median; });
+    std::string head(2 + title_width, ' ');
+    for (const Column &column : all_columns) {
+        if (look.width >= widest || !column.only_wide) head += fmt::format("{:>{}}", column.head, column.width);
+    }
+    std::string text = look.dress(head, Style::faint) + "\n";
+    for (const ProgramRow *row : rows) {
+        std::string line =
+            fmt::format("{} {:<{}}", row->frontier ? "*" : " ", row->measurement->backend->title, title_width);
+        for (const Column &column : all_columns) {
+            if (look.width >= widest || !column.only_wide)
+                line += fmt::format("{:>{}}", column.text(*row), column.width);
+        }
+        text += look.dress(line, row->frontier ? Style::good : Style::plain) + "\n";
+    }
+    return text;
+}
+
+/// What was measured besides the allocators: how the program qualifies for saying anything of them.
+std::string standing_text(const ProgramGroup &group) {
+    std::string text =
+        fmt::format("{}, {}: {}.", group.found.executable.string(), group.version, group.found.program->work);
+    for (const ProgramRow &row : group.rows) {
+        if (row.measurement->backend->name == "glibc")
+            text += fmt::format(" Under glibc {} allocations and {} frees, {:.1f} % of its processor time in them.",
+                                count_text(row.measurement->probe.allocations),
+                                count_text(row.measurement->probe.frees), row.share * 100);
+    }
+    return text;
+}
+
+void print_results(const Preparation &ready, const Measured &measured) {
+    const Look look = Look::of(STDOUT_FILENO);
+    const std::size_t width = std::min(look.width, widest);
+    for (const ProgramGroup &group : measured.results.groups) fmt::print("{}\n", program_table(group, look));
+    fmt::print("{}", wrapped("* frontier: no other allocator needs less time and no more memory, or less memory and no "
+                             "more time (wall, peak). Medians over processes; low..high: of wall. Memory is resident "
+                             "memory in MiB, final as the process ends, after its own cleaning up. alloc: share of "
+                             "processor time in the allocator, from a run under a probe.",
+                             width));
+    fmt::print("{}",
+               wrapped(fmt::format("Run: {} timed processes for each program and allocator, in random order, seed "
+                                   "{}, on processor {}, {:.0f} s.",
+                                   ready.plan.rounds, ready.plan.seed, ready.plan.cpu, measured.about.duration_seconds),
+                       width));
+    for (const bench::Missing &missing : ready.missing_backends)
+        fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
+    for (const bench::MissingProgram &missing : ready.missing_programs)
+        fmt::print("missing: {} ({})\n", missing.program->title, missing.how);
+}
+
+} // namespace
+
+std::string program_table(const ProgramGroup &group, const Look &look) {
+    const std::size_t width = std::min(look.width, widest);
+    std::string text =
+        look.dress(group.found.program->title, Style::strong) + "\n" + wrapped(standing_text(group), width);
+    for (const std::string &shortfall : group.shortfalls)
+        text += look.dress(wrapped("! says little of allocators: " + shortfall, width), Style::bad);
+    if (!group.rows.empty()) text += rows_text(group, look);
+    for (const bench::ProgramMeasurement *failure : group.failures)
+        text += look.dress(wrapped(fmt::format("! {} failed: {}", failure->backend->title, failure->failure), width),
+                           Style::bad);
+    return text;
+}
+
+ProgramsOutcome run_bench_programs(const ProgramsOptions &options) {
+    const bench::SignalWatch signals;
+    const bench::ScratchFolder scratch;
+    Preparation ready = prepare(options, scratch.path(), signals);
+    bench::stay_off(ready.plan.cpu);
+    const Measured measured = measure(ready, signals);
+    for (const bench::ProgramMeasurement &measurement : measured.measurements) {
+        for (const bench::ProgramRun &run : measurement.runs) ready.glances.context_switches += run.context_switches;
+    }
+    if (!options.quiet) print_results(ready, measured);
+    ProgramsOutcome outcome{.document = document_of(ready.glances, {}, measured.about, measured.results), .first = {}};
+    for (const ProgramGroup &group : measured.results.groups) {
+        for (const bench::ProgramMeasurement *failure : group.failures) {
+            if (outcome.failures++ == 0)
+                outcome.first =
+                    fmt::format("{} under {}: {}", group.found.program->name, failure->backend->name, failure->failure);
+        }
+    }
+    return outcome;
+}
+
+} // namespace flat::cli
