@@ -14,8 +14,9 @@ namespace flat::cli {
 struct BenchOptions {
     bool quick = false; // the only mode, and the default
     bool list = false;
-    std::vector<std::string> suites, backends; // none: all
-    std::vector<std::size_t> sizes;            // none: all
+    std::vector<std::string> suites;   // none: those of the quick run
+    std::vector<std::string> backends; // none: all
+    std::vector<std::size_t> sizes;    // none: all
     unsigned rounds = 4;
     std::optional<int> cpu;
     std::optional<std::uint64_t> seed;

@@ -73,8 +73,8 @@ function idOf(row: Row): string {
 }
 
 const suiteOrder = [
-  "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete", "threads",
-  "arrivals",
+  "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
+  "threads", "arrivals",
 ];
 const kindOrder: CellKind[] = ["body", "tail", "phase", "rate"];
 
