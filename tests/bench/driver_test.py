@@ -102,7 +102,7 @@ class Suites(unittest.TestCase):
                 run = self.run_well(driver(backend), work)
                 self.assertEqual(run.line["driver"], backend)
                 for series in run.series.values():
-                    self.assertIn(series.line["unit"], ("ticks", "bytes"))
+                    self.assertIn(series.line["unit"], ("ticks", "delay", "bytes"))
                     self.assertGreater(series.line["calls"], 0)
             for name in cannot:
                 run = Run(driver(backend), SMALL[name])
@@ -253,6 +253,7 @@ class Suites(unittest.TestCase):
         self.assertGreaterEqual(service[stalled], STALL_NS)
         self.assertFalse(self.charged(service, stalled, step))
         self.assertFalse(run.series["service"].line["ranked"])
+        self.assertEqual(run.series["sojourn"].line["unit"], "delay")
         self.assertTrue(all(a >= b for a, b in zip(sojourn, service)))
 
 
