@@ -46,8 +46,10 @@ DriverReport header_of(const json &line) {
 
 Quantity quantity_of(const json &series) {
     const std::string unit = series.at("unit");
-    if (unit != "ticks" && unit != "bytes") fail("a series in " + unit);
-    return unit == "ticks" ? Quantity::ticks : Quantity::bytes;
+    if (unit == "ticks") return Quantity::ticks;
+    if (unit == "delay") return Quantity::delay;
+    if (unit == "bytes") return Quantity::bytes;
+    fail("a series in " + unit);
 }
 
 /// Cuts the samples of one series off the front of `bytes`.

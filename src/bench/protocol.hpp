@@ -9,7 +9,11 @@
 
 namespace flat::bench {
 
-enum class Quantity { ticks, bytes };
+enum class Quantity {
+    ticks, // between two readings of the clock: multiples of its step
+    delay, // ticks from an instant that was not read from the clock
+    bytes,
+};
 
 struct Series {
     std::string operation; // pair, alloc, free, ...

@@ -71,7 +71,7 @@ std::optional<Trend> trend_for(const Measurement &measurement) {
 /// `clock_step`: ns.
 Row row_for(const Measurement &measurement, double clock_step) {
     const bool times = measurement.unit == Unit::ns;
-    const double step = !times ? 0 : clock_step / static_cast<double>(measurement.calls);
+    const double step = !times || !measurement.in_steps ? 0 : clock_step / static_cast<double>(measurement.calls);
     std::vector<Distribution> processes;
     for (const Run &run : measurement.runs) processes.push_back(run.values);
     const Distribution all = Distribution::merged(processes);

@@ -51,7 +51,7 @@ double figure_of(const Row &row, Figure figure);
 
 std::vector<Group> groups_of(const Campaign &campaign);
 
-/// "hot 64 B, blocks of 32 calls", "order lifo, free".
+/// "hot 64 B, blocks of 32 calls", "order lifo, 64 B, phases of 200,000 free calls".
 std::string describe(const Group &group);
 
 /// nullptr iff the group has no such row.

@@ -95,7 +95,9 @@ std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_
     return values;
 }
 
-double median_of(std::vector<double> values) { return Distribution(std::move(values)).at(whole / 2); }
+double mean_of(const std::vector<double> &values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 /// Estimates the time that is left from what each cell has taken so far.
 class Forecast {
@@ -198,7 +200,8 @@ class Recorder {
                                series.calls,
                                {},
                                unit,
-                               series.ranked});
+                               series.ranked,
+                               series.quantity == Quantity::ticks});
             std::vector<double> values = values_of(series, unit, campaign_.ticks_per_ns);
             watch_capacity(cell, place, values);
             std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
@@ -224,11 +227,12 @@ class Recorder {
         }
     }
 
-    /// The slowest of those that compete; nothing more is learnt once a schedule was made of it.
+    /// The slowest of those that compete, interruptions included, for the schedule will meet them too; nothing more is
+    /// learnt once a schedule was made of it.
     void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
         const bool is_capacity = suite_of(plan_.cells[cell]).has_capacity && plan_.cells[cell].percent == 0;
         if (is_capacity && !capacity_is_settled_ && competes(plan_.places[place].backend->kind))
-            slowest_request_ns_ = std::max(slowest_request_ns_, median_of(values));
+            slowest_request_ns_ = std::max(slowest_request_ns_, mean_of(values));
     }
 
     void identify(const Place &place, DriverReport &&report) {

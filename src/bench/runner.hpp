@@ -48,6 +48,7 @@ struct Measurement {
     std::vector<Run> runs;
     Unit unit = Unit::ns;
     bool ranked = true;
+    bool in_steps = true; // times are multiples of the clock's step
 };
 
 /// A backend that could not be measured in a cell. Its runs there are left out of the measurements, and later rounds

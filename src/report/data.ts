@@ -82,8 +82,8 @@ function idOf(row: Row | Verdict): string {
 }
 
 const suiteOrder = [
-  "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete", "threads",
-  "arrivals",
+  "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
+  "threads", "arrivals",
 ];
 const kindOrder: CellKind[] = ["body", "tail", "phase", "rate"];
 

@@ -36,6 +36,8 @@ TEST(protocol, reads_the_header_and_every_sample) {
     EXPECT_EQ(report.series[1].operation, "free");
     EXPECT_EQ(report.series[1].quantity, Quantity::bytes);
     EXPECT_TRUE(report.series[0].ranked);
+    const std::string delay = replaced(header, "\"ticks\"", "\"delay\"");
+    EXPECT_EQ(parse_report(delay + "\n" + bytes_of({10, 11, 12})).series[0].quantity, Quantity::delay);
     EXPECT_FALSE(report.series[1].ranked);
     EXPECT_EQ(report.series[1].values, (std::vector<std::uint64_t>{12}));
 }

@@ -108,6 +108,13 @@ TEST(results, tell_percentiles_within_the_step_of_the_clock) {
     EXPECT_EQ(group_of({measured("glibc", hot, {run_of(values)})}, 32).rows.front().max, 11);
 }
 
+TEST(results, spread_no_reading_over_a_step_that_it_is_not_in) {
+    Measurement delays = measured("glibc", hot_single, {run_of({100, 100.4, 101, 110})});
+    EXPECT_NE(group_of({delays}, 32).rows.front().p50, 100.4);
+    delays.in_steps = false;
+    EXPECT_EQ(group_of({delays}, 32).rows.front().p50, 100.4);
+}
+
 TEST(results, rank_neither_controls_nor_copies) {
     const Group group = group_of({constant("floor", 1), constant("list", 2), constant("flatline-pool-again", 4.9),
                                   constant("flatline-pool", 5), constant("glibc", 9)});

@@ -69,7 +69,7 @@ void arrivals(run *r) {
     if (closed) {
         add_series(r, "request", (uint32_t)r->load);
     } else {
-        add_series(r, "sojourn", 1);
+        add_series_of(r, "sojourn", DELAY, 1, r->samples);
         add_series(r, "service", 1)->unranked = true;
         due = schedule(r);
     }

@@ -33,7 +33,11 @@ enum {
     STATUS_FAILED = 3,
 };
 
-typedef enum quantity { TICKS, BYTES } quantity;
+typedef enum quantity {
+    TICKS, /* between two readings of the clock: multiples of its step */
+    DELAY, /* ticks from an instant that was not read from the clock */
+    BYTES,
+} quantity;
 
 typedef struct series {
     const char *operation;

@@ -87,12 +87,13 @@ void print(const run *r, bool pinned) {
         r->clock.ticks_per_ns, r->clock.cost_ns, flat_clock_is_invariant() ? "true" : "false",
         pinned ? "true" : "false", page_faults(&r->start, &r->before), page_faults(&r->before, &r->after),
         switches(&r->before, &r->after), resident_kib());
+    static const char *const units[] = {[TICKS] = "ticks", [DELAY] = "delay", [BYTES] = "bytes"};
     for (size_t i = 0; i < r->series_count; i++) {
         const series *each = &r->series[i];
         at += snprintf(line + at, sizeof line - (size_t)at,
                        "%s{\"operation\":\"%s\",\"unit\":\"%s\",\"ranked\":%s,\"calls\":%u,\"samples\":%zu}",
-                       i > 0 ? "," : "", each->operation, each->unit == TICKS ? "ticks" : "bytes",
-                       each->unranked ? "false" : "true", each->calls, each->samples);
+                       i > 0 ? "," : "", each->operation, units[each->unit], each->unranked ? "false" : "true",
+                       each->calls, each->samples);
     }
     at += snprintf(line + at, sizeof line - (size_t)at, "]}\n");
     write_all(line, (size_t)at);

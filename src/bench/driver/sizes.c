@@ -31,7 +31,7 @@ INLINE size_t pareto_size(hand *h) {
 INLINE size_t pareto_slot(hand *h) {
     double u = (double)(next_random(h) >> 11) * 0x1p-53;
     double cube = u * u * u;
-    return (size_t)(LIVE * (cube * cube * u));
+    return (size_t)((double)LIVE * (cube * cube * u));
 }
 
 /* With the first word that take() writes, a byte on each of the three pages that a block may lie on. */
