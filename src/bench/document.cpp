@@ -143,8 +143,8 @@ json errors_json(const std::vector<Failure> &failures) {
 
 } // namespace
 
-std::string document_of(const Campaign &campaign, const std::vector<Group> &groups,
-                        const Circumstances &circumstances, const ProgramResults &programs) {
+std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances,
+                        const ProgramResults &programs) {
     const json document{{"schema", "flatline.bench/1"},
                         {"mode", "quick"},
                         {"started", circumstances.started},

@@ -238,11 +238,10 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("--size", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
         ->type_name("N");
     verb->add_option("--program", options.programs,
-                     "Only these of the suite programs: " + fmt::format("{}", fmt::join(programs, " ")))
+                     "Only these programs: " + fmt::format("{}", fmt::join(programs, " ")))
         ->check(CLI::IsMember(programs).description(""))
         ->type_name("NAME");
-    verb->add_option("--rounds", options.rounds,
-                     "Processes for each cell and backend, 1 to 1000 (default 4; programs: 5)")
+    verb->add_option("--rounds", options.rounds, "Processes for each cell and backend (default 4; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--cpu", options.cpu, "Time on this processor (default: the last one allowed)")->type_name("N");

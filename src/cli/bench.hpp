@@ -17,7 +17,7 @@ struct BenchOptions {
     std::vector<std::string> suites, backends; // none: all
     std::vector<std::size_t> sizes;            // none: all
     std::vector<std::string> programs;         // of the suite programs; none: all
-    std::optional<unsigned> rounds; // none: as many as the suite usually has
+    std::optional<unsigned> rounds;            // none: as many as the suite usually has
     std::optional<int> cpu;
     std::optional<std::uint64_t> seed;
     std::string json, html; // a path, "-" for standard output, or empty

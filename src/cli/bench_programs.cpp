@@ -138,8 +138,10 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
         Progress progress(Look::of(STDERR_FILENO));
         measured.measurements = bench::run_programs(plan, signals, [&](const bench::ProgramStep &step) {
             const std::string_view what = step.round == 0 ? "counting" : "programs";
+            const std::size_t tenths = 10 * step.done / step.total; // a line each, where there is no terminal
             progress.show({step.done, step.total, step.round, step.rounds, step.seconds_left},
-                          fmt::format("{}: {}: {}", what, step.program->name, step.backend->name), what);
+                          fmt::format("{}: {}: {}", what, step.program->name, step.backend->name),
+                          fmt::format("{}, {} %", what, tenths * 10));
         });
     }
     about.time_after = bench::read_processor_time(plan.cpu);
