@@ -9,6 +9,7 @@
 #include <ctime>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -196,7 +197,8 @@ const std::vector<Column> all_columns{
 std::string rows_text(const ProgramGroup &group, const Look &look) {
     std::vector<const ProgramRow *> rows;
     for (const ProgramRow &row : group.rows) rows.push_back(&row);
-    std::ranges::stable_sort(rows, {}, [](const ProgramRow *row) { return row->wall_s.median; });
+    std::ranges::sort(rows, {},
+                      [](const ProgramRow *row) { return std::pair(row->wall_s.median, row->measurement->backend); });
     std::string head(2 + title_width, ' ');
     for (const Column &column : all_columns) {
         if (look.width >= widest || !column.only_wide) head += fmt::format("{:>{}}", column.head, column.width);
