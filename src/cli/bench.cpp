@@ -262,7 +262,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->allow_extra_args(false)
         ->type_name("N,N");
     verb->add_option("--programs", options.programs,
-                     "Only these of the suite programs: " + fmt::format("{}", fmt::join(programs, " ")))
+                     "Only these programs: " + fmt::format("{}", fmt::join(programs, " ")))
         ->check(CLI::IsMember(programs).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -138,8 +139,10 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
         Progress progress(Look::of(STDERR_FILENO));
         measured.measurements = bench::run_programs(plan, signals, [&](const bench::ProgramStep &step) {
             const std::string_view what = step.round == 0 ? "counting" : "programs";
+            const std::size_t tenths = 10 * step.done / step.total; // a line each, where there is no terminal
             progress.show({step.done, step.total, step.round, step.rounds, step.seconds_left},
-                          fmt::format("{}: {}: {}", what, step.program->name, step.backend->name), what);
+                          fmt::format("{}: {}: {}", what, step.program->name, step.backend->name),
+                          fmt::format("{}, {} %", what, tenths * 10));
         });
     }
     about.time_after = bench::read_processor_time(plan.cpu);
@@ -194,7 +197,8 @@ const std::vector<Column> all_columns{
 std::string rows_text(const ProgramGroup &group, const Look &look) {
     std::vector<const ProgramRow *> rows;
     for (const ProgramRow &row : group.rows) rows.push_back(&row);
-    std::ranges::stable_sort(rows, {}, [](const ProgramRow *row) { return row->wall_s.median; });
+    std::ranges::sort(rows, {},
+                      [](const ProgramRow *row) { return std::pair(row->wall_s.median, row->measurement->backend); });
     std::string head(2 + title_width, ' ');
     for (const Column &column : all_columns) {
         if (look.width >= widest || !column.only_wide) head += fmt::format("{:>{}}", column.head, column.width);
