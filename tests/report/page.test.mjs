@@ -153,18 +153,29 @@ test("the legend hides a backend's line, rows, bars and columns, and shows them 
   await page.close();
 });
 
-test("the theme and the scale can be changed, and the pointer reads the curve", async () => {
+test("the theme and the scale can be changed, and the pointer reads curves, courses and marks", async () => {
   const { page, noise } = await open(file, { scheme: "dark" });
   await page.click(".theme");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
   for (const scale of ["linear", "log"]) {
     await page.selectOption(".scale-choice select", scale);
-    const notes = await page.$$eval(".curve .scale", (all) => all.map((each) => each.textContent));
+    const notes = await page.$$eval(".curve:not(.frontier) .scale", (all) => all.map((each) => each.textContent));
     assert.ok(notes.length > 0 && notes.every((note) => note.startsWith(`${scale} scale`)), notes.join(" | "));
   }
   const plot = page.locator(".curve .u-over").first();
   await plot.hover();
   assert.match(await page.locator(".curve .readout").first().textContent(), /^(P\d|maximum).*, ns: .*\d/);
+  if (await page.$(".drift")) {
+    await page.locator(".drift .u-over").first().hover();
+    const said = await page.locator(".drift .readout").first().textContent();
+    assert.match(said, /^after [\d.]+ million operations, ns: .*\d/);
+  }
+  if (await page.$(".frontier")) {
+    const chart = page.locator(".frontier .plot").first();
+    const { at: [{ left, top }] } = JSON.parse(await chart.getAttribute("data-plotted"));
+    await chart.locator(".u-over").hover({ position: { x: left, y: top } });
+    assert.match(await page.locator(".frontier .readout").first().textContent(), /: [\d.]+ s \(.*\), [\d.]+ MiB \(/);
+  }
   assert.deepEqual(noise, []);
   await page.close();
 });
