@@ -106,9 +106,9 @@ function legend(bench: Bench, view: View): HTMLElement {
     ...buttons, all);
 }
 
-export function toolbar(bench: Bench, view: View, places: [string, string][]): HTMLElement {
+export function toolbar(bench: Bench, view: View, places: [string, string][], save: HTMLElement): HTMLElement {
   const bar = el("div", { class: "toolbar" },
-    el("div", { class: "row" }, navigation(places), scaleChoice(view), themeButton(view)),
+    el("div", { class: "row" }, navigation(places), scaleChoice(view), save, themeButton(view)),
     legend(bench, view));
   // A place that is jumped to must come to rest below the bar, whose height depends on how its buttons wrap.
   new ResizeObserver(() => {

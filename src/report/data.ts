@@ -1,12 +1,14 @@
 // The run as the page reads it: `flatline.bench/1`, its cells grouped by what was timed.
 
+import { sizeName } from "./format";
+
 export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool";
 
 export interface Backend { name: string; title: string; kind: BackendKind }
 export interface Missing { name: string; how: string }
-export interface Failure { backend: string; suite: string; size: number; message: string }
+export interface Failure { backend: string; suite: string; size: number; order?: string; message: string }
 export interface Hiccups {
-  seconds: number; over_10us: number; over_10us_per_second: number; lost_us_per_second: number; max_ns: number;
+  seconds: number; over_10us: number; over_10us_per_second?: number; lost_us_per_second?: number; max_ns: number;
 }
 export interface Allocator { backend: string; version: string; path: string; source?: string; flags: string }
 
@@ -16,42 +18,69 @@ export interface Environment {
   isolated_cpus: string; nohz_full: string; smt: string;
   steal_percent: number; context_switches: number; migrations: number;
   timer: { name: string; frequency_hz: number; tick_ns: number; cost_ns: number };
-  hiccups: { before: Hiccups; between: Hiccups; after: Hiccups };
+  hiccups: { before: Hiccups; between?: Hiccups; after: Hiccups };
   allocators: Allocator[];
 }
 
-/// One backend's figures in one cell. Times are in `unit`; `curve` holds [percentile, value] pairs, ascending.
-/// `p50_net` is the median less the clock's own cost; page faults are those while timing, `_setup` those before.
-export interface Row {
-  suite: string; backend: string; size: number; calls_per_sample: number; operation: string; order: string;
-  unit: string; samples: number; processes: number;
+/// The course of a long run: one value for each window of so many operations, in the order of time.
+export interface Windows {
+  operations: number; values: number[]; first: number; last: number; worst: number; slope_ns_per_million: number;
+}
+
+/// What was timed; equal in all rows of a cell.
+export interface Work { suite: string; size: number; calls_per_sample: number; operation: string; order: string }
+
+/// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s, of which more is better. `curve` holds
+/// [percentile, value] pairs, ascending. `p50_net` is the median less the clock's own cost; page faults are those while
+/// timing, `_setup` those before. Where `ranked` is false the figure tells no merit, and nobody wins.
+export interface Row extends Work {
+  backend: string; unit: string; ranked?: boolean; samples: number; processes: number;
   mean: number; p50: number; p90: number; p99: number; p999: number; p9999: number | null; max: number;
   p50_low: number; p50_high: number; p999_low: number; p999_high: number;
   over_100ns_ppm: number | null; over_1us_ppm: number | null; over_10us_ppm: number | null;
   p50_net?: number | null; page_faults: number; page_faults_setup?: number; resident_kib?: number;
-  void: boolean; curve?: [number, number][];
+  void: boolean; curve?: [number, number][]; windows?: Windows;
 }
 
 /// The pool beside one rival in the figure that decides the cell: the ratio of the two and its 95 % interval.
-export interface Verdict {
-  suite: string; size: number; calls_per_sample: number; operation: string; order: string; rival: string;
-  outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
+export interface Verdict extends Work {
+  rival: string; outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
 }
 
+/// Over the processes of one program under one allocator.
+export interface Spread { median: number; low: number; high: number }
+
+/// A program under one allocator. `frontier`: no other needs less time without more memory, nor less memory without
+/// more time. `allocator_share` is of the processor's time, from 0 to 1.
+export interface ProgramRow {
+  backend: string; version: string; path: string; settings: string; processes: number;
+  wall_s: Spread; user_s: Spread; system_s: Spread; instructions: Spread | null;
+  peak_rss_kib: Spread; final_rss_kib: Spread; page_faults: Spread; system_calls: number | null;
+  allocations: number; frees: number; allocator_share: number; frontier: boolean;
+}
+
+/// A real program: `process` is the one that the memory is of, `clock` the one whose wall time is told. `missing` is
+/// the way to get it where it was not found, `shortfalls` why its figures say little of allocators.
+export interface Program {
+  name: string; title: string; package: string; work: string; process: string; clock: string; version: string;
+  missing: string | null; shortfalls: string[]; rows: ProgramRow[]; errors: { backend: string; message: string }[];
+}
+
+/// `judged` is false for a run that was written before runs had verdicts.
 export interface Bench {
   schema: string; mode: string; started: string; duration_seconds: number; rounds: number;
-  environment: Environment; backends: Backend[]; missing: Missing[]; errors?: Failure[]; cells: Row[];
-  verdicts: Verdict[];
+  environment: Environment; backends: Backend[]; missing: Missing[]; errors: Failure[]; cells: Row[];
+  verdicts: Verdict[]; judged: boolean; programs: Program[];
 }
 
-/// What a cell's figures are: ns a pair in blocks of calls, ns of one call, a whole phase (ns a call, or bytes a block),
-/// or a rate.
-export type CellKind = "body" | "tail" | "phase" | "rate";
+/// What a cell's figures are: ns a pair in blocks of calls, ns of one call, the windows of a long run, ns a call of a
+/// whole phase, a rate, or bytes.
+export type CellKind = "body" | "tail" | "drift" | "phase" | "rate" | "bytes";
 
 /// All rows that timed the same work, one for each backend.
 export interface Cell {
-  id: string; kind: CellKind; suite: string; size: number; callsPerSample: number; operation: string; order: string;
-  unit: string; rows: Row[]; isVoid: boolean; verdicts: Verdict[];
+  id: string; kind: CellKind; name: string; suite: string; size: number; callsPerSample: number; operation: string;
+  order: string; unit: string; ranked: boolean; rows: Row[]; isVoid: boolean; verdicts: Verdict[];
 }
 
 interface Table { columns: string[]; rows: unknown[][] }
@@ -63,29 +92,63 @@ function unpackCells(cells: Row[] | { tables: Table[] }): Row[] {
     rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])) as unknown as Row));
 }
 
-export function readBench(text: string): Bench {
+/// The data of the page as `flatline bench --json` wrote it.
+export function parseDocument(text: string): { schema?: string; cells: Row[] } {
   const raw = JSON.parse(text);
-  if (raw.schema !== "flatline.bench/1") {
-    throw new Error(`this page reads flatline.bench/1, its data says ${raw.schema}: fill it with the same Flatline`);
-  }
   return { ...raw, cells: unpackCells(raw.cells) };
 }
 
-function kindOf(row: Row): CellKind {
-  if (row.unit === "Mops/s") return "rate";
-  if (row.curve === undefined) return "phase";
-  return row.calls_per_sample === 1 ? "tail" : "body";
+/// A run of programs alone names its allocators only there.
+function allBackends(backends: Backend[], programs: Program[]): Backend[] {
+  const all = new Map(backends.map((each) => [each.name, each]));
+  for (const { backend } of programs.flatMap(({ rows, errors }) => [...rows, ...errors])) {
+    if (!all.has(backend)) all.set(backend, { name: backend, title: backend, kind: "general" });
+  }
+  return [...all.values()];
 }
 
-function idOf(row: Row | Verdict): string {
-  return [row.suite, row.size, row.calls_per_sample, row.operation, row.order].filter((part) => part !== "").join("-");
+export function readBench(text: string): Bench {
+  const raw = parseDocument(text) as Bench;
+  if (raw.schema !== "flatline.bench/1") {
+    throw new Error(`this page reads flatline.bench/1, its data says ${raw.schema}: fill it with the same Flatline`);
+  }
+  const programs = raw.programs ?? [];
+  return {
+    ...raw, errors: raw.errors ?? [], programs, backends: allBackends(raw.backends, programs),
+    verdicts: raw.verdicts ?? [], judged: raw.verdicts !== undefined,
+  };
+}
+
+/// Read from the data and not from the suite's name, so that a suite this page has never heard of is shown as well.
+function kindOf(rows: Row[]): CellKind {
+  const { unit, calls_per_sample: calls } = rows[0] as Row;
+  if (unit === "Mops/s") return "rate";
+  if (unit === "bytes") return "bytes";
+  if (rows.some((row) => row.windows)) return "drift";
+  if (!rows.some((row) => row.curve)) return "phase";
+  return calls === 1 ? "tail" : "body";
+}
+
+function idOf(work: Work): string {
+  return [work.suite, work.size, work.calls_per_sample, work.operation, work.order]
+    .filter((part) => part !== "").join("-").replace(/\s+/g, "-");
+}
+
+function groupBy<T>(all: T[], key: (each: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const each of all) {
+    const group = groups.get(key(each));
+    if (group) group.push(each);
+    else groups.set(key(each), [each]);
+  }
+  return groups;
 }
 
 const suiteOrder = [
   "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
   "threads", "arrivals",
 ];
-const kindOrder: CellKind[] = ["body", "tail", "phase", "rate"];
+const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes"];
 
 /// A suite the page does not know comes after those it does.
 function suiteRank(suite: string): number {
@@ -95,21 +158,28 @@ function suiteRank(suite: string): number {
 
 /// Cells by suite, then size, the body before the tail; rows keep the order of the data.
 export function groupCells(bench: Bench): Cell[] {
-  const cells = new Map<string, Cell>();
-  for (const row of bench.cells) {
-    const id = idOf(row);
-    const cell = cells.get(id) ?? {
-      id, kind: kindOf(row), suite: row.suite, size: row.size, callsPerSample: row.calls_per_sample,
-      operation: row.operation, order: row.order, unit: row.unit, rows: [], isVoid: false,
-      verdicts: bench.verdicts.filter((verdict) => idOf(verdict) === id),
+  const verdicts = groupBy(bench.verdicts, idOf);
+  const sizes = new Map([...groupBy(bench.cells, (row) => row.suite)]
+    .map(([suite, rows]) => [suite, new Set(rows.map((row) => row.size)).size]));
+  const cells = [...groupBy(bench.cells, idOf)].map(([id, rows]): Cell => {
+    const row = rows[0] as Row;
+    return {
+      id, rows, kind: kindOf(rows), name: nameOf(row, (sizes.get(row.suite) ?? 1) > 1), suite: row.suite,
+      size: row.size, callsPerSample: row.calls_per_sample, operation: row.operation, order: row.order,
+      unit: row.unit, ranked: row.ranked !== false, isVoid: rows.some((each) => each.void),
+      verdicts: verdicts.get(id) ?? [],
     };
-    cell.rows.push(row);
-    cell.isVoid ||= row.void;
-    cells.set(id, cell);
-  }
-  return [...cells.values()].sort((a, b) =>
-    suiteRank(a.suite) - suiteRank(b.suite) || a.size - b.size ||
+  });
+  return cells.sort((a, b) =>
+    suiteRank(a.suite) - suiteRank(b.suite) || a.suite.localeCompare(b.suite) || a.size - b.size ||
     kindOrder.indexOf(a.kind) - kindOrder.indexOf(b.kind));
+}
+
+/// Where and what, short enough for the label of a row: "hot 64 B", "mixed seven sizes, alloc", "order random, free".
+/// What goes without saying is left out: the size beside an order, in a suite of one size, and the operation "pair".
+function nameOf(row: Row, manySizes: boolean): string {
+  const places = [row.order === "" || manySizes ? sizeName(row.suite, row.size) : "", row.order].filter(Boolean);
+  return `${row.suite} ${places.join(" ")}${row.operation === "pair" ? "" : `, ${row.operation}`}`;
 }
 
 export function higherIsBetter(cell: Cell): boolean {

@@ -2,12 +2,14 @@
 
 import type { Bench, Hiccups } from "./data";
 import { el, scrollBox, type Child } from "./dom";
-import { bytes, count, figure } from "./format";
+import { count, figure, sizeName } from "./format";
 
 function hiccupText(hiccups: Hiccups | undefined): string {
   if (!hiccups || hiccups.seconds === 0) return "not measured";
-  const seen = `${figure(hiccups.over_10us_per_second, 0)} a second over 10 µs`;
-  return `${seen}, ${figure(hiccups.lost_us_per_second, 0)} µs a second lost, longest ${count(hiccups.max_ns)} ns`;
+  const rate = hiccups.over_10us_per_second ?? hiccups.over_10us / hiccups.seconds;
+  const lost = hiccups.lost_us_per_second;
+  const stolen = lost === undefined ? "" : `, ${figure(lost, 0)} µs a second lost`;
+  return `${figure(rate, 0)} a second over 10 µs${stolen}, longest ${count(hiccups.max_ns)} ns`;
 }
 
 function facts(bench: Bench): [string, string][] {
@@ -72,12 +74,14 @@ function missingList(bench: Bench): Child {
 }
 
 function failureList(bench: Bench): Child {
-  const failures = bench.errors ?? [];
+  const failures = bench.errors;
   if (failures.length === 0) return null;
   return el("section", { class: "missing", "aria-labelledby": "failed" },
     el("h3", { id: "failed" }, "Failed while it was measured"),
-    el("ul", {}, ...failures.map((each) =>
-      el("li", {}, el("b", {}, each.backend), ` in ${each.suite} ${bytes(each.size)}: ${each.message}`))));
+    el("ul", {}, ...failures.map(({ backend, suite, size, order, message }) => {
+      const place = [suite, sizeName(suite, size), order].filter(Boolean).join(" ");
+      return el("li", {}, el("b", {}, backend), ` in ${place}: ${message}`);
+    })));
 }
 
 export function environmentSection(bench: Bench): HTMLElement {

@@ -6,8 +6,8 @@ const thinSpace = "\u202f";
 const minus = "\u2212";
 export const noFigure = "\u2014";
 
-/// Decimals of a time or rate. A block of calls resolves hundredths of a nanosecond; a single call one timer tick.
-const decimalsOf: Record<CellKind, number> = { body: 2, tail: 1, phase: 2, rate: 1 };
+/// Decimals of a figure. A block of calls resolves hundredths of a nanosecond; a single call one timer tick.
+const decimalsOf: Record<CellKind, number> = { body: 2, tail: 1, drift: 1, phase: 2, rate: 1, bytes: 2 };
 
 /// A figure with its thousands apart; from 1,000 up, decimals would be noise and are left out.
 export function figure(value: number | null | undefined, decimals: number): string {
@@ -32,19 +32,20 @@ export function partsPerMillion(value: number | null): string {
   return value !== null && value > 0 && value < 1 ? "<1" : count(value);
 }
 
-export function bytes(size: number): string {
-  if (size === 0) return "seven sizes";
-  return size >= 1024 && size % 1024 === 0 ? `${size / 1024} KiB` : `${size} B`;
+/// Of a share from 0 to 1, one decimal.
+export function percent(share: number): string {
+  return `${figure(share * 100, 1)}\u00a0%`;
 }
 
-/// Where and what, short enough for a row label: "64 B", "seven sizes, alloc", "random, free".
-export function shortName(cell: Cell): string {
-  const place = cell.order === "" ? bytes(cell.size) : cell.order;
-  return cell.kind === "body" || cell.kind === "rate" ? place : `${place}, ${cell.operation}`;
+/// From a low to a high one; `write` writes each.
+export function range(low: number, high: number, write: (value: number) => string): string {
+  return `${write(low)}\u2013${write(high)}`;
 }
 
-export function cellName(cell: Cell): string {
-  return `${cell.suite} ${shortName(cell)}`;
+/// A size of 0 stands for a mixture.
+export function sizeName(suite: string, size: number): string {
+  if (size === 0) return suite === "mixed" || suite === "arrivals" ? "seven sizes" : "many sizes";
+  return size >= 1024 && size % 1024 === 0 ? `${size / 1024}\u00a0KiB` : `${size}\u00a0B`;
 }
 
 /// How the figures of a cell were taken.
@@ -52,9 +53,10 @@ export function method(cell: Cell): string {
   const calls = count(cell.callsPerSample);
   switch (cell.kind) {
     case "body": return `alloc+free pairs, blocks of ${calls} calls; ns per ${cell.operation}`;
-    case "tail": return `single ${cell.operation} calls; ns per call`;
-    case "phase": return cell.unit === "bytes" ? `${cell.operation}, for each of ${calls} blocks; bytes`
-      : `${cell.operation}, whole phases of ${calls} calls; ns per call`;
+    case "tail": return `${cell.operation}, each timed by itself; ns`;
+    case "drift": return `${cell.operation} of each window of a long run; ns`;
+    case "phase": return `${cell.operation}, mean over phases of ${calls}; ns each`;
     case "rate": return `batches of ${calls}, uninstrumented; Mops/s, higher is better`;
+    case "bytes": return `${cell.operation}, bytes for each of ${calls} live blocks`;
   }
 }

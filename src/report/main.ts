@@ -2,6 +2,7 @@
 
 import "uplot/dist/uPlot.min.css";
 import "./page.css";
+import { drawAll, type Drawable } from "./chart";
 import { followReading, followTheme, toolbar } from "./controls";
 import { groupCells, readBench, type Bench, type Cell } from "./data";
 import { el } from "./dom";
@@ -9,47 +10,50 @@ import { environmentSection } from "./environment";
 import { figure } from "./format";
 import { glossarySection } from "./glossary";
 import { overviewSection } from "./overview";
+import { programsSection } from "./programs";
+import { saveButton } from "./save";
 import { suiteSection } from "./section";
-import { verdictOf } from "./verdict";
+import { summary } from "./summary";
 import { View } from "./view";
 
 function mastHead(bench: Bench, cells: Cell[]): HTMLElement {
   const here = bench.environment;
   const when = bench.started.replace("T", " ").replace("Z", " UTC");
   const run = `${figure(bench.duration_seconds, 0)} s, ${bench.rounds} rounds of fresh processes`;
-  const verdict = verdictOf(bench, cells);
   return el("header", { class: "mast" },
     el("h1", {}, "flatline bench", el("span", { class: "mode" }, bench.mode)),
     el("p", { class: "run" }, `${here.processor} · ${when} · ${run}`),
-    el("p", { class: "verdict" }, verdict.sentence),
-    ...verdict.losses.map((text) => el("p", { class: "losses" }, text)),
-    verdict.others !== "" && el("p", { class: "others" }, verdict.others));
+    ...summary(bench, cells));
 }
 
-function show(bench: Bench, root: HTMLElement): void {
+function show(bench: Bench, text: string, root: HTMLElement): void {
   const view = new View();
   followTheme(view);
   const cells = groupCells(bench);
   const suites = [...new Set(cells.map((cell) => cell.suite))];
-  const places: [string, string][] = [
-    ["environment", "Environment"], ["overview", "Overview"],
-    ...suites.map((suite): [string, string] => [suite, suite]), ["glossary", "Terms"],
+  const sections = [
+    ...suites.map((suite) => suiteSection(bench, suite, cells.filter((cell) => cell.suite === suite), view)),
+    ...(bench.programs.length > 0 ? [programsSection(bench, view)] : []),
   ];
-  const sections = suites.map((suite) =>
-    suiteSection(bench, suite, cells.filter((cell) => cell.suite === suite), view));
+  const places = [
+    ["environment", "Environment"], ...(cells.length > 0 ? [["overview", "Overview"]] : []),
+    ...sections.map(({ element, name }) => [element.id, name]), ["glossary", "Terms"],
+  ] as [string, string][];
   root.append(
     mastHead(bench, cells),
-    toolbar(bench, view, places),
+    toolbar(bench, view, places, saveButton(text, bench.started)),
     el("main", {},
       environmentSection(bench),
-      overviewSection(bench, cells),
+      cells.length > 0 && overviewSection(bench, cells),
       ...sections.map((section) => section.element),
       glossarySection()),
     el("footer", {}, `${bench.schema} · Flatline ${bench.environment.flatline_version} · this file needs no network`));
-  for (const { curves } of sections) for (const curve of curves) curve.draw();
   followReading(places);
   document.title = `flatline bench: ${bench.environment.processor}`;
-  root.dataset["ready"] = "true";
+  drawAll(sections.flatMap(({ charts }): Drawable[] => charts), () => {
+    root.dataset["drawn"] = "true";
+  });
+  root.dataset["ready"] = String(Math.round(performance.now())); // ms since the reader asked for the page
 }
 
 function start(): void {
@@ -57,7 +61,8 @@ function start(): void {
   const data = document.getElementById("flatline-data");
   if (!root || !data) return;
   try {
-    show(readBench(data.textContent ?? ""), root);
+    const text = data.textContent ?? "";
+    show(readBench(text), text, root);
   } catch (error) {
     root.replaceChildren(el("p", { class: "failure", role: "alert" },
       `The data in this page cannot be shown (${error instanceof Error ? error.message : error}); ` +

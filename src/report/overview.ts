@@ -2,55 +2,58 @@
 
 import type { Backend, Bench, Cell, CellKind, Row } from "./data";
 import { el, scrollBox } from "./dom";
-import { cellName, figure, inCell } from "./format";
+import { figure, inCell, range } from "./format";
 import { looksOf, swatch } from "./palette";
-import { decider, judge, winnerOf, type Judgement, type Metric } from "./verdict";
+import { decider, inWords, judge, winnerOf, type Judgement } from "./verdict";
 
 interface Matrix { kind: CellKind; title: string; unit: string; note: string }
 
 const matrices: Matrix[] = [
   { kind: "body", title: "Body", unit: "P50, ns per alloc+free pair, blocks of calls", note: "" },
-  { kind: "tail", title: "Tail", unit: "P99.9, ns per call, single calls",
+  { kind: "tail", title: "Tail", unit: "P99.9, ns, each call or request timed by itself",
     note: "The floor of a single call is mostly the timer's own resolution." },
-  { kind: "phase", title: "Order of frees", unit: "P50, ns per call, whole phases", note: "" },
+  { kind: "drift", title: "Drift", unit: "median window of a long run, ns", note: "" },
+  { kind: "phase", title: "Phases", unit: "P50, ns each, means over whole phases", note: "" },
   { kind: "rate", title: "Throughput", unit: "P50, Mops/s, higher is better", note: "" },
+  { kind: "bytes", title: "Memory", unit: "P50, bytes for each live block", note: "" },
 ];
 
 const words = { win: "wins", loss: "loses", even: "even", void: "void" };
 
-function valueCell(cell: Cell, row: Row | undefined, backend: Backend, metric: Metric, winner: Row | undefined,
+function valueCell(cell: Cell, row: Row | undefined, backend: Backend, winner: Row | undefined,
                    verdict: Judgement | undefined): HTMLElement {
   const attributes = { "data-backend": backend.name, "data-kind": backend.kind };
   if (!row) return el("td", { ...attributes, class: "absent" }, "\u2014");
-  const wins = row === winner && !cell.isVoid;
+  const wins = row === winner;
   const loses = backend.kind === "subject" && verdict?.outcome === "loss";
   return el("td", { ...attributes, class: wins ? "winner" : loses ? "loser" : undefined },
-    wins ? el("span", { class: "mark", title: "lowest of the competing allocators" }, "\u25cf") : null,
+    wins ? el("span", { class: "mark", title: "best of the competing allocators" }, "\u25cf") : null,
     loses ? el("span", { class: "mark", title: "not the best in this cell" }, "\u25bc") : null,
-    el("span", { "data-figure": cell.id }, inCell(cell, metric(row))));
+    el("span", { "data-figure": cell.id }, inCell(cell, row[decider(cell).field])));
 }
 
-function ratioCell(verdict: Judgement | undefined): HTMLElement {
+function ratioCell(cell: Cell, verdict: Judgement | undefined, against: string): HTMLElement {
   if (!verdict) return el("td", { class: "ratio absent" }, "\u2014");
-  return el("td", { class: `ratio ${verdict.outcome}`, title: `against ${verdict.best.backend}` },
-    figure(verdict.ratio, 2), " ", el("span", { class: "word" }, words[verdict.outcome]));
+  const written = (value: number) => figure(value, 2);
+  return el("td", { class: `ratio ${verdict.outcome}`, title: `against ${verdict.best.backend}: ${inWords(cell, verdict)}`,
+    "data-ratio": cell.id, "data-against": against },
+    el("span", {}, written(verdict.ratio)), " ", el("span", { class: "word" }, words[verdict.outcome]),
+    el("small", {}, range(verdict.low, verdict.high, written)));
 }
 
 function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
-  const { field } = decider(cell);
-  const metric: Metric = (row) => row[field];
-  const winner = winnerOf(cell, backends, metric);
+  const winner = winnerOf(cell, backends);
   const verdict = judge(cell, backends);
   return el("tr", { class: cell.isVoid ? "void" : undefined },
-    el("th", { scope: "row" }, el("a", { href: `#${cell.id}` }, cellName(cell))),
-    ratioCell(verdict),
-    ratioCell(judge(cell, backends, ["general"])),
+    el("th", { scope: "row" }, el("a", { href: `#${cell.id}` }, cell.name)),
+    ratioCell(cell, verdict, "any"),
+    ratioCell(cell, judge(cell, backends, ["general"]), "general"),
     ...backends.map((backend) =>
-      valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, metric, winner, verdict)));
+      valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, winner, verdict)));
 }
 
 function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLElement | null {
-  const rows = cells.filter((cell) => cell.kind === matrix.kind);
+  const rows = cells.filter((cell) => cell.kind === matrix.kind && cell.ranked);
   if (rows.length === 0) return null;
   const looks = looksOf(backends);
   const caption = `${matrix.title}: ${matrix.unit}`;
@@ -77,14 +80,16 @@ function columnOrder(backends: Backend[]): Backend[] {
 }
 
 export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
-  const backends = columnOrder(bench.backends);
+  const measured = new Set(bench.cells.map((row) => row.backend));
+  const backends = columnOrder(bench.backends.filter((each) => measured.has(each.name)));
   return el("section", { id: "overview", "aria-labelledby": "overview-title" },
     el("h2", { id: "overview-title" }, "Overview"),
     el("p", { class: "key" },
       el("span", { class: "winner" }, "\u25cf best"), " of the competing allocators; ",
       el("span", { class: "loser" }, "\u25bc the pool, where it is not"), "; ",
       "even: no difference at this precision, which is the pool's to its own copy and what the rounds agree on; ",
-      "void: A and A differed by more than 5 %. ",
-      "The floor (empty calls) and the unchecked list stand beside them and do not compete."),
+      "void: A and A differed by more than 5 %; below each ratio its 95 % interval. ",
+      "The floor (empty calls) and the unchecked list stand beside them and do not compete; ",
+      "figures that tell no merit are in their sections only."),
     ...matrices.map((matrix) => matrixTable(matrix, cells, backends)));
 }

@@ -2,35 +2,36 @@
 
 import { higherIsBetter, type Backend, type Bench, type Cell, type Row } from "./data";
 import { el, scrollBox, type Child } from "./dom";
-import { count, inCell, noFigure, partsPerMillion } from "./format";
+import { count, figure, inCell, noFigure, partsPerMillion, range } from "./format";
 import { looksOf, swatch } from "./palette";
 import { decider } from "./verdict";
 
 interface Part { field: string; text: string; label?: string }
 
 /// A column of figures; `below` is a second one in small figures, a `label` following it.
-interface Column {
+export interface Column<R> {
   field: string;
   head: string;
   unit: string;
-  text: (row: Row) => string;
-  below?: (row: Row) => Part | undefined;
+  text: (row: R) => string;
+  below?: (row: R) => Part | undefined;
 }
 
-function medianColumn(cell: Cell): Column {
+function medianColumn(cell: Cell): Column<Row> {
   return {
-    field: "p50", head: "P50", unit: cell.unit, text: (row) => inCell(cell, row.p50),
+    field: "p50", head: cell.kind === "drift" ? "Median\nwindow" : "P50", unit: cell.unit,
+    text: (row) => inCell(cell, row.p50),
     below: (row) => ({ field: "p50_interval", text: intervalText(cell, row.p50_low, row.p50_high) }),
   };
 }
 
 /// The clock's cost matters where it is paid on every call: in single calls.
-function netColumns(cell: Cell): Column[] {
+function netColumns(cell: Cell): Column<Row>[] {
   if (cell.kind !== "tail" || cell.rows.every((row) => row.p50_net === undefined)) return [];
   return [{ field: "p50_net", head: "P50\nnet", unit: "ns", text: (row) => inCell(cell, row.p50_net) }];
 }
 
-function timeColumns(cell: Cell): Column[] {
+function timeColumns(cell: Cell): Column<Row>[] {
   const time = (value: number | null | undefined) => inCell(cell, value);
   return [
     medianColumn(cell),
@@ -48,8 +49,19 @@ function timeColumns(cell: Cell): Column[] {
   ];
 }
 
-function barColumns(cell: Cell): Column[] {
-  const unit = cell.unit;
+/// The worst window of any process, whereas the others are medians over processes.
+function driftColumns(cell: Cell): Column<Row>[] {
+  const column = (field: "first" | "last" | "worst", head: string): Column<Row> =>
+    ({ field, head, unit: cell.unit, text: (row) => inCell(cell, row.windows?.[field]) });
+  return [
+    medianColumn(cell), column("first", "First"), column("last", "Last"), column("worst", "Worst"),
+    { field: "slope_ns_per_million", head: "Slope", unit: "ns a million",
+      text: (row) => figure(row.windows?.slope_ns_per_million, 3) },
+  ];
+}
+
+function barColumns(cell: Cell): Column<Row>[] {
+  const { unit } = cell;
   return [
     medianColumn(cell),
     { field: "mean", head: "Mean", unit, text: (row) => inCell(cell, row.mean) },
@@ -57,8 +69,8 @@ function barColumns(cell: Cell): Column[] {
   ];
 }
 
-function countColumns(cell: Cell): Column[] {
-  const resident: Column = {
+function countColumns(cell: Cell): Column<Row>[] {
+  const resident: Column<Row> = {
     field: "resident_kib", head: "Resident", unit: "KiB", text: (row) => count(row.resident_kib),
   };
   return [
@@ -71,15 +83,21 @@ function countColumns(cell: Cell): Column[] {
   ];
 }
 
+/// A cell without a distribution or a course to draw has a bar in each row.
 export function hasBars(cell: Cell): boolean {
-  return cell.kind === "phase" || cell.kind === "rate";
+  return cell.kind === "phase" || cell.kind === "rate" || cell.kind === "bytes";
+}
+
+function columnsOf(cell: Cell): Column<Row>[] {
+  const own = hasBars(cell) ? barColumns(cell) : cell.kind === "drift" ? driftColumns(cell) : timeColumns(cell);
+  return [...own, ...countColumns(cell)];
 }
 
 function intervalText(cell: Cell, low: number, high: number): string {
-  return `${inCell(cell, low)}\u2013${inCell(cell, high)}`;
+  return range(low, high, (value) => inCell(cell, value));
 }
 
-function figureCell(column: Column, row: Row): HTMLElement {
+export function figureCell<R>(column: Column<R>, row: R): HTMLElement {
   const below = column.below?.(row);
   return el("td", {},
     el("span", { "data-field": column.field }, column.text(row)),
@@ -102,12 +120,23 @@ function sortedRows(cell: Cell): Row[] {
   return [...cell.rows].sort((a, b) => direction * (a.p50 - b.p50));
 }
 
-function headRow(cell: Cell, columns: Column[]): HTMLElement {
+export function headCell<R>({ head, unit }: Column<R>): HTMLElement {
+  return el("th", { scope: "col" }, head, el("span", { class: "unit" }, unit));
+}
+
+function headRow(cell: Cell, columns: Column<Row>[]): HTMLElement {
   const bars = hasBars(cell) ? el("th", { scope: "col", class: "bar" }, "P50 and its interval") : null;
-  return el("tr", {},
-    el("th", { scope: "col" }, "Backend"), bars,
-    ...columns.map((column) =>
-      el("th", { scope: "col" }, column.head, el("span", { class: "unit" }, column.unit))));
+  return el("tr", {}, el("th", { scope: "col" }, "Backend"), bars, ...columns.map(headCell));
+}
+
+/// What the order of the rows and the small figures are, and why a figure may be absent.
+function captionOf(cell: Cell): string {
+  const order = higherIsBetter(cell) ? "highest" : "lowest";
+  const first = cell.kind === "drift" ? "median window" : "P50";
+  const worst = cell.kind === "drift" ? "; worst: of any process" : "";
+  const noP9999 = (cell.kind === "body" || cell.kind === "tail") && cell.rows.some((row) => row.p9999 === null)
+    ? `; ${noFigure}: under 100,000 samples` : "";
+  return `${order} ${first} first; small figures: 95 % interval over processes, faults of the set-up${worst}${noP9999}`;
 }
 
 function absentNote(bench: Bench, cell: Cell): Child {
@@ -116,14 +145,14 @@ function absentNote(bench: Bench, cell: Cell): Child {
   return el("p", { class: "note" }, `Not in this cell: ${absent.map((each) => each.title).join(", ")}.`);
 }
 
-/// `best` is the row to mark as the winner; none in a void cell.
+/// `best` is the row to mark as the winner; none in a void cell and where the figure tells no merit.
 export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTMLElement {
-  const columns = [...(hasBars(cell) ? barColumns(cell) : timeColumns(cell)), ...countColumns(cell)];
+  const columns = columnsOf(cell);
   const backends = new Map(bench.backends.map((each) => [each.name, each]));
   const looks = looksOf(bench.backends);
   const rows = sortedRows(cell);
   const kindOf = (row: Row) => backends.get(row.backend)?.kind;
-  const longest = Math.max(...rows.filter((row) => kindOf(row) !== "control").map((row) => row.p50_high));
+  const longest = Math.max(...rows.filter((row) => kindOf(row) !== "control").map((row) => row.p50_high)) || 1;
 
   const line = (row: Row): HTMLElement => {
     const backend = backends.get(row.backend) ?? { name: row.backend, title: row.backend, kind: "general" as const };
@@ -136,14 +165,10 @@ export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTML
       ...columns.map((column) => figureCell(column, row)));
   };
 
-  const order = higherIsBetter(cell) ? "highest" : "lowest";
-  const small = "small figures: range over processes, faults of the set-up";
-  const noP9999 = rows.some((row) => row.p9999 === null) && !hasBars(cell)
-    ? `; ${noFigure}: under 100,000 samples` : "";
   return el("div", { class: "figures" },
     scrollBox(`Figures of ${cell.id}`,
       el("table", { class: hasBars(cell) ? "bars" : undefined },
-        el("caption", {}, el("span", {}, `${order} P50 first; ${small}${noP9999}`)),
+        el("caption", {}, el("span", {}, captionOf(cell))),
         el("thead", {}, headRow(cell, columns)),
         el("tbody", {}, ...rows.filter((row) => kindOf(row) !== "control").map(line)),
         el("tfoot", {}, ...rows.filter((row) => kindOf(row) === "control").map(line)))),

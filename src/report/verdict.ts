@@ -1,7 +1,9 @@
-// Who won a cell: the laboratory's own verdicts, of which this only picks the one that matters and counts.
+// Who won a cell: the laboratory's own verdicts, of which this only picks the one that matters, and puts it in words.
 
-import { higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row, type Verdict as Said } from "./data";
-import { cellName } from "./format";
+import {
+  higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row, type Verdict as Said,
+} from "./data";
+import { figure, range } from "./format";
 
 export type Metric = (row: Row) => number;
 export type Outcome = "win" | "loss" | "even" | "void";
@@ -10,6 +12,8 @@ export interface Judgement {
   outcome: Outcome;
   best: Row;          // the best of the rivals
   ratio: number;      // subject / best rival
+  low: number;        // of its 95 % interval
+  high: number;
 }
 
 const outcomes: Record<Said["outcome"], Outcome> =
@@ -27,78 +31,99 @@ function bestOf(cell: Cell, rows: Row[], metric: Metric): Row | undefined {
   return [...rows].sort((a, b) => direction * (metric(a) - metric(b)))[0];
 }
 
-/// The best row among the allocators that compete: the subject, the general ones and the fixed-size pools.
-export function winnerOf(cell: Cell, backends: Backend[], metric: Metric): Row | undefined {
-  return bestOf(cell, rowsOfKind(cell, backends, ["subject", ...everyRival]), metric);
-}
-
-/// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent.
-export function judge(cell: Cell, backends: Backend[], kinds = everyRival): Judgement | undefined {
-  const { field } = decider(cell);
-  const best = bestOf(cell, rowsOfKind(cell, backends, kinds), (row) => row[field]);
-  const verdict = cell.verdicts.find((each) => each.rival === best?.backend);
-  return best && verdict && { outcome: outcomes[verdict.outcome], best, ratio: verdict.ratio };
-}
-
 /// What decides a cell: the median, but for single calls the tail they were timed for.
 export function decider(cell: Cell): { field: "p50" | "p999"; name: string } {
+  if (cell.kind === "drift") return { field: "p50", name: "median window" };
   return cell.kind === "tail" ? { field: "p999", name: "P99.9" } : { field: "p50", name: "P50" };
 }
 
-interface Tally { counts: Record<Outcome, number>; judged: number; losses: { cell: Cell; judgement: Judgement }[] }
+/// The best row among the allocators that compete: the subject, the general ones and the fixed-size pools. None where
+/// the cell is void or its figure tells no merit.
+export function winnerOf(cell: Cell, backends: Backend[]): Row | undefined {
+  if (cell.isVoid || !cell.ranked) return undefined;
+  const { field } = decider(cell);
+  return bestOf(cell, rowsOfKind(cell, backends, ["subject", ...everyRival]), (row) => row[field]);
+}
 
-function tally(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Tally {
-  const result: Tally = { counts: { win: 0, loss: 0, even: 0, void: 0 }, judged: 0, losses: [] };
+/// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent, the cell
+/// is not ranked, or the run has no verdict on it.
+export function judge(cell: Cell, backends: Backend[], kinds = everyRival): Judgement | undefined {
+  if (!cell.ranked) return undefined;
+  const { field } = decider(cell);
+  const best = bestOf(cell, rowsOfKind(cell, backends, kinds), (row) => row[field]);
+  const verdict = cell.verdicts.find((each) => each.rival === best?.backend);
+  if (!best || !verdict) return undefined;
+  return { outcome: outcomes[verdict.outcome], best, ratio: verdict.ratio, low: verdict.low, high: verdict.high };
+}
+
+/// "12–19 %", what the interval of the ratio is away from 1, on its nearer side first; "8 %" where both ends round to
+/// that. Below 10 % a tenth counts.
+export function percentAway({ low, high }: Judgement): string {
+  const [near, far] = [Math.abs(1 - low) * 100, Math.abs(1 - high) * 100].sort((a, b) => a - b) as [number, number];
+  const write = (value: number) => figure(value, far < 10 ? 1 : 0);
+  return `${write(near) === write(far) ? write(far) : range(near, far, write)}\u00a0%`;
+}
+
+/// How the subject stands to the rival: "faster by 12–19 %", "no difference at this precision (0.98–1.03 of its P50)".
+export function inWords(cell: Cell, verdict: Judgement): string {
+  const [better, worse] = cell.kind === "bytes" ? ["less", "more"] : ["faster", "slower"];
+  switch (verdict.outcome) {
+    case "win": return `${better} by ${percentAway(verdict)}`;
+    case "loss": return `${worse} by ${percentAway(verdict)}`;
+    case "even": return "no difference at this precision " +
+      `(${range(verdict.low, verdict.high, (value) => figure(value, 2))} of its ${decider(cell).name})`;
+    case "void": return "void";
+  }
+}
+
+export interface Judged { cell: Cell; judgement: Judgement }
+
+/// Every cell that has a verdict, by outcome, against the best rival of these kinds.
+export function judgedCells(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Record<Outcome, Judged[]> {
+  const result: Record<Outcome, Judged[]> = { win: [], loss: [], even: [], void: [] };
   for (const cell of cells) {
     const judgement = judge(cell, backends, kinds);
-    if (!judgement) continue;
-    result.counts[judgement.outcome]++;
-    if (judgement.outcome !== "void") result.judged++;
-    if (judgement.outcome === "loss") result.losses.push({ cell, judgement });
+    if (judgement) result[judgement.outcome].push({ cell, judgement });
   }
   return result;
 }
 
-/// Every loss by name, those to one rival together: "Lost to Boost.Pool: hot 16 B by 9.0 %, ...".
-function lossTexts({ losses }: Tally, backends: Backend[]): string[] {
-  const byRival = new Map<string, string[]>();
-  for (const { cell, judgement } of losses) {
-    const text = `${cellName(cell)} by ${((judgement.ratio - 1) * 100).toFixed(1)}\u00a0%`;
-    byRival.set(judgement.best.backend, [...(byRival.get(judgement.best.backend) ?? []), text]);
-  }
-  return [...byRival].map(([name, texts]) => {
-    const rival = backends.find((each) => each.name === name)?.title ?? name;
-    return `Lost to ${rival}: ${texts.join(", ")}.`;
-  });
-}
-
 /// How often the subject is the best of all that compete in the cells that the sentence leaves out.
 function othersText(cells: Cell[], backends: Backend[]): string {
-  const kinds: [CellKind, string][] = [["tail", "tail (P99.9)"], ["phase", "order"], ["rate", "throughput"]];
+  const kinds: [CellKind, string][] = [
+    ["tail", "tail (P99.9)"], ["drift", "drift"], ["phase", "phase"], ["rate", "throughput"], ["bytes", "memory"],
+  ];
   const parts = kinds.flatMap(([kind, name]) => {
-    const { counts, judged } = tally(cells.filter((cell) => cell.kind === kind), backends);
-    return judged === 0 ? [] : `${counts.win} of ${judged} ${name} cells, losing ${counts.loss}`;
+    const { win, loss, even } = judgedCells(cells.filter((cell) => cell.kind === kind), backends);
+    const all = win.length + loss.length + even.length;
+    return all === 0 ? [] : `${win.length} of ${all} ${name} cells, losing ${loss.length}`;
   });
   return parts.length === 0 ? "" : `Best of all that compete in ${parts.join("; in ")}.`;
 }
 
-export interface Verdict { sentence: string; losses: string[]; others: string }
+export interface Verdict { sentence: string; others: string }
 
-/// One sentence that a reader may quote about the body (wins, losses, what was too close, what was too noisy), its
-/// losses by name, and the count of the rest.
+/// One sentence that a reader may quote about the body (wins, losses, what was too close, what was too noisy), and the
+/// count of the rest.
 export function verdictOf(bench: Bench, cells: Cell[]): Verdict {
   const subject = bench.backends.find((each) => each.kind === "subject");
   const body = cells.filter((cell) => cell.kind === "body");
-  const all = tally(body, bench.backends);
-  if (!subject || all.judged + all.counts.void === 0) {
-    return { sentence: "No cell holds both Flatline's pool and a rival.", losses: [], others: "" };
+  const { win, loss, even, void: noisy } = judgedCells(body, bench.backends);
+  const judged = win.length + loss.length + even.length;
+  const others = othersText(cells, bench.backends);
+  if (cells.length > 0 && !bench.judged) {
+    return { sentence: "This run was written before runs had verdicts: only the best figure of each cell is marked.", others };
   }
-  const general = tally(body, bench.backends, ["general"]);
-  const { win, loss, even } = all.counts;
+  if (!subject || judged + noisy.length === 0) {
+    const sentence = others === "" && cells.length > 0 ? "No cell holds both Flatline's pool and a rival." : "";
+    return { sentence, others };
+  }
+  const general = judgedCells(body, bench.backends, ["general"]);
+  const generalJudged = general.win.length + general.loss.length + general.even.length;
   const sentence =
-    `${subject.title} has the lowest median of the general-purpose allocators in ${general.counts.win} of ` +
-    `${general.judged} body cells, and of all that compete, fixed-size pools included, in ${win}; ` +
-    `it loses ${loss === 0 ? "none" : loss}, ${even} ${even === 1 ? "is" : "are"} too close to call, ` +
-    `and ${all.counts.void} more ${all.counts.void === 1 ? "is" : "are"} void.`;
-  return { sentence, losses: lossTexts(all, bench.backends), others: othersText(cells, bench.backends) };
+    `${subject.title} has the lowest median of the general-purpose allocators in ${general.win.length} of ` +
+    `${generalJudged} body cells, and of all that compete, fixed-size pools included, in ${win.length}; ` +
+    `it loses ${loss.length === 0 ? "none" : loss.length}, ${even.length} ${even.length === 1 ? "is" : "are"} ` +
+    `too close to call, and ${noisy.length} more ${noisy.length === 1 ? "is" : "are"} void.`;
+  return { sentence, others };
 }

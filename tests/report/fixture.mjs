@@ -27,6 +27,10 @@ const backends = [
   ["jemalloc", "jemalloc", "general", 9.8, 0.25, 1.7],
   ["tcmalloc", "tcmalloc", "general", 6.1, 0.1, 1.5],
   ["mimalloc", "mimalloc", "general", 5.9, 0.3, 1.4],
+  ["snmalloc", "snmalloc", "general", 6.0, 0.1, 1.3],
+  ["rpmalloc", "rpmalloc", "general", 6.3, 0.15, 1.3],
+  ["hardened-malloc", "hardened_malloc", "general", 31.2, 0.3, 2.6],
+  ["tbb", "oneTBB", "general", 7.4, 0.2, 1.6],
   ["boost-pool", "Boost.Pool", "fixed-pool", 4.9, 0.05, 1.1],
   ["foonathan-pool", "foonathan/memory", "fixed-pool", 6.6, 0.05, 1.2],
 ];
@@ -126,6 +130,103 @@ function coarseCells(random) {
   return cells;
 }
 
+const general = backends.filter(([, , kind]) => kind !== "fixed-pool" && kind !== "unchecked");
+
+/// A figure of a suite that a full run adds; `ranked` as the program tells it.
+function further(random, where, value, unit, ranked = true) {
+  const samples = unit === "bytes" ? 4 : 24;
+  return { ...coarse(random, where, value, unit), ranked, samples, process_p50: [value, value], process_p999: [value, value] };
+}
+
+/// 100 windows, some of which grow worse as the run goes on.
+function driftCells(random) {
+  const cells = [];
+  for (const [operation, part, ranked] of [["P50", 1, true], ["P99", 4, true], ["max", 20000, false]]) {
+    for (const [backend, , kind, cost, , heavy] of backends) {
+      const growth = kind === "general" ? 0.002 * heavy * part : 0;
+      const values = Array.from({ length: 100 }, (_, i) =>
+        rounded((cost * 4.6 + growth * i) * part * (0.985 + 0.03 * random())));
+      const where = { suite: "drift", backend, size: 64, calls_per_sample: 1, operation, order: "" };
+      const windows = {
+        operations: 640000, values, first: values[0], last: values[99], worst: rounded(Math.max(...values) * 1.02),
+        slope_ns_per_million: rounded((values[99] - values[0]) / 64),
+      };
+      cells.push({ ...further(random, where, [...values].sort((a, b) => a - b)[50], "ns", ranked), windows });
+    }
+  }
+  return cells;
+}
+
+function memoryCells(random) {
+  const cells = [];
+  const add = (where, value, unit, ranked) => cells.push(further(random, where, value, unit, ranked));
+  for (const order of ["cold", "prefaulted"]) {
+    for (const [operation, part, ranked] of [["total", 9, true], ["create", 2, false], ["fill", 7, true]]) {
+      for (const [backend, , , cost] of backends) {
+        add({ suite: "startup", backend, size: 64, calls_per_sample: 1e6, operation, order }, cost * part, "ns", ranked);
+      }
+    }
+  }
+  for (const size of [16, 64, 256, 1024, 4096]) {
+    const calls = Math.min(250000, 2 ** 28 / size);
+    for (const [operation, share] of [["resident", 1], ["quarter", 4]]) {
+      for (const [backend, , , , , heavy] of backends) {
+        const where = { suite: "memory", backend, size, calls_per_sample: calls / share, operation, order: "" };
+        add(where, (size + 4 * heavy) * (0.99 + 0.02 * random()) * share, "bytes", true);
+      }
+    }
+    for (const [backend] of backends.slice(0, 2)) {
+      add({ suite: "memory", backend, size, calls_per_sample: calls, operation: "metadata", order: "" }, 4.003, "bytes", false);
+    }
+  }
+  return cells;
+}
+
+/// Suites whose cells take an order, some timed call by call, some in blocks, some as phases, rates or bytes.
+function orderedCells(random) {
+  const cells = [];
+  const curved = (where, base, tail, ranked) =>
+    cells.push({ ...timed(random, where, base, tail, 50000), ranked });
+  const add = (...figures) => cells.push(further(random, ...figures));
+  for (const [backend, , , cost, , heavy] of general) {
+    const where = (suite, calls, operation, order) =>
+      ({ suite, backend, size: suite === "threads" ? 64 : 0, calls_per_sample: calls, operation, order });
+    curved(where("anysize", 32, "pair", "uniform"), cost * 7, heavy * 3, true);
+    curved(where("anysize", 1, "alloc", "uniform"), cost * 4 + 11, heavy * 20, true);
+    add(where("anysize", 500000, "pair", "pareto"), cost * 5, "ns");
+    add(where("anysize", 20000, "resident", "uniform"), 2300 + heavy * 400, "bytes");
+    add(where("anysize", 20000, "asked", "uniform"), 2200.8, "bytes", false);
+    add(where("threads", 200000, "pair", "larson"), 900 / cost, "Mops/s");
+    for (const operation of ["alloc", "local free", "remote free"]) {
+      curved(where("threads", 1, operation, "larson"), cost * 2 + 11, heavy * 12, true);
+    }
+    add(where("arrivals", 2000, "request", "closed"), cost * 60, "ns");
+    for (const percent of [50, 95]) {
+      const order = `poisson-${percent}`;
+      curved(where("arrivals", 1, "sojourn", order), cost * 60 * (1 + 1 / (1.05 - percent / 100)), heavy * 9000, true);
+      curved(where("arrivals", 1, "service", order), cost * 60, heavy * 90, false);
+    }
+  }
+  for (const operation of ["pair", "loop", "bump"]) {
+    for (const [backend, , , cost] of backends) {
+      const where = { suite: "new-delete", backend, size: 4, calls_per_sample: 1e6, operation, order: "" };
+      add(where, operation === "pair" ? cost : 0.6, "ns", operation === "pair");
+    }
+  }
+  return cells;
+}
+
+/// What a page of today does not know: it must show it all the same.
+function unheardOf(random) {
+  const cells = [];
+  for (const [backend, , , cost, , heavy] of backends.slice(0, 7)) {
+    const where = { suite: "unheard of", backend, calls_per_sample: 1, order: "sideways" };
+    cells.push(timed(random, { ...where, size: 48, operation: "turn" }, cost * 3, heavy, 20000));
+    cells.push(coarse(random, { ...where, size: 96, operation: "turn" }, cost, "ns"));
+  }
+  return cells;
+}
+
 /// One cell whose A/A copy strayed, one figure below zero, one P99.99 that had too few samples.
 function withRareCases(cells) {
   const pick = (suite, size, calls, operation) => (cell) =>
@@ -149,12 +250,62 @@ const workOf = (row) =>
 function verdictsOf(cells) {
   const subjects = new Map(cells.filter(({ backend }) => backend === "flatline-pool")
     .map((row) => [JSON.stringify(workOf(row)), row]));
-  return cells.filter(({ backend }) => !backend.startsWith("flatline-pool")).map((row) => {
-    const figure = row.calls_per_sample === 1 ? "p999" : "p50";
-    const ratio = rounded(subjects.get(JSON.stringify(workOf(row)))[figure] / row[figure]);
+  return cells.filter(({ backend }) => !backend.startsWith("flatline-pool")).flatMap((row) => {
+    const subject = subjects.get(JSON.stringify(workOf(row)));
+    if (!subject || row.ranked === false) return [];
+    const figure = row.calls_per_sample === 1 && row.curve ? "p999" : "p50";
+    const ratio = rounded(subject[figure] / row[figure]);
     const better = row.unit === "Mops/s" ? ratio > 1 : ratio < 1;
     const outcome = row.void ? "void" : Math.abs(ratio - 1) < 0.01 ? "no difference" : better ? "faster" : "slower";
-    return { ...workOf(row), figure, rival: row.backend, outcome, ratio, low: rounded(ratio * 0.99), high: rounded(ratio * 1.01) };
+    const [low, high] = [rounded(ratio * 0.99), rounded(ratio * 1.01)];
+    return [{ ...workOf(row), figure, rival: row.backend, outcome, ratio, low, high }];
+  });
+}
+
+/// Who is not beaten in both time and memory.
+function markFrontier(rows) {
+  const beats = (a, b) => a.wall_s.median <= b.wall_s.median && a.peak_rss_kib.median <= b.peak_rss_kib.median &&
+    (a.wall_s.median < b.wall_s.median || a.peak_rss_kib.median < b.peak_rss_kib.median);
+  for (const row of rows) row.frontier = !rows.some((other) => beats(other, row));
+}
+
+function programRow(random, [backend, , , cost, , heavy], base, counted) {
+  const spread = (median, share) => ({
+    median: rounded(median), low: rounded(median * (1 - share * random())), high: rounded(median * (1 + share * random())),
+  });
+  const wall = base * (1 + cost / 60 + 0.1 * random());
+  const peak = base * 18000 * (1 + 0.5 / heavy + 0.25 * random());
+  const [wall_s, user_s, system_s] = [spread(wall, 0.02), spread(wall * 0.94, 0.02), spread(wall * 0.05, 0.1)];
+  return {
+    backend, version: "1.2.3", path: `/usr/lib/lib${backend}.so.1`, settings: backend === "glibc-tuned" ? "mmap_max=0" : "",
+    processes: 3, wall_s, user_s, system_s, instructions: counted ? spread(wall * 6.1e9, 0.001) : null,
+    peak_rss_kib: spread(peak, 0.03), final_rss_kib: spread(peak * 0.8, 0.03), page_faults: spread(peak / 4, 0.01),
+    system_calls: backend === "tbb" ? null : Math.round(900 + 4000 * random()),
+    allocations: Math.round(base * 3.1e6), frees: Math.round(base * 3.05e6), allocator_share: rounded(0.04 + 0.3 * random()),
+    frontier: false, runs: [{ wall_s: rounded(wall), user_s: rounded(wall * 0.94), peak_rss_kib: Math.round(peak) }],
+  };
+}
+
+/// Eight, of which one was not found, one falls short, and one failed under one allocator.
+function makePrograms(random) {
+  const known = [
+    ["redis", "redis-server under redis-benchmark", 3.1], ["sqlite", "sqlite3", 2.4], ["z3", "z3", 4.2],
+    ["lua", "lua5.4", 2.2], ["jq", "jq", 2.9], ["python", "python3, PYTHONMALLOC=malloc", 3.6], ["perl", "perl", 0],
+    ["g++", "g++ (cc1plus)", 5.1],
+  ];
+  const competing = backends.filter(([, , kind]) => kind === "general");
+  return known.map(([name, title, base]) => {
+    const rows = base === 0 ? [] : competing
+      .filter(([backend]) => name !== "z3" || backend !== "hardened-malloc")
+      .map((backend) => programRow(random, backend, base, name !== "lua"));
+    markFrontier(rows);
+    return {
+      name, title, package: name, work: "made up <for the tests>",
+      process: name === "g++" ? "cc1plus" : name, clock: name === "redis" ? "redis-benchmark" : name === "g++" ? "cc1plus" : name,
+      executable: `/usr/bin/${name}`, version: base === 0 ? "" : "9.8.7", missing: base === 0 ? `apt-get install ${name}` : null,
+      shortfalls: name === "jq" ? ["it spends 3.2 % of its processor time in the allocator, less than 5"] : [],
+      rows, errors: name === "z3" ? [{ backend: "hardened-malloc", message: "it ended with status 139" }] : [],
+    };
   });
 }
 
@@ -183,15 +334,30 @@ function environment() {
 
 export function makeBench() {
   const random = generator(seed);
-  const cells = withRareCases([...timedCells(random), ...coarseCells(random)]);
+  const cells = withRareCases([
+    ...timedCells(random), ...coarseCells(random), ...driftCells(random), ...memoryCells(random),
+    ...orderedCells(random), ...unheardOf(random),
+  ]);
   return {
-    schema: "flatline.bench/1", mode: "quick", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
+    schema: "flatline.bench/1", mode: "full", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
     environment: environment(),
     backends: backends.map(([name, title, kind]) => ({ name, title, kind })),
-    missing: [{ name: "snmalloc <latest>", how: "see docs/peers.md & build it" }],
+    missing: [{ name: "o1heap <latest>", how: "see docs/peers.md & build it" }],
     errors: [{ backend: "mimalloc", suite: "order", size: 64, message: "an allocation returned NULL <at once>" }],
-    cells, verdicts: verdictsOf(cells),
+    cells, verdicts: verdictsOf(cells), programs: makePrograms(random),
   };
+}
+
+/// The same run as a Flatline wrote it that knew no verdicts, programs, windows or ranks.
+export function makeOldBench() {
+  const { verdicts, programs, ...old } = makeBench();
+  const suites = ["hot", "fifo", "churn", "mixed", "order", "throughput"];
+  for (const hiccups of [old.environment.hiccups.before, old.environment.hiccups.after]) {
+    delete hiccups.over_10us_per_second;
+    delete hiccups.lost_us_per_second;
+  }
+  delete old.environment.hiccups.between;
+  return { ...old, cells: old.cells.filter(({ suite }) => suites.includes(suite)) };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -13,9 +13,10 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import {
-  clippedElements, missingCurves, oversize, poorContrast, wrongFigures, wrongLabels,
+  clippedElements, missingDrawings, oversize, poorContrast, wrongDrift, wrongFigures, wrongLabels, wrongPrograms,
+  wrongVerdicts,
 } from "./checks.mjs";
-import { makeBench } from "./fixture.mjs";
+import { makeBench, makeOldBench } from "./fixture.mjs";
 
 const {
   FLATLINE_PAGE, FLATLINE_JSON, FLATLINE_FILL, FLATLINE_TEMPLATE, FLATLINE_SHOTS, FLATLINE_CHROMIUM,
@@ -73,7 +74,7 @@ async function open(path, { width = 1280, scheme = "light" } = {}) {
   await page.emulateMedia({ colorScheme: scheme });
   await page.setViewportSize({ width, height: 900 });
   await page.goto(address);
-  await page.waitForSelector("#page[data-ready]");
+  await page.waitForSelector("#page[data-drawn]");
   return { page, noise };
 }
 
@@ -81,11 +82,32 @@ test("the page is one file under 2 MB", () => {
   assert.deepEqual(oversize(readFileSync(file, "utf8")), []);
 });
 
-test("every figure, label and order is the JSON's", async () => {
+/// All that the page says and draws, beside the JSON.
+async function everythingWrong(page, json) {
+  const checks = [wrongFigures, wrongLabels, wrongVerdicts, wrongPrograms, wrongDrift];
+  const problems = [];
+  for (const check of checks) problems.push(...await check(page, json));
+  return problems;
+}
+
+test("every figure, label, verdict, order, line of a long run and mark of a program is the JSON's", async (t) => {
   const { page, noise } = await open(file);
-  assert.deepEqual(await wrongFigures(page, bench), []);
-  assert.deepEqual(await wrongLabels(page, bench), []);
+  t.diagnostic(`opened in ${await page.getAttribute("#page", "data-ready")} ms on this machine as loaded as it is`);
+  assert.deepEqual(await everythingWrong(page, bench), []);
   assert.deepEqual(noise, []);
+  await page.close();
+});
+
+/// The file that the page saves when its button is pressed, read again.
+async function saved(page) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(".save")]);
+  return JSON.parse(readFileSync(await download.path(), "utf8"));
+}
+
+test("the page gives back the JSON it was filled with", async () => {
+  const { page, noise } = await open(file);
+  assert.deepEqual(await saved(page), JSON.parse(JSON.stringify(bench)));
+  assert.deepEqual(noise.filter((each) => !each.startsWith("request: blob:")), []);
   await page.close();
 });
 
@@ -98,14 +120,18 @@ for (const scheme of ["light", "dark"]) {
       assert.deepEqual(await poorContrast(page), []);
       await page.screenshot({ path: join(folder, `top-${width}-${scheme}.png`) });
       await page.screenshot({ path: join(folder, `page-${width}-${scheme}.png`), fullPage: true });
+      for (const [name, part] of [["drift", "#drift"], ["programs", "#programs"]]) {
+        const element = await page.$(part);
+        await element?.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`) });
+      }
       assert.deepEqual(noise, []);
       await page.close();
     });
   }
 
-  test(`every curve is drawn, ${scheme}`, async () => {
+  test(`every curve, course and mark is drawn, ${scheme}`, async () => {
     const { page, noise } = await open(file, { scheme });
-    assert.deepEqual(await missingCurves(page, bench), []);
+    assert.deepEqual(await missingDrawings(page, bench), []);
     assert.deepEqual(noise, []);
     await page.close();
   });
@@ -127,18 +153,29 @@ test("the legend hides a backend's line, rows, bars and columns, and shows them 
   await page.close();
 });
 
-test("the theme and the scale can be changed, and the pointer reads the curve", async () => {
+test("the theme and the scale can be changed, and the pointer reads curves, courses and marks", async () => {
   const { page, noise } = await open(file, { scheme: "dark" });
   await page.click(".theme");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
   for (const scale of ["linear", "log"]) {
     await page.selectOption(".scale-choice select", scale);
-    const notes = await page.$$eval(".curve .scale", (all) => all.map((each) => each.textContent));
+    const notes = await page.$$eval(".curve:not(.frontier) .scale", (all) => all.map((each) => each.textContent));
     assert.ok(notes.length > 0 && notes.every((note) => note.startsWith(`${scale} scale`)), notes.join(" | "));
   }
   const plot = page.locator(".curve .u-over").first();
   await plot.hover();
   assert.match(await page.locator(".curve .readout").first().textContent(), /^(P\d|maximum).*, ns: .*\d/);
+  if (await page.$(".drift")) {
+    await page.locator(".drift .u-over").first().hover();
+    const said = await page.locator(".drift .readout").first().textContent();
+    assert.match(said, /^after [\d.]+ million operations, ns: .*\d/);
+  }
+  if (await page.$(".frontier")) {
+    const chart = page.locator(".frontier .plot").first();
+    const { at: [{ left, top }] } = JSON.parse(await chart.getAttribute("data-plotted"));
+    await chart.locator(".u-over").hover({ position: { x: left, y: top } });
+    assert.match(await page.locator(".frontier .readout").first().textContent(), /: [\d.]+ s \(.*\), [\d.]+ MiB \(/);
+  }
   assert.deepEqual(noise, []);
   await page.close();
 });
@@ -159,7 +196,28 @@ test("on paper the page is light, whole and unclipped, whatever the screen was",
 
 // The checks themselves, shown pages with a fault planted in each.
 
-const planted = FLATLINE_FILL ? test : test.skip;
+const planted = FLATLINE_FILL && !FLATLINE_JSON ? test : test.skip;
+
+planted("a run of a Flatline that knew no verdicts, ranks, windows or programs is shown", async () => {
+  const old = makeOldBench();
+  const { page, noise } = await open(fill(old, "old"));
+  assert.deepEqual(await everythingWrong(page, old), []);
+  assert.match(await page.textContent(".verdict"), /before runs had verdicts/);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
+planted("a run of programs alone is shown", async () => {
+  const alone = { ...structuredClone(bench), cells: [], verdicts: [], backends: [] };
+  for (const width of [1280, 400]) {
+    const { page, noise } = await open(fill(alone, "programs"), { width });
+    assert.deepEqual(await everythingWrong(page, alone), []);
+    assert.deepEqual(await missingDrawings(page, alone), []);
+    assert.deepEqual(await clippedElements(page), []);
+    assert.deepEqual(noise, []);
+    await page.close();
+  }
+});
 
 /// A page whose data was changed by `change` before it was filled.
 function withFault(name, change) {
@@ -200,9 +258,104 @@ planted("a page that hides a void cell is caught", async () => {
   await page.close();
 });
 
+/// The problems that `check` finds in a page whose data was changed, and the page gone.
+async function found(check, name, change) {
+  const { page } = await open(withFault(name, change));
+  const problems = await check(page, bench);
+  await page.close();
+  return problems;
+}
+
+const pick = (copy, suite) => copy.cells.filter((row) => row.suite === suite);
+
+planted("a page with a wrong interval, outcome or rank of a cell is caught", async () => {
+  const interval = await found(wrongVerdicts, "interval", (copy) => {
+    for (const each of copy.verdicts.filter(({ suite }) => suite === "startup")) each.low -= 0.2;
+  });
+  for (const part of ["ratio any", "words", "summary"]) {
+    assert.ok(interval.some((problem) => problem.startsWith(`startup-64-1000000-fill-cold/${part}:`)), interval.join("\n"));
+  }
+  const outcome = await found(wrongVerdicts, "outcome", (copy) => {
+    for (const each of copy.verdicts.filter(({ suite, size }) => suite === "hot" && size === 64)) {
+      each.outcome = "no difference";
+    }
+  });
+  assert.ok(outcome.length > 0 && outcome.every((problem) => problem.startsWith("hot-64-")), outcome.join("\n"));
+  const rank = await found(wrongVerdicts, "rank", (copy) => { for (const row of copy.cells) delete row.ranked; });
+  assert.ok(rank.some((problem) => /^startup-.*-create-.*winner: the page says \S+, the JSON $/.test(problem)), rank.join("\n"));
+});
+
+planted("a chart of a long run with a wrong window, or without a line, is caught", async () => {
+  const window = await found(wrongDrift, "window", (copy) => { pick(copy, "drift")[3].windows.values[57] += 1; });
+  assert.deepEqual(window, [`drift-64-1-P50/${bench.backends[3].name}: the line is not the JSON's windows`]);
+  const wrongLine = (copy) => { pick(copy, "drift")[4].windows.values = []; };
+  const line = `drift-64-1-P50/${bench.backends[4].name}: `;
+  assert.deepEqual(await found(wrongDrift, "line", wrongLine), [`${line}the line is not the JSON's windows`]);
+  assert.deepEqual(await found(missingDrawings, "line", wrongLine), [`${line}no line`]);
+});
+
+planted("a table of a long run with a wrong slope is caught", async () => {
+  const problems = await found(wrongFigures, "slope", (copy) => {
+    pick(copy, "drift")[2].windows.slope_ns_per_million += 0.01;
+  });
+  assert.equal(problems.length, 1, problems.join("\n"));
+  assert.match(problems[0], /\/slope_ns_per_million: /);
+});
+
+planted("a program with a wrong mark, or without one, is caught", async () => {
+  const [first] = bench.programs[0].rows;
+  const mark = await found(wrongPrograms, "mark", (copy) => { copy.programs[0].rows[0].wall_s.median *= 1.001; });
+  assert.ok(mark.some((problem) => problem.startsWith(`redis: ${first.backend}: the chart has`)), mark.join("\n"));
+  const without = (copy) => { copy.programs[0].rows.shift(); };
+  const gone = await found(wrongPrograms, "no-mark", without);
+  assert.ok(gone.includes(`redis: ${first.backend}: the chart has [], the JSON ` +
+    JSON.stringify([[first.wall_s.median, first.peak_rss_kib.median / 1024]])), gone.join("\n"));
+  assert.deepEqual(await found(missingDrawings, "no-mark", without), [`redis/${first.backend}: no mark`]);
+});
+
+planted("a mark that is not where its figures put it is caught", async () => {
+  const path = withHtml("moved", `<script>(() => {
+    const plot = document.querySelector("[data-program] .plot");
+    new MutationObserver((_, observer) => {
+      if (!plot.dataset.plotted || !document.querySelector("[data-drawn]")) return;
+      observer.disconnect();
+      const plotted = JSON.parse(plot.dataset.plotted);
+      plotted.at[2].left += 9;
+      plot.dataset.plotted = JSON.stringify(plotted);
+    }).observe(document.getElementById("page"), { attributes: true, subtree: true });
+  })();</script>`);
+  const { page } = await open(path);
+  const problems = await wrongPrograms(page, bench);
+  assert.ok(problems.some((problem) => /px off in x/.test(problem)), problems.join("\n"));
+  await page.close();
+});
+
+planted("a program with a wrong figure, frontier or note is caught", async () => {
+  const figures = await found(wrongPrograms, "program", (copy) => { copy.programs[3].rows[1].user_s.high += 0.5; });
+  assert.equal(figures.length, 1, figures.join("\n"));
+  assert.match(figures[0], /^lua: .*\/user_s_range: /);
+  const frontier = await found(wrongPrograms, "frontier", (copy) => {
+    const row = copy.programs[1].rows.find((each) => each.frontier);
+    row.frontier = false;
+  });
+  assert.equal(frontier.length, 2, frontier.join("\n"));
+  assert.ok(frontier.some((problem) => problem.startsWith("sqlite: frontier: the chart has")), frontier.join("\n"));
+  const notes = await found(wrongPrograms, "notes", (copy) => {
+    for (const program of copy.programs) Object.assign(program, { shortfalls: [], errors: [] });
+    copy.programs.find(({ missing }) => missing !== null).missing = null;
+  });
+  assert.equal(notes.filter((problem) => /: not said: /.test(problem)).length, 3, notes.join("\n"));
+});
+
+planted("a page that gives back other data is caught", async () => {
+  const { page } = await open(withFault("saved", (copy) => { copy.cells[5].max += 1; }));
+  assert.notDeepEqual(await saved(page), JSON.parse(JSON.stringify(bench)));
+  await page.close();
+});
+
 planted("a page with one missing curve is caught", async () => {
   const { page } = await open(withFault("curve", (copy) => { delete copy.cells[26].curve; }));
-  const problems = await missingCurves(page, bench);
+  const problems = await missingDrawings(page, bench);
   assert.equal(problems.length, 1, problems.join("\n"));
   assert.match(problems[0], new RegExp(`/${bench.cells[26].backend}: no line`));
   await page.close();

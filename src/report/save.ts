@@ -1,0 +1,23 @@
+// The run itself, out of the page again: no network, and what is saved is what `flatline compare` reads.
+
+import { parseDocument } from "./data";
+import { el } from "./dom";
+
+const patience = 60_000; // ms that a browser may take to ask where to save
+
+/// "flatline-2026-11-21T20-00-00Z.json": a name that every file system takes.
+function fileName(started: string): string {
+  return `flatline-${started.replace(/[^\w-]+/g, "-")}.json`;
+}
+
+function save(text: string, started: string): void {
+  const address = URL.createObjectURL(new Blob([JSON.stringify(parseDocument(text))], { type: "application/json" }));
+  el("a", { href: address, download: fileName(started) }).click();
+  setTimeout(() => URL.revokeObjectURL(address), patience);
+}
+
+/// `text` is the data as it lies in the page.
+export function saveButton(text: string, started: string): HTMLElement {
+  return el("button", { type: "button", class: "save", title: "Save the run's JSON, as flatline bench --json writes it",
+    click: () => save(text, started) }, "Save JSON");
+}

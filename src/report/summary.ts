@@ -1,0 +1,49 @@
+// The front of the page: one sentence, then every cell by name with what was won or lost there.
+
+import type { Backend, Bench, Cell } from "./data";
+import { el, type Child } from "./dom";
+import { frontierText } from "./programs";
+import { judgedCells, percentAway, verdictOf, type Judged, type Outcome } from "./verdict";
+
+/// The order in which a sceptic reads.
+const outcomes: [Outcome, string, string][] = [
+  ["loss", "The pool loses", "to"], ["win", "It wins", "over"], ["even", "No difference at this precision", "from"],
+  ["void", "Void", "beside"],
+];
+
+/// Cells with the same rival together: "to Boost.Pool: hot 16 B by 8–10 %, ...".
+function byRival(judged: Judged[], backends: Backend[], beside: string): HTMLElement[] {
+  const rivals = [...new Set(judged.map(({ judgement }) => judgement.best.backend))];
+  return rivals.map((rival) => {
+    const title = backends.find((each) => each.name === rival)?.title ?? rival;
+    const cells = judged.filter(({ judgement }) => judgement.best.backend === rival);
+    const items = cells.flatMap(({ cell, judgement }, i): Child[] => {
+      const { outcome } = judgement;
+      const decides = outcome === "win" || outcome === "loss";
+      return [i > 0 && ", ", el("span", { "data-judged": cell.id, "data-outcome": outcome },
+        el("a", { href: `#${cell.id}` }, cell.name),
+        decides && el("span", { class: "by" }, ` by ${percentAway(judgement)}`))];
+    });
+    return el("p", {}, el("b", {}, `${beside} ${title}: `), ...items);
+  });
+}
+
+/// Losses and wins lie open; what decides nothing is folded away.
+function standing(bench: Bench, cells: Cell[]): HTMLElement[] {
+  const judged = judgedCells(cells, bench.backends);
+  return outcomes.filter(([outcome]) => judged[outcome].length > 0).map(([outcome, name, beside]) =>
+    el("details", { class: `standing ${outcome}`, open: outcome === "loss" || outcome === "win" },
+      el("summary", {}, `${name}: ${judged[outcome].length} ${judged[outcome].length === 1 ? "cell" : "cells"}`),
+      ...byRival(judged[outcome], bench.backends, beside)));
+}
+
+export function summary(bench: Bench, cells: Cell[]): Child[] {
+  const { sentence, others } = verdictOf(bench, cells);
+  const programs = frontierText(bench);
+  return [
+    sentence !== "" && el("p", { class: "verdict" }, sentence),
+    others !== "" && el("p", { class: "others" }, others),
+    programs !== "" && el("p", { class: sentence === "" ? "verdict" : "others" }, programs),
+    ...standing(bench, cells),
+  ];
+}
