@@ -72,8 +72,8 @@ constexpr unsigned block_of_calls = 32;
 /// take three to four minutes.
 constexpr std::size_t call_samples = 25000;
 /// A phase is 200,000 calls and a batch 100,000: the mean over so many needs few samples.
-constexpr std::size_t phase_samples = 12;
-constexpr std::size_t batch_samples = 10;
+constexpr std::size_t phase_samples = 8;
+constexpr std::size_t batch_samples = 6;
 
 void add_calls(std::vector<Cell> &all, std::string_view suite, std::span<const std::size_t> sizes) {
     for (const unsigned calls : {block_of_calls, 1U}) {
