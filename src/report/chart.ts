@@ -194,8 +194,8 @@ export abstract class Chart<Row extends Drawn> {
   }
 
   /// What lies under the pointer: the nearest line, the subject and the floor, as `text` writes a value.
-  protected say(plot: uPlot, rows: Row[], where: (x: number) => string, text: (value: number | null | undefined) => string):
-      void {
+  protected say(plot: uPlot, rows: Row[], where: (x: number) => string,
+                text: (value: number | null | undefined) => string): void {
     const at = plot.cursor.idx;
     if (at === null || at === undefined || (plot.cursor.left ?? -1) < 0) {
       this.readout.textContent = "";

@@ -45,7 +45,7 @@ export class FrontierChart extends Chart<ProgramRow> {
     const column = (place: Place) => xs.map((x) => (x === place[0] ? place[1] : null));
     const onFrontier = new Map(places.filter((_, i) => rows[i]?.frontier));
     this.note.textContent = rows.length === 0 ? "no mark is shown"
-      : "lower left is better; filled: on the frontier; thin lines: lowest to highest process; neither axis starts at 0";
+      : "lower left is better; filled: on the frontier; thin lines: lowest to highest process; no axis starts at 0";
     const xRange = rangeOf(rows.flatMap(({ wall_s }) => [wall_s.low, wall_s.median, wall_s.high]), 0.12, 0.3);
     const yRange = rangeOf(rows.flatMap(({ peak_rss_kib: kib }) => [kib.low, kib.median, kib.high])
       .map((kib) => kib / kibInMib), 0.12, 0.16);
@@ -138,7 +138,8 @@ export class FrontierChart extends Chart<ProgramRow> {
       const wide = context.measureText(text).width, half = 7 * scale, gap = reserve + 2 * scale;
       const spots: Place[] = [
         [x + gap, y], [x - gap - wide, y], [x - wide / 2, y - gap - half], [x - wide / 2, y + gap + half],
-        [x + gap * 0.6, y - gap], [x + gap * 0.6, y + gap], [x - gap * 0.6 - wide, y - gap], [x - gap * 0.6 - wide, y + gap],
+        [x + gap * 0.6, y - gap], [x + gap * 0.6, y + gap],
+        [x - gap * 0.6 - wide, y - gap], [x - gap * 0.6 - wide, y + gap],
       ];
       const boxOf = ([from, middle]: Place): Box =>
         ({ left: from, right: from + wide, top: middle - half, bottom: middle + half });

@@ -1,7 +1,7 @@
 // The whole run at a glance: cells down, backends across, the winner of each cell and every loss marked.
 
 import type { Backend, Bench, Cell, CellKind, Row } from "./data";
-import { el, scrollBox } from "./dom";
+import { el, scrollBox, type Child } from "./dom";
 import { figure, inCell, range } from "./format";
 import { looksOf, swatch } from "./palette";
 import { decider, inWords, judge, winnerOf, type Judgement } from "./verdict";
@@ -35,8 +35,8 @@ function valueCell(cell: Cell, row: Row | undefined, backend: Backend, winner: R
 function ratioCell(cell: Cell, verdict: Judgement | undefined, against: string): HTMLElement {
   if (!verdict) return el("td", { class: "ratio absent" }, "\u2014");
   const written = (value: number) => figure(value, 2);
-  return el("td", { class: `ratio ${verdict.outcome}`, title: `against ${verdict.best.backend}: ${inWords(cell, verdict)}`,
-    "data-ratio": cell.id, "data-against": against },
+  const title = `against ${verdict.best.backend}: ${inWords(cell, verdict)}`;
+  return el("td", { class: `ratio ${verdict.outcome}`, title, "data-ratio": cell.id, "data-against": against },
     el("span", {}, written(verdict.ratio)), " ", el("span", { class: "word" }, words[verdict.outcome]),
     el("small", {}, range(verdict.low, verdict.high, written)));
 }
@@ -50,6 +50,11 @@ function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
     ratioCell(cell, judge(cell, backends, ["general"]), "general"),
     ...backends.map((backend) =>
       valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, winner, verdict)));
+}
+
+/// A long name may go on below after a "_" or "/", so that a column is no wider than its figures need.
+function breakable(name: string): Child[] {
+  return name.split(/(?<=[_/])/).flatMap((part, i) => (i > 0 ? [el("wbr"), part] : [part]));
 }
 
 function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLElement | null {
@@ -68,7 +73,7 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
           ...backends.map((backend) => {
             const look = looks.get(backend.name);
             return el("th", { scope: "col", "data-backend": backend.name, "data-kind": backend.kind },
-              backend.title, look ? swatch(look) : null);
+              ...breakable(backend.title), look ? swatch(look) : null);
           }))),
         el("tbody", {}, ...rows.map((cell) => matrixRow(cell, backends))))));
 }

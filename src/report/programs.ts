@@ -39,7 +39,8 @@ const columns: Column<ProgramRow>[] = [
       ? { field: "instructions_range", text: range(instructions.low, instructions.high, billions) } : undefined },
   { field: "allocations", head: "Alloca-\ntions", unit: "millions", text: (row) => millions(row.allocations),
     below: (row) => ({ field: "frees", text: millions(row.frees) }) },
-  { field: "allocator_share", head: "In the\nallocator", unit: "CPU time", text: (row) => percent(row.allocator_share) },
+  { field: "allocator_share", head: "In the\nallocator", unit: "CPU time",
+    text: (row) => percent(row.allocator_share) },
   { field: "processes", head: "Runs", unit: "", text: (row) => count(row.processes) },
 ];
 
@@ -60,7 +61,7 @@ function programTable(bench: Bench, program: Program): HTMLElement {
     scrollBox(`Figures of ${program.title}`,
       el("table", {},
         el("caption", {}, el("span", {},
-          `least wall time first; \u25cf on the frontier; small figures: lowest to highest process, frees${uncounted}`)),
+          `least wall time first; \u25cf frontier; small figures: lowest to highest process, frees${uncounted}`)),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Allocator"), ...columns.map(headCell))),
         el("tbody", {}, ...rows.map(line)))));
 }
@@ -98,7 +99,8 @@ function programSection(bench: Bench, program: Program, view: View): { element: 
     el("h3", {}, program.title),
     el("span", { class: "method" }, [program.version, program.work].filter(Boolean).join("; ")),
     program.rows.length > 0 && el("span", { class: "method" }, `figures of ${program.process}${others}`));
-  const attributes = { id: `program-${program.name}`, class: "cell program", "data-program": program.name };
+  const attributes = { id: `program-${program.name}`, class: "cell program", "data-program": program.name,
+    style: `--rows: ${program.rows.length}` };
   if (program.rows.length === 0) return { element: el("article", attributes, head, ...notes(bench, program)) };
   const chart = new FrontierChart(bench, program, view);
   return {

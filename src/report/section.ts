@@ -31,7 +31,9 @@ function cellSection(bench: Bench, cell: Cell, view: View): { element: HTMLEleme
     el("h3", {}, cell.name),
     el("span", { class: "method" }, method(cell)),
     outcomeLine(bench, cell));
-  const attributes = { id: cell.id, class: `cell ${cell.kind}`, "data-cell": cell.id };
+  const attributes = {
+    id: cell.id, class: `cell ${cell.kind}`, "data-cell": cell.id, style: `--rows: ${cell.rows.length}`,
+  };
   if (hasBars(cell)) return { element: el("article", attributes, head, table) };
   const chart = cell.kind === "drift" ? new DriftChart(bench, cell, view) : new Curve(bench, cell, view);
   return { element: el("article", attributes, head, el("div", { class: "pair" }, chart.element, table)), chart };

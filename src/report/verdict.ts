@@ -112,7 +112,8 @@ export function verdictOf(bench: Bench, cells: Cell[]): Verdict {
   const judged = win.length + loss.length + even.length;
   const others = othersText(cells, bench.backends);
   if (cells.length > 0 && !bench.judged) {
-    return { sentence: "This run was written before runs had verdicts: only the best figure of each cell is marked.", others };
+    const sentence = "This run was written before runs had verdicts: only the best figure of each cell is marked.";
+    return { sentence, others };
   }
   if (!subject || judged + noisy.length === 0) {
     const sentence = others === "" && cells.length > 0 ? "No cell holds both Flatline's pool and a rival." : "";

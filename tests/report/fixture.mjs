@@ -135,7 +135,8 @@ const general = backends.filter(([, , kind]) => kind !== "fixed-pool" && kind !=
 /// A figure of a suite that a full run adds; `ranked` as the program tells it.
 function further(random, where, value, unit, ranked = true) {
   const samples = unit === "bytes" ? 4 : 24;
-  return { ...coarse(random, where, value, unit), ranked, samples, process_p50: [value, value], process_p999: [value, value] };
+  const processes = { process_p50: [value, value], process_p999: [value, value] };
+  return { ...coarse(random, where, value, unit), ranked, samples, ...processes };
 }
 
 /// 100 windows, some of which grow worse as the run goes on.
@@ -163,7 +164,8 @@ function memoryCells(random) {
   for (const order of ["cold", "prefaulted"]) {
     for (const [operation, part, ranked] of [["total", 9, true], ["create", 2, false], ["fill", 7, true]]) {
       for (const [backend, , , cost] of backends) {
-        add({ suite: "startup", backend, size: 64, calls_per_sample: 1e6, operation, order }, cost * part, "ns", ranked);
+        const where = { suite: "startup", backend, size: 64, calls_per_sample: 1e6, operation, order };
+        add(where, cost * part, "ns", ranked);
       }
     }
   }
@@ -176,7 +178,8 @@ function memoryCells(random) {
       }
     }
     for (const [backend] of backends.slice(0, 2)) {
-      add({ suite: "memory", backend, size, calls_per_sample: calls, operation: "metadata", order: "" }, 4.003, "bytes", false);
+      const where = { suite: "memory", backend, size, calls_per_sample: calls, operation: "metadata", order: "" };
+      add(where, 4.003, "bytes", false);
     }
   }
   return cells;
@@ -243,8 +246,8 @@ function withRareCases(cells) {
   return cells;
 }
 
-const workOf = (row) =>
-  ({ suite: row.suite, size: row.size, calls_per_sample: row.calls_per_sample, operation: row.operation, order: row.order });
+const workOf = ({ suite, size, calls_per_sample, operation, order }) =>
+  ({ suite, size, calls_per_sample, operation, order });
 
 /// What the program says of the pool beside each rival; here every difference above 1 % is one.
 function verdictsOf(cells) {
@@ -271,38 +274,42 @@ function markFrontier(rows) {
 
 function programRow(random, [backend, , , cost, , heavy], base, counted) {
   const spread = (median, share) => ({
-    median: rounded(median), low: rounded(median * (1 - share * random())), high: rounded(median * (1 + share * random())),
+    median: rounded(median),
+    low: rounded(median * (1 - share * random())), high: rounded(median * (1 + share * random())),
   });
   const wall = base * (1 + cost / 60 + 0.1 * random());
   const peak = base * 18000 * (1 + 0.5 / heavy + 0.25 * random());
   const [wall_s, user_s, system_s] = [spread(wall, 0.02), spread(wall * 0.94, 0.02), spread(wall * 0.05, 0.1)];
   return {
-    backend, version: "1.2.3", path: `/usr/lib/lib${backend}.so.1`, settings: backend === "glibc-tuned" ? "mmap_max=0" : "",
-    processes: 3, wall_s, user_s, system_s, instructions: counted ? spread(wall * 6.1e9, 0.001) : null,
+    backend, version: "1.2.3", path: `/usr/lib/lib${backend}.so.1`,
+    settings: backend === "glibc-tuned" ? "mmap_max=0" : "", processes: 3, wall_s, user_s, system_s,
+    instructions: counted ? spread(wall * 6.1e9, 0.001) : null,
     peak_rss_kib: spread(peak, 0.03), final_rss_kib: spread(peak * 0.8, 0.03), page_faults: spread(peak / 4, 0.01),
     system_calls: backend === "tbb" ? null : Math.round(900 + 4000 * random()),
-    allocations: Math.round(base * 3.1e6), frees: Math.round(base * 3.05e6), allocator_share: rounded(0.04 + 0.3 * random()),
-    frontier: false, runs: [{ wall_s: rounded(wall), user_s: rounded(wall * 0.94), peak_rss_kib: Math.round(peak) }],
+    allocations: Math.round(base * 3.1e6), frees: Math.round(base * 3.05e6),
+    allocator_share: rounded(0.04 + 0.3 * random()), frontier: false,
+    runs: [{ wall_s: rounded(wall), user_s: rounded(wall * 0.94), peak_rss_kib: Math.round(peak) }],
   };
 }
 
 /// Eight, of which one was not found, one falls short, and one failed under one allocator.
 function makePrograms(random) {
   const known = [
-    ["redis", "redis-server under redis-benchmark", 3.1], ["sqlite", "sqlite3", 2.4], ["z3", "z3", 4.2],
-    ["lua", "lua5.4", 2.2], ["jq", "jq", 2.9], ["python", "python3, PYTHONMALLOC=malloc", 3.6], ["perl", "perl", 0],
-    ["g++", "g++ (cc1plus)", 5.1],
+    ["redis", "redis-server under redis-benchmark", 3.1, "redis-server", "redis-benchmark"],
+    ["sqlite", "sqlite3", 2.4, "sqlite3"], ["z3", "z3", 4.2, "z3"], ["lua", "lua5.4", 2.2, "lua5.4"],
+    ["jq", "jq", 2.9, "jq"], ["python", "python3, PYTHONMALLOC=malloc", 3.6, "python3"], ["perl", "perl", 0, "perl"],
+    ["g++", "g++ (cc1plus)", 5.1, "cc1plus"],
   ];
   const competing = backends.filter(([, , kind]) => kind === "general");
-  return known.map(([name, title, base]) => {
+  return known.map(([name, title, base, process, clock = process]) => {
     const rows = base === 0 ? [] : competing
       .filter(([backend]) => name !== "z3" || backend !== "hardened-malloc")
       .map((backend) => programRow(random, backend, base, name !== "lua"));
     markFrontier(rows);
     return {
-      name, title, package: name, work: "made up <for the tests>",
-      process: name === "g++" ? "cc1plus" : name, clock: name === "redis" ? "redis-benchmark" : name === "g++" ? "cc1plus" : name,
-      executable: `/usr/bin/${name}`, version: base === 0 ? "" : "9.8.7", missing: base === 0 ? `apt-get install ${name}` : null,
+      name, title, package: name, work: "made up <for the tests>", process, clock,
+      executable: `/usr/bin/${name}`, version: base === 0 ? "" : "9.8.7",
+      missing: base === 0 ? `apt-get install ${name}` : null,
       shortfalls: name === "jq" ? ["it spends 3.2 % of its processor time in the allocator, less than 5"] : [],
       rows, errors: name === "z3" ? [{ backend: "hardened-malloc", message: "it ended with status 139" }] : [],
     };

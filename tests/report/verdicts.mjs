@@ -1,0 +1,91 @@
+// Who won: what the page says of it, beside the verdicts of the JSON.
+
+import { cellOf, cellsOf, figure, isRanked, kindOf } from "./rows.mjs";
+
+const deciderOf = (row) => (kindOf(row) === "tail" ? "p999" : "p50");
+
+/// The best of a cell's rows of these kinds.
+function bestOf(bench, rows, kinds) {
+  const names = bench.backends.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
+  const direction = kindOf(rows[0]) === "rate" ? -1 : 1;
+  const field = deciderOf(rows[0]);
+  return rows.filter(({ backend }) => names.includes(backend))
+    .sort((a, b) => direction * (a[field] - b[field]))[0]?.backend;
+}
+
+const words = { faster: "wins", slower: "loses", "no difference": "even", void: "void" };
+
+/// "12–19 %": how far the interval of a ratio is from 1.
+function percentText({ low, high }) {
+  const away = [Math.abs(low - 1) * 100, Math.abs(high - 1) * 100].sort((a, b) => a - b);
+  const texts = away.map((value) => figure(value, away[1] < 10 ? 1 : 0));
+  return `${texts[0] === texts[1] ? texts[0] : texts.join("\u2013")}\u00a0%`;
+}
+
+function wordsOf(verdict, rows) {
+  const [better, worse] = kindOf(rows[0]) === "bytes" ? ["less", "more"] : ["faster", "slower"];
+  if (verdict.outcome === "faster") return `${better} by ${percentText(verdict)}`;
+  if (verdict.outcome === "slower") return `${worse} by ${percentText(verdict)}`;
+  const name = { tail: "P99.9", drift: "median window" }[kindOf(rows[0])] ?? "P50";
+  return `no difference at this precision (${figure(verdict.low, 2)}\u2013${figure(verdict.high, 2)} of its ${name})`;
+}
+
+/// What the page says of who won: the winner of each table, the words on each cell, the ratios of the overview, the
+/// summary in front.
+function writtenVerdicts(page) {
+  return page.evaluate(() => {
+    const written = {};
+    for (const cell of document.querySelectorAll("[data-cell]")) {
+      const id = cell.dataset.cell;
+      written[`${id}/winner`] = [...cell.querySelectorAll("tr.winner")].map((row) => row.dataset.backend).join(" ");
+      const said = cell.querySelector("[data-verdict] .words");
+      if (said) written[`${id}/words`] = said.textContent;
+    }
+    for (const each of document.querySelectorAll("[data-ratio]")) {
+      const [ratio, word] = [...each.querySelectorAll("span")].map((span) => span.textContent);
+      const interval = each.querySelector("small").textContent;
+      written[`${each.dataset.ratio}/ratio ${each.dataset.against}`] = `${ratio} ${word} ${interval}`;
+    }
+    for (const each of document.querySelectorAll("[data-judged]")) {
+      const by = each.querySelector(".by")?.textContent ?? "";
+      written[`${each.dataset.judged}/summary`] = `${each.dataset.outcome}${by}`;
+    }
+    return written;
+  });
+}
+
+function expectedVerdicts(bench, id, rows) {
+  if (!isRanked(rows[0])) return { winner: "" };
+  const isVoid = rows.some((row) => row.void);
+  const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool"]) ?? "" };
+  const verdicts = (bench.verdicts ?? []).filter((each) => cellOf(each) === id);
+  const against = { any: ["general", "fixed-pool"], general: ["general"] };
+  for (const [name, kinds] of Object.entries(against)) {
+    const rival = bestOf(bench, rows, kinds);
+    const verdict = verdicts.find((each) => each.rival === rival);
+    if (!verdict) continue;
+    const { ratio, low, high, outcome } = verdict;
+    expected[`ratio ${name}`] =
+      `${figure(ratio, 2)} ${words[outcome]} ${figure(low, 2)}\u2013${figure(high, 2)}`;
+    if (name !== "any") continue;
+    const by = outcome === "faster" || outcome === "slower" ? ` by ${percentText(verdict)}` : "";
+    expected.summary = { faster: "win", slower: "loss", "no difference": "even", void: "void" }[outcome] + by;
+    if (!isVoid) expected.words = wordsOf(verdict, rows);
+  }
+  return expected;
+}
+
+/// Who won each cell and by how much is what the JSON's verdicts say, wherever the page says it; nobody wins a cell
+/// that is void or not ranked.
+export async function wrongVerdicts(page, bench) {
+  const written = await writtenVerdicts(page);
+  const problems = [];
+  for (const [id, rows] of cellsOf(bench)) {
+    for (const [field, text] of Object.entries(expectedVerdicts(bench, id, rows))) {
+      const key = `${id}/${field}`;
+      if (written[key] !== text) problems.push(`${key}: the page says ${written[key]}, the JSON ${text}`);
+      delete written[key];
+    }
+  }
+  return [...problems, ...Object.keys(written).map((key) => `${key}: on the page and not in the JSON`)];
+}
