@@ -17,17 +17,17 @@ constexpr std::array all_programs{
     Program{"redis", "redis-server under redis-benchmark", "redis-server", "", "redis-benchmark", "redis-server",
             "--version", "strings, lists, sets, hashes and sorted sets by pipelined requests", false, redis_work},
     Program{"sqlite", "sqlite3", "sqlite3", "", "", "sqlite3", "--version",
-            "a database in memory: filled, sorted, grouped, taken apart as JSON", true, sqlite_work},
-    Program{"z3", "z3", "z3", "", "", "z3", "--version", "linear arithmetic, arrays and bit vectors, one after another",
+            "a database in memory: filled, grouped, taken apart and put together as JSON", true, sqlite_work},
+    Program{"z3", "z3", "z3", "", "", "z3", "--version", "linear arithmetic, arrays and bit vectors, each from nothing",
             true, z3_work},
     Program{"lua", "lua5.4", "lua5.4", "", "", "lua5.4", "-v", "trees, strings, tables and closures", true, lua_work},
-    Program{"jq", "jq", "jq", "", "", "jq", "--version", "one long document: parsed, grouped, summed up", true,
-            jq_work},
+    Program{"jq", "jq", "jq", "", "", "jq", "--version", "one long document: parsed, written, parsed again, summed up",
+            true, jq_work},
     Program{"python", "python3, PYTHONMALLOC=malloc", "python3", "", "", "python3", "--version",
             "records, text, JSON and objects", true, python_work},
     Program{"perl", "perl", "perl", "", "", "perl", "-v", "words, hashes and records", true, perl_work},
-    Program{"g++", "g++ (cc1plus)", "g++", "cc1plus", "", "g++", "--version", "one source full of templates", true,
-            compiler_work},
+    Program{"g++", "g++ (cc1plus)", "g++", "cc1plus", "", "g++", "--version",
+            "one source full of templates, with the static analysis", true, compiler_work},
 };
 
 std::optional<fs::path> find_in(const std::vector<fs::path> &directories, std::string_view name) {

@@ -34,7 +34,7 @@ TEST(programs, are_eight_with_a_package_each) {
 TEST(programs, are_given_the_same_work_each_time_and_less_at_a_smaller_scale) {
     for (const Program &program : programs()) {
         SCOPED_TRACE(program.name);
-        const Work one = program.generate(0.2), other = program.generate(0.2), larger = program.generate(0.8);
+        const Work one = program.generate(0.2), other = program.generate(0.2), larger = program.generate(1);
         EXPECT_EQ(one.files, other.files);
         EXPECT_EQ(one.arguments, other.arguments);
         EXPECT_TRUE(one.files != larger.files || one.arguments != larger.arguments || one.client != larger.client);

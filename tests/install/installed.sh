@@ -39,7 +39,8 @@ complete)
     diff -r "$here/../../include/flatline" "$prefix/include/flatline" || fail "the headers differ from the project's"
     ;;
 program_complete)
-    for file in bin/flatline share/flatline/report.html libexec/flatline/bench-pool; do
+    for file in bin/flatline share/flatline/report.html libexec/flatline/bench-pool \
+        libexec/flatline/libflatline-probe.so; do
         [ -e "$prefix/$file" ] || fail "$file is not there"
     done
     ;;
