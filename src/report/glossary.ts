@@ -23,7 +23,7 @@ const terms: [string, string][] = [
   ["churn", "200,000 blocks live; one at random is freed and another allocated."],
   ["mixed", "seven sizes from 16 to 1024 B, small ones more often; 100,000 blocks live."],
   ["slope", "of the least-squares line through the windows of a drift cell, in ns for each million operations."],
-  ["sojourn", "from when a request was due to its end, so that a stall is charged to all whom it delays; service: from its start."],
+  ["sojourn", "from when a request was due to its end: a stall is charged to all it delays. Service: from its start."],
   ["programs", "real programs under each allocator by preload: time against memory, of the process that allocates."],
   ["frontier", "those than which none needs less time without more memory, nor less memory without more time."],
   ["order", "200,000 blocks of 64 B are filled, then freed newest first (lifo), oldest first (fifo) or at random."],
