@@ -74,6 +74,8 @@ constexpr std::size_t call_samples = 25000;
 /// A phase is 200,000 calls and a batch 100,000: the mean over so many needs few samples.
 constexpr std::size_t phase_samples = 8;
 constexpr std::size_t batch_samples = 6;
+/// Each new batch of large blocks costs some allocators a page fault a block: half a second for 100,000 of them.
+constexpr std::size_t throughput_samples = 3;
 
 void add_calls(std::vector<Cell> &all, std::string_view suite, std::span<const std::size_t> sizes) {
     for (const unsigned calls : {block_of_calls, 1U}) {
@@ -88,7 +90,7 @@ void add_quick(std::vector<Cell> &all) {
     add_calls(all, "mixed", mixed_sizes);
     for (const std::string_view order : {"lifo", "fifo", "random"})
         all.push_back({"order", 64, 0, order, phase_samples});
-    for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", batch_samples});
+    for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", throughput_samples});
 }
 
 /// 64 million calls in all: what the article ran.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -129,6 +130,15 @@ Machine read_machine(int cpu, const fs::path &root) {
     machine.smt = smt_state(root);
     machine.logical_cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     return machine;
+}
+
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
 }
 
 ProcessorTime read_processor_time(int cpu, const fs::path &root) {

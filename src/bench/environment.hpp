@@ -17,6 +17,9 @@ struct Machine {
 /// `root` is where proc/ and sys/ lie: "/" but in tests.
 Machine read_machine(int cpu, const std::filesystem::path &root = "/");
 
+/// The time of day: "2026-11-21T20:00:00Z".
+std::string now_text();
+
 /// Ticks of one processor since the machine began, from /proc/stat.
 struct ProcessorTime {
     std::uint64_t stolen = 0, total = 0;

@@ -1,6 +1,7 @@
 #include "program_runner.hpp"
 
 #include "bindings.hpp"
+#include "forecast.hpp"
 #include "program_probe.h"
 
 #include <algorithm>
@@ -136,44 +137,6 @@ std::vector<std::string> with_port(std::vector<std::string> words, std::uint16_t
     }
     return words;
 }
-
-/// Estimates the time that is left from what each program has taken so far.
-class Forecast {
-  public:
-    Forecast(const std::vector<Turn> &turns, std::size_t programs)
-        : spent_(programs), done_(programs), left_(programs) {
-        for (const Turn &turn : turns) ++left_[turn.program];
-    }
-
-    void add(std::size_t program, double seconds) {
-        spent_[program] += seconds;
-        ++done_[program];
-        --left_[program];
-    }
-
-    double seconds_left() const {
-        double all_spent = 0;
-        std::size_t all_done = 0;
-        for (std::size_t i = 0; i < spent_.size(); ++i) {
-            all_spent += spent_[i];
-            all_done += done_[i];
-        }
-        if (all_done < few) return -1;
-        double left = 0;
-        for (std::size_t i = 0; i < spent_.size(); ++i) {
-            const double each =
-                done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
-            left += each * static_cast<double>(left_[i]);
-        }
-        return left;
-    }
-
-  private:
-    static constexpr std::size_t few = 5; // runs: fewer say nothing
-
-    std::vector<double> spent_;
-    std::vector<std::size_t> done_, left_;
-};
 
 class Programs {
   public:
@@ -331,7 +294,8 @@ std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const Sign
                                              const OnProgramStep &on_step) {
     const std::vector<Turn> turns = turns_of(plan);
     Programs programs(plan, signals);
-    Forecast forecast(turns, plan.programs.size());
+    Forecast forecast(plan.programs.size());
+    for (const Turn &turn : turns) forecast.expect(turn.program);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
         on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,

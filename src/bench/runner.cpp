@@ -1,5 +1,7 @@
 #include "runner.hpp"
 
+#include "forecast.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -98,46 +100,6 @@ std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_
 double mean_of(const std::vector<double> &values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
-
-/// Estimates the time that is left from what each cell has taken so far.
-class Forecast {
-  public:
-    /// `turns`: all that there will be.
-    Forecast(std::size_t cells, const std::vector<Turn> &turns) : spent_(cells), done_(cells), processes_(cells) {
-        for (const Turn &turn : turns) processes_[turn.cell] += 1;
-    }
-
-    void add(std::size_t cell, double seconds) {
-        spent_[cell] += seconds;
-        done_[cell] += 1;
-    }
-
-    /// A turn that takes no time.
-    void skip(std::size_t cell) { processes_[cell] -= 1; }
-
-    double seconds_left() const {
-        double all_spent = 0;
-        std::size_t all_done = 0;
-        for (std::size_t i = 0; i < spent_.size(); ++i) {
-            all_spent += spent_[i];
-            all_done += done_[i];
-        }
-        if (all_done < few) return -1;
-        double left = 0;
-        for (std::size_t i = 0; i < spent_.size(); ++i) {
-            const double each =
-                done_[i] > 0 ? spent_[i] / static_cast<double>(done_[i]) : all_spent / static_cast<double>(all_done);
-            left += each * static_cast<double>(processes_[i] - done_[i]);
-        }
-        return left;
-    }
-
-  private:
-    static constexpr std::size_t few = 5; // processes: fewer say nothing
-
-    std::vector<double> spent_;
-    std::vector<std::size_t> done_, processes_;
-};
 
 class Recorder {
   public:
@@ -337,7 +299,8 @@ Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks 
     const std::vector<Entry> kept = hooks.journal == nullptr ? std::vector<Entry>{} : hooks.journal->entries();
     std::size_t replayed = 0;
     Recorder recorder(plan);
-    Forecast forecast(plan.cells.size(), turns);
+    Forecast forecast(plan.cells.size());
+    for (const Turn &turn : turns) forecast.expect(turn.cell);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
         if (recorder.has_failed(turn.cell, turn.place) || replayed < kept.size()) {

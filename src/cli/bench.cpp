@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <random>
 
 #include <fmt/format.h>
@@ -55,15 +54,6 @@ std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options)
     return backends;
 }
 
-std::string now_text() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
-}
-
 struct Results {
     bench::Campaign campaign;
     std::vector<bench::Group> groups;
@@ -75,7 +65,7 @@ Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing, co
     Results results;
     bench::Circumstances &about = results.circumstances;
     bench::stay_off(plan.cpu);
-    about.started = now_text();
+    about.started = bench::now_text();
     about.mode = mode;
     about.rounds = plan.rounds;
     about.seed = plan.seed;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -51,15 +50,6 @@ std::vector<const bench::Backend *> general_backends(const std::vector<std::stri
         throw std::runtime_error("programs run under general allocators only, and none was chosen: `flatline peers` "
                                  "shows which there are");
     return general;
-}
-
-std::string now_text() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
 }
 
 /// Everything that is decided or found out before the first program runs.
@@ -126,7 +116,7 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
     Measured measured;
     bench::Circumstances &about = measured.about;
     const bench::ProgramPlan &plan = ready.plan;
-    about.started = now_text();
+    about.started = bench::now_text();
     about.rounds = plan.rounds;
     about.seed = plan.seed;
     about.cpu = plan.cpu;

@@ -1,0 +1,35 @@
+// The time that a campaign still takes, from what turns of the same kind have taken so far.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace flat::bench {
+
+/// Kinds are numbered from 0; turns of one kind take about the same time.
+class Forecast {
+  public:
+    explicit Forecast(std::size_t kinds) : kinds_(kinds) {}
+
+    /// One turn more of this kind is to come.
+    void expect(std::size_t kind) { ++kinds_[kind].to_come; }
+
+    /// One that was to come took so long.
+    void add(std::size_t kind, double seconds);
+
+    /// One that was to come takes no time.
+    void skip(std::size_t kind) { --kinds_[kind].to_come; }
+
+    /// Negative until it can be told. A kind of which none has run yet is taken for an average one.
+    double seconds_left() const;
+
+  private:
+    struct Kind {
+        double spent = 0;
+        std::size_t done = 0, to_come = 0;
+    };
+
+    std::vector<Kind> kinds_;
+};
+
+} // namespace flat::bench
