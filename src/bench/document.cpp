@@ -149,10 +149,11 @@ std::string_view name_of(Outcome outcome) {
     return "";
 }
 
-/// The subject beside every other allocator of the cell, in the figure that decides the cell.
+/// The subject beside every other allocator of the cell, in the figure that decides the cell; nothing where none is
+/// ranked.
 void add_verdicts(json &all, const Group &group) {
     const Row *subject = row_of(group, Kind::subject);
-    if (subject == nullptr) return;
+    if (subject == nullptr || !group.ranked) return;
     const Figure figure = decider(group);
     for (const Row &rival : group.rows) {
         if (rival.backend->kind == Kind::subject || rival.backend->kind == Kind::again) continue;

@@ -53,6 +53,7 @@ struct Run {
 const char *figure_of(const json &cell) { return cell.at("calls_per_sample") == 1 ? "process_p999" : "process_p50"; }
 
 void add_row(Run &run, const json &cell) {
+    if (!cell.value("ranked", true)) return; // no merit of the backend: a change there is neither good nor bad
     CellOfRun fresh;
     fresh.suite = cell.at("suite");
     fresh.operation = cell.at("operation");

@@ -107,6 +107,16 @@ TEST(document, tells_each_process_and_each_verdict) {
     EXPECT_EQ(verdict.at("outcome"), "no difference");
 }
 
+TEST(document, tells_no_verdict_where_none_is_ranked) {
+    Campaign campaign = small_campaign();
+    campaign.measurements.push_back(campaign.measurements.front());
+    campaign.measurements.back().backend = find_backend("flatline-pool");
+    for (Measurement &measurement : campaign.measurements) measurement.ranked = false;
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    EXPECT_TRUE(parsed.at("verdicts").empty());
+    EXPECT_EQ(parsed.at("cells").size(), 2U);
+}
+
 TEST(document, drops_neither_a_failure_nor_what_is_missing) {
     const json parsed = document();
     EXPECT_EQ(parsed.at("errors").at(0).at("backend"), "mimalloc");

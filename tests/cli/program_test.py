@@ -284,7 +284,11 @@ class Program(unittest.TestCase):
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--fail-over", "-1"), "--fail-over")
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--backend", "x"), "no cell of x")
         for cell in document["cells"]:
-            cell["size"] = 128
+            cell["ranked"] = False # no merit of anybody's, so that there is nothing to become worse
+        self.write_slower(document, 2)
+        self.assert_refused(self.tree.run("compare", "new.json", "new.json"), "no cell of flatline-pool")
+        for cell in document["cells"]:
+            cell["size"], cell["ranked"] = 128, True
         self.write_slower(document, 1)
         self.assert_refused(self.tree.run("compare", "old.json", "new.json"), "no cell of flatline-pool")
 
