@@ -57,7 +57,7 @@ constexpr std::array all_suites{
     Suite{"memory", "what is resident for each live block", Unit::bytes, false},
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, "any size"},
     Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false},
-    Suite{"threads", "two at once: each for itself, blocks handed on, all frees remote", Unit::mops, false},
+    Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, "7 sizes", false,
           true},
 };
@@ -118,14 +118,12 @@ void add_anysize(std::vector<Cell> &all) {
     all.push_back({"anysize", 0, 0, "pareto", pareto_batches, pareto_pairs, 0, any_size});
 }
 
-constexpr std::size_t two_threads = 2;
-
-void add_threads(std::vector<Cell> &all) {
+void add_threads(std::vector<Cell> &all, unsigned threads) {
     for (const unsigned calls : {0U, 1U}) {
         const std::size_t samples = calls == 0 ? batch_samples : call_samples;
-        all.push_back({"threads", 64, calls, "independent", samples, two_threads});
+        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, 0, threads});
         for (const std::string_view order : {"producer-consumer", "larson"})
-            all.push_back({"threads", 64, calls, order, samples, two_threads, 0, remote_free});
+            all.push_back({"threads", 64, calls, order, samples, 0, 0, remote_free, threads});
     }
 }
 
@@ -169,14 +167,14 @@ std::span<const Backend> backends() { return all_backends; }
 
 std::span<const Suite> suites() { return all_suites; }
 
-std::vector<Cell> cells(Mode mode) {
+std::vector<Cell> cells(Mode mode, unsigned threads) {
     std::vector<Cell> all;
     add_quick(all);
     if (mode == Mode::quick) return all;
     add_lifetimes(all);
     add_anysize(all);
     all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
-    add_threads(all);
+    add_threads(all, threads);
     add_arrivals(all);
     return all;
 }
@@ -215,6 +213,7 @@ std::string describe(const Cell &cell) {
     std::string text = fmt::format("{} {}", cell.suite, describe_size(cell.suite, cell.size));
     if (!cell.order.empty()) text += fmt::format(" {}", cell.order);
     if (cell.calls != 0) text += cell.calls == 1 ? ", single calls" : fmt::format(", blocks of {} calls", cell.calls);
+    if (cell.threads > 1) text += fmt::format(", {} threads", cell.threads);
     return text;
 }
 

@@ -74,16 +74,22 @@ struct Cell {
     std::string_view order; // which variant of the suite; empty where there is but one
     std::size_t samples;    // of each series, in each process
     std::size_t load = 0; // calls in a window of drift; blocks in startup, memory; pairs in new-delete, and in a batch
-                          // of anysize; threads; requests of a sample of arrivals; 0 elsewhere
+                          // of anysize; requests of a sample of arrivals; 0 elsewhere
     unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
                           // is the load; 0: the capacity is what is measured
     Abilities needs = 0;
+    unsigned threads = 1; // in suite threads: of them, which then is the load
 };
 
 /// In the order in which they are shown.
 std::span<const Backend> backends();
 std::span<const Suite> suites();
-std::vector<Cell> cells(Mode mode);
+
+constexpr unsigned usual_threads = 2;
+constexpr unsigned most_threads = 64;
+
+/// `threads`: of the suite of that name. It must be even, since there every producer has a consumer.
+std::vector<Cell> cells(Mode mode, unsigned threads = usual_threads);
 
 /// nullptr iff there is none of that name.
 const Backend *find_backend(std::string_view name);

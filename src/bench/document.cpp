@@ -98,6 +98,7 @@ json cell_json(const Group &group, const Row &row) {
               {"calls_per_sample", group.calls},
               {"operation", group.operation},
               {"order", group.cell.order},
+              {"threads", group.cell.threads},
               {"unit", name_of(group.unit)},
               {"ranked", group.ranked},
               {"samples", row.samples},
@@ -123,6 +124,8 @@ json cell_json(const Group &group, const Row &row) {
               {"page_faults_setup", row.page_faults_setup},
               {"resident_kib", row.resident_kib},
               {"void", is_void(group)}};
+    for (std::size_t i = 0; i < counter_names.size(); ++i)
+        cell[std::string(counter_names[i]) + "_per_operation"] = figure(row.per_operation[i]);
     if (!row.curve.empty()) {
         cell["curve"] = json::array();
         for (const auto &[percentile, value] : row.curve) cell["curve"].push_back({percentile, rounded(value)});

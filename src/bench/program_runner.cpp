@@ -2,6 +2,7 @@
 
 #include "bindings.hpp"
 #include "forecast.hpp"
+#include "journal_entries.hpp"
 #include "program_probe.h"
 
 #include <algorithm>
@@ -154,23 +155,47 @@ class Programs {
         first_outputs_.resize(plan.programs.size());
     }
 
-    void take(const Turn &turn) {
-        ProgramMeasurement &measurement = measurements_[turn.program * plan_.places.size() + turn.place];
-        if (!measurement.failure.empty()) return;
+    bool has_failed(const Turn &turn) const { return !slot(turn).failure.empty(); }
+
+    /// What comes of a process in this turn; what ends the campaign is thrown.
+    ProgramEntry run(const Turn &turn) {
         try {
-            run(turn, measurement);
+            return run_to_its_end(turn, slot(turn));
         } catch (const Interrupted &) {
             throw;
         } catch (const std::system_error &) {
             throw;
         } catch (const std::runtime_error &error) {
-            measurement = {.program = measurement.program, .backend = measurement.backend, .failure = error.what()};
+            return std::string(error.what());
+        }
+    }
+
+    /// What came of a process in its turn. Throws std::runtime_error iff the turn was to find something else.
+    void take(const Turn &turn, const ProgramEntry &entry) {
+        ProgramMeasurement &measurement = slot(turn);
+        if (const auto *failure = std::get_if<std::string>(&entry)) {
+            measurement = {.program = measurement.program, .backend = measurement.backend, .failure = *failure};
+        } else if (const auto *probe = std::get_if<ProbeCount>(&entry); probe && turn.pass == Pass::probe) {
+            measurement.probe = *probe;
+        } else if (const auto *calls = std::get_if<SystemCalls>(&entry); calls && turn.pass == Pass::system_calls) {
+            measurement.system_calls = calls->count;
+        } else if (const auto *figures = std::get_if<ProgramRun>(&entry); figures && turn.pass == Pass::timed) {
+            measurement.runs.push_back(*figures);
+        } else {
+            throw std::runtime_error("what the interrupted run left is of another run than its head says: begin again");
         }
     }
 
     std::vector<ProgramMeasurement> finish() { return std::move(measurements_); }
 
   private:
+    ProgramMeasurement &slot(const Turn &turn) {
+        return measurements_[turn.program * plan_.places.size() + turn.place];
+    }
+    const ProgramMeasurement &slot(const Turn &turn) const {
+        return measurements_[turn.program * plan_.places.size() + turn.place];
+    }
+
     fs::path folder_of(const FoundProgram &found) const { return plan_.scratch / found.program->name; }
 
     fs::path library_of(const Place &place) const {
@@ -222,18 +247,16 @@ class Programs {
         return command;
     }
 
-    void run(const Turn &turn, ProgramMeasurement &measurement) {
+    ProgramEntry run_to_its_end(const Turn &turn, const ProgramMeasurement &measurement) {
         const TracedCommand command = command_for(turn, measurement);
         Sight sight;
         const TracedEnding ending = run_traced(command, signals_, [&](pid_t process) { sight = look_at(process); });
         require_success(command, ending);
         require_library(measurement, turn.pass, sight);
         require_output(turn, command);
-        switch (turn.pass) {
-        case Pass::probe: measurement.probe = read_probe(command, measurement, sight); break;
-        case Pass::system_calls: measurement.system_calls = ending.system_calls; break;
-        case Pass::timed: measurement.runs.push_back(figures_of(command, ending, sight)); break;
-        }
+        if (turn.pass == Pass::probe) return read_probe(command, measurement, sight);
+        if (turn.pass == Pass::system_calls) return SystemCalls{ending.system_calls};
+        return figures_of(command, ending, sight);
     }
 
     /// Throws std::runtime_error iff another library served than the row in the table will say. Under the probe the
@@ -291,17 +314,29 @@ class Programs {
 } // namespace
 
 std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
-                                             const OnProgramStep &on_step) {
+                                             const ProgramHooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
+    const std::vector<ProgramEntry> kept =
+        hooks.journal == nullptr ? std::vector<ProgramEntry>{} : program_entries_of(*hooks.journal);
+    std::size_t replayed = 0;
     Programs programs(plan, signals);
     Forecast forecast(plan.programs.size());
     for (const Turn &turn : turns) forecast.expect(turn.program);
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
-        on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,
-                 plan.places[turn.place].backend, forecast.seconds_left()});
+        if (programs.has_failed(turn) || replayed < kept.size()) {
+            forecast.skip(turn.program);
+            if (!programs.has_failed(turn)) programs.take(turn, kept[replayed++]);
+            continue;
+        }
+        if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
+        if (hooks.on_step)
+            hooks.on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,
+                           plan.places[turn.place].backend, forecast.seconds_left()});
         const auto began = Clock::now();
-        programs.take(turn);
+        const ProgramEntry entry = programs.run(turn);
+        if (hooks.journal != nullptr) append(*hooks.journal, entry);
+        programs.take(turn, entry);
         forecast.add(turn.program, std::chrono::duration<double>(Clock::now() - began).count());
     }
     return programs.finish();

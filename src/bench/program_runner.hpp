@@ -14,6 +14,8 @@
 
 namespace flat::bench {
 
+class Journal;
+
 /// All of the process that allocates; but where a client puts the work to it, wall_s is the client's.
 struct ProgramRun {
     double wall_s, user_s, system_s;
@@ -27,6 +29,11 @@ struct ProgramRun {
 struct ProbeCount {
     std::uint64_t allocations, frees; // calls
     double seconds; // in them, less the clock's own cost, and less the process's share of waiting for a processor
+};
+
+/// From a run in which nothing else was looked at; nothing where they cannot be counted.
+struct SystemCalls {
+    std::optional<std::uint64_t> count;
 };
 
 /// One program under one allocator. Where `failure` says why it could not be measured, there is nothing else.
@@ -63,15 +70,21 @@ struct ProgramStep {
     double seconds_left; // negative until it can be told
 };
 
-/// Called before each run; must be quick.
-using OnProgramStep = std::function<void(const ProgramStep &)>;
+/// What a campaign of programs may be given besides; each may be absent.
+struct ProgramHooks {
+    std::function<void(const ProgramStep &)> on_step; // before each run; must be quick
+    std::function<void()> between_rounds;
+    Journal *journal = nullptr; // what it already holds is not run again, what is run is added
+};
 
 /// By program, then backend, in the plan's order. First every program runs once under the probe and once with its
 /// system calls counted under every allocator, then the timed rounds follow, each in an order of its own that the seed
-/// decides. What fails once is not tried again. Throws Interrupted iff a signal arrived, std::system_error iff the
-/// inputs could not be written or nothing could be traced; in every case no process is left.
+/// decides. What fails once is not tried again. A program that is to print the same in every run is held to it from
+/// where the journal ends. Throws Interrupted iff a signal arrived, std::system_error iff the inputs could not be
+/// written or nothing could be traced, std::runtime_error iff the journal is of another campaign; in every case no
+/// process is left.
 std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
-                                             const OnProgramStep &on_step);
+                                             const ProgramHooks &hooks);
 
 /// The environment that makes this backend serve a program, besides the preload: "GLIBC_TUNABLES=...", or empty.
 std::string settings_of(const Backend &backend);

@@ -40,6 +40,11 @@ DriverReport header_of(const json &line) {
     line.at("context_switches").get_to(report.context_switches);
     report.migrations = line.value("migrations", std::uint64_t{0}); // none where the driver is pinned
     line.at("resident_kib").get_to(report.resident_kib);
+    line.at("operations").get_to(report.operations);
+    for (std::size_t i = 0; i < counter_names.size(); ++i) {
+        const json &count = line.at("counters").at(counter_names[i]);
+        if (!count.is_null()) report.counters[i] = count.get<std::uint64_t>();
+    }
     if (!(report.ticks_per_ns > 0)) fail("a clock that stands still");
     return report;
 }

@@ -1,8 +1,10 @@
 // What a driver says: one line of JSON, then the samples. The form is described at the head of driver/print.c.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +25,19 @@ struct Series {
     bool ranked = true; // false: told beside the others, no merit of the backend
 };
 
+/// What a processor counts, in user mode, by the names that a driver gives it.
+constexpr std::array<std::string_view, 4> counter_names{"instructions", "branch_misses", "cache_misses", "tlb_misses"};
+
+/// By counter_names; nothing where this machine does not count it.
+using Counters = std::array<std::optional<std::uint64_t>, counter_names.size()>;
+
 struct DriverReport {
     std::string driver, library, version, compiler, flags, timer;
     bool optimized = false, assertions = false, sanitizer = false, timer_invariant = false, pinned = false;
     double ticks_per_ns = 1, timer_cost_ns = 0;
     std::uint64_t page_faults = 0, page_faults_setup = 0, context_switches = 0, migrations = 0, resident_kib = 0;
+    std::uint64_t operations = 0; // calls, or pairs of them, that the counters are of; 0: not of calls alone
+    Counters counters{};
     std::vector<Series> series;
 };
 

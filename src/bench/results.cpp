@@ -53,7 +53,19 @@ void add_times(Row &row, const Measurement &measurement, const Distribution &all
     if (measurement.cell.calls != 0) row.curve = curve_of(all, step);
 }
 
+/// Over all processes; nothing where one of them could not count, or did other things besides.
+std::optional<double> count_per_operation(const Measurement &measurement, std::size_t counter) {
+    double counted = 0, operations = 0;
+    for (const Run &run : measurement.runs) {
+        if (!run.counters[counter] || run.operations == 0) return std::nullopt;
+        counted += static_cast<double>(*run.counters[counter]);
+        operations += static_cast<double>(run.operations);
+    }
+    return counted / operations;
+}
+
 void add_counts(Row &row, const Measurement &measurement) {
+    for (std::size_t i = 0; i < counter_names.size(); ++i) row.per_operation[i] = count_per_operation(measurement, i);
     for (const Run &run : measurement.runs) {
         row.page_faults += run.page_faults;
         row.page_faults_setup += run.page_faults_setup;

@@ -5,6 +5,7 @@
 #include "runner.hpp"
 #include "trend.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +26,8 @@ struct Row {
     Resampled p50_resampled, p999_resampled;
     std::optional<double> over_100ns_ppm, over_1us_ppm, over_10us_ppm; // of calls, or of blocks' means; not of a rate
     std::optional<double> p50_net; // less the clock's own cost, which may leave less than nothing; not of a rate
-    std::uint64_t page_faults, page_faults_setup, resident_kib; // sum; sum; largest
+    std::uint64_t page_faults, page_faults_setup, resident_kib;            // sum; sum; largest
+    std::array<std::optional<double>, counter_names.size()> per_operation; // of the timed part, the harness's included
     std::vector<std::pair<double, double>> curve; // percentile, value; empty where a sample is a whole phase
     std::optional<Trend> trend{};                 // where samples are windows in the order of time
 };

@@ -1,6 +1,7 @@
 #include "runner.hpp"
 
 #include "forecast.hpp"
+#include "journal_entries.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -109,7 +110,7 @@ class Recorder {
 
     /// What the driver is given besides; nothing iff it depends on a capacity that nobody has.
     std::optional<std::uint64_t> load_of(const Cell &cell) const {
-        if (cell.percent == 0) return cell.load;
+        if (cell.percent == 0) return cell.threads > 1 ? cell.threads : cell.load;
         if (slowest_request_ns_ == 0) return std::nullopt;
         return static_cast<std::uint64_t>(std::llround(1e7 * cell.percent / slowest_request_ns_));
     }
@@ -168,7 +169,8 @@ class Recorder {
             watch_capacity(cell, place, values);
             std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
             all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
-                                   report.page_faults_setup, report.resident_kib, std::move(in_order)});
+                                   report.page_faults_setup, report.resident_kib, std::move(in_order),
+                                   report.operations, report.counters});
         }
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;
@@ -247,7 +249,7 @@ Entry run_and_keep(const Plan &plan, const Turn &turn, const Recorder &recorder,
     const std::optional<std::uint64_t> load = recorder.load_of(cell);
     Entry entry = load ? run_turn(plan, turn, *load, signals)
                        : Entry("no backend's capacity could be measured, of which the load is a share");
-    if (journal != nullptr) journal->append(entry, suite_of(cell).is_series);
+    if (journal != nullptr) append(*journal, entry, suite_of(cell).is_series);
     return entry;
 }
 
@@ -296,7 +298,7 @@ Unit unit_of(const Cell &cell, Quantity quantity) {
 
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
-    const std::vector<Entry> kept = hooks.journal == nullptr ? std::vector<Entry>{} : hooks.journal->entries();
+    const std::vector<Entry> kept = hooks.journal == nullptr ? std::vector<Entry>{} : entries_of(*hooks.journal);
     std::size_t replayed = 0;
     Recorder recorder(plan);
     Forecast forecast(plan.cells.size());

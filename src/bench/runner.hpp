@@ -3,7 +3,6 @@
 
 #include "child.hpp"
 #include "distribution.hpp"
-#include "journal.hpp"
 #include "locate.hpp"
 #include "protocol.hpp"
 
@@ -16,6 +15,8 @@
 #include <vector>
 
 namespace flat::bench {
+
+class Journal;
 
 /// Nothing may be timed here or with this build; the message says why and what to do.
 class Refused : public std::runtime_error {
@@ -37,6 +38,8 @@ struct Run {
     double timer_cost_ns;
     std::uint64_t page_faults, page_faults_setup, resident_kib;
     std::vector<double> in_order{}; // the same values as they came, where the suite is about their course
+    std::uint64_t operations = 0;   // that the counters are of
+    Counters counters{};
 };
 
 /// All processes of one series of one cell of one backend, in the order in which they ran.

@@ -38,7 +38,7 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
     std::vector<bench::Cell> cells;
     const bool all = options.full || !options.suites.empty(); // what is named is run
     const bench::Mode mode = all ? bench::Mode::full : bench::Mode::quick;
-    for (const bench::Cell &cell : bench::cells(mode)) {
+    for (const bench::Cell &cell : bench::cells(mode, options.threads)) {
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
@@ -182,25 +182,6 @@ bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> place
             driver_limit};
 }
 
-/// With a journal that is gone once the run is over, however it ended, but where it was interrupted.
-Results measure_and_keep(const bench::Plan &plan, std::vector<bench::Missing> missing, const BenchOptions &options,
-                         std::optional<bench::Journal> left) {
-    bench::Journal journal =
-        left ? std::move(*left) : bench::Journal::begin(journal_place(options, plan), journal_head(options, plan));
-    try {
-        Results results = measure(plan, std::move(missing), options.full ? "full" : "quick", journal);
-        journal.remove();
-        return results;
-    } catch (const bench::Interrupted &) {
-        throw std::runtime_error(fmt::format("interrupted; what was measured is kept, and `flatline bench --resume {}` "
-                                             "goes on with it",
-                                             journal.file().string()));
-    } catch (...) {
-        journal.remove();
-        throw;
-    }
-}
-
 void require_isolation(int cpu) {
     const std::string reason = bench::reason_not_isolated(bench::read_conditions(cpu, bench::read_permissions()));
     if (!reason.empty())
@@ -209,19 +190,12 @@ void require_isolation(int cpu) {
                                              cpu, reason));
 }
 
-int run_programs(const BenchOptions &options, const BenchWriter &writer) {
+int run_programs(const BenchOptions &options, std::optional<bench::Journal> left, const BenchWriter &writer) {
     if (options.suites.size() > 1)
         throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
-    const bool quiet = options.outputs.to_standard_output();
-    const ProgramsOutcome outcome = run_bench_programs({.programs = options.programs,
-                                                        .backends = options.backends,
-                                                        .processes = options.processes,
-                                                        .cpu = options.pin,
-                                                        .seed = options.seed,
-                                                        .scale = 1,
-                                                        .quiet = quiet});
+    const ProgramsOutcome outcome = run_bench_programs(options, std::move(left));
     writer.write(outcome.document);
-    if (!quiet) fmt::print("{}", writer.paths());
+    if (!options.outputs.to_standard_output()) fmt::print("{}", writer.paths());
     if (outcome.failures == 0) return 0;
     fmt::print(stderr, "flatline bench: {} of the programs have no figure under an allocator; the first: {}\n",
                outcome.failures, outcome.first);
@@ -260,6 +234,13 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 4; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
+    const auto even = [](const std::string &text) {
+        return text.find_last_of("02468") + 1 == text.size() ? "" : "must be even: every producer has a consumer";
+    };
+    verb->add_option("--threads", options.threads, "Of suite threads, an even number from 2 to 64 (default 2)")
+        ->check(CLI::Range(2U, bench::most_threads).description(""))
+        ->check(CLI::Validator(even, ""))
+        ->type_name("N");
     verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
         ->type_name("N");
@@ -285,10 +266,17 @@ int run_bench(const BenchOptions &given) {
     }
     const BenchWriter writer(options.outputs);
     if (options.isolated) require_isolation(processor_to_time_on(options.pin));
-    if (std::ranges::find(options.suites, programs_suite) != options.suites.end()) return run_programs(options, writer);
+    if (std::ranges::find(options.suites, programs_suite) != options.suites.end())
+        return run_programs(options, std::move(left), writer);
     const bench::Plan plan = plan_of(options, std::move(places.found));
-    if (left) require_unchanged(left->head(), plan);
-    const Results results = measure_and_keep(plan, std::move(places.missing), options, std::move(left));
+    BenchOptions settled = options;
+    settled.processes = plan.rounds;
+    settled.pin = plan.cpu;
+    settled.seed = plan.seed;
+    const Results results =
+        measure_and_keep(journal_of(settled, stamped(plan.places), std::move(left)), [&](bench::Journal &journal) {
+            return measure(plan, std::move(places.missing), options.full ? "full" : "quick", journal);
+        });
     const bool quiet = options.outputs.to_standard_output();
     if (!quiet) print_results(results);
     writer.write(document_of(results.campaign, results.groups, results.circumstances));

@@ -3,8 +3,12 @@
 #include "bench_table.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
+#include "unfinished.hpp"
+
+#include "bench/document.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <stdexcept>
@@ -61,7 +65,7 @@ struct Preparation {
     std::vector<bench::Missing> missing_backends;
 };
 
-bench::FoundPrograms chosen_programs(const ProgramsOptions &options) {
+bench::FoundPrograms chosen_programs(const BenchOptions &options) {
     bench::FoundPrograms programs =
         bench::locate_programs(chosen(bench::programs(), options.programs), bench::program_directories());
     if (programs.found.empty())
@@ -71,7 +75,7 @@ bench::FoundPrograms chosen_programs(const ProgramsOptions &options) {
     return programs;
 }
 
-Preparation prepare(const ProgramsOptions &options, const fs::path &scratch, const bench::SignalWatch &signals) {
+Preparation prepare(const BenchOptions &options, const fs::path &scratch, const bench::SignalWatch &signals) {
     bench::FoundPrograms programs = chosen_programs(options);
     bench::Places places =
         bench::locate(general_backends(options.backends), bench::drivers_directory(), bench::library_directories());
@@ -86,9 +90,9 @@ Preparation prepare(const ProgramsOptions &options, const fs::path &scratch, con
                                .probe = fs::canonical(probe),
                                .scratch = scratch,
                                .rounds = options.processes.value_or(usual_processes),
-                               .cpu = processor_to_time_on(options.cpu),
+                               .cpu = processor_to_time_on(options.pin),
                                .seed = options.seed.value_or(std::random_device{}()),
-                               .scale = options.scale,
+                               .scale = 1,
                                .limit = run_limit},
                       .glances = {},
                       .versions = {},
@@ -112,7 +116,24 @@ struct Measured {
     bench::Circumstances about;
 };
 
-Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
+/// What is measured, and what goes on with it once it was interrupted.
+bench::Journal journal_of(const Preparation &ready, const BenchOptions &options, std::optional<bench::Journal> left) {
+    const bench::ProgramPlan &plan = ready.plan;
+    BenchOptions settled = options;
+    settled.processes = plan.rounds;
+    settled.pin = plan.cpu;
+    settled.seed = plan.seed;
+    Stamped files = stamped(plan.places);
+    files.emplace_back("glibc", plan.libc);
+    files.emplace_back("probe", plan.probe);
+    for (const bench::FoundProgram &found : plan.programs) {
+        files.emplace_back(found.program->name, found.executable);
+        if (!found.client.empty()) files.emplace_back(found.program->name, found.client);
+    }
+    return journal_of(settled, files, std::move(left));
+}
+
+Measured measure(const Preparation &ready, const bench::SignalWatch &signals, bench::Journal &journal) {
     Measured measured;
     bench::Circumstances &about = measured.about;
     const bench::ProgramPlan &plan = ready.plan;
@@ -121,19 +142,24 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals) {
     about.seed = plan.seed;
     about.cpu = plan.cpu;
     about.missing = ready.missing_backends;
+    about.resumed = !journal.entries().empty();
     about.machine = bench::read_machine(plan.cpu);
     const auto began = Clock::now();
     about.hiccups_before = bench::meter_hiccups(plan.cpu);
     about.time_before = bench::read_processor_time(plan.cpu);
     {
         Progress progress(Look::of(STDERR_FILENO));
-        measured.measurements = bench::run_programs(plan, signals, [&](const bench::ProgramStep &step) {
+        const auto show = [&](const bench::ProgramStep &step) {
             const std::string_view what = step.round == 0 ? "counting" : "programs";
             const std::size_t tenths = 10 * step.done / step.total; // a line each, where there is no terminal
             progress.show({step.done, step.total, step.round, step.rounds, step.seconds_left},
                           fmt::format("{}: {}: {}", what, step.program->name, step.backend->name),
                           fmt::format("{}, {} %", what, tenths * 10));
-        });
+        };
+        const auto meter = [&] {
+            about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu));
+        };
+        measured.measurements = bench::run_programs(plan, signals, {show, meter, &journal});
     }
     about.time_after = bench::read_processor_time(plan.cpu);
     about.hiccups_after = bench::meter_hiccups(plan.cpu);
@@ -254,16 +280,18 @@ std::string program_table(const ProgramGroup &group, const Look &look) {
     return text;
 }
 
-ProgramsOutcome run_bench_programs(const ProgramsOptions &options) {
+ProgramsOutcome run_bench_programs(const BenchOptions &options, std::optional<bench::Journal> left) {
     const bench::SignalWatch signals;
     const bench::ScratchFolder scratch;
     Preparation ready = prepare(options, scratch.path(), signals);
     bench::stay_off(ready.plan.cpu);
-    const Measured measured = measure(ready, signals);
+    const Measured measured =
+        measure_and_keep(journal_of(ready, options, std::move(left)),
+                         [&](bench::Journal &journal) { return measure(ready, signals, journal); });
     for (const bench::ProgramMeasurement &measurement : measured.measurements) {
         for (const bench::ProgramRun &run : measurement.runs) ready.glances.context_switches += run.context_switches;
     }
-    if (!options.quiet) print_results(ready, measured);
+    if (!options.outputs.to_standard_output()) print_results(ready, measured);
     ProgramsOutcome outcome{.document = document_of(ready.glances, {}, measured.about, measured.results), .first = {}};
     for (const ProgramGroup &group : measured.results.groups) {
         for (const bench::ProgramMeasurement *failure : group.failures) {

@@ -1,27 +1,17 @@
 // `flatline bench programs`: time against memory in real programs, under every general allocator.
 #pragma once
 
+#include "bench.hpp"
 #include "terminal.hpp"
 
-#include "bench/document.hpp"
+#include "bench/journal.hpp"
 #include "bench/program_results.hpp"
 
-#include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace flat::cli {
-
-struct ProgramsOptions {
-    std::vector<std::string> programs, backends; // none: all
-    std::optional<unsigned> processes;           // timed processes of each program under each allocator
-    std::optional<int> cpu;
-    std::optional<std::uint64_t> seed;
-    double scale = 1;   // of the work; less only where nothing is to be said of allocators
-    bool quiet = false; // standard output is wanted for something else
-};
 
 struct ProgramsOutcome {
     std::string document;     // flatline.bench/1, without cells and with "programs"
@@ -29,10 +19,11 @@ struct ProgramsOutcome {
     std::string first;        // of these, in words; empty iff there is none
 };
 
-/// Runs all of it with a line of progress on standard error, prints the tables on standard output unless quiet, and
-/// returns the document. Throws std::runtime_error, with a message that says what to do, iff nothing could be run,
-/// bench::Interrupted iff a signal arrived; in every case no process and no file is left.
-ProgramsOutcome run_bench_programs(const ProgramsOptions &options);
+/// Runs what the options choose, or goes on with what is `left` of it, with a line of progress on standard error;
+/// prints the tables on standard output unless the options want that for something else, and returns the document.
+/// Throws std::runtime_error, with a message that says what to do, iff nothing could be run or a signal ended it; then
+/// there is a journal to go on with. In every case no process and no other file is left.
+ProgramsOutcome run_bench_programs(const BenchOptions &options, std::optional<bench::Journal> left);
 
 /// One block for a program: what it does and has to say, then every allocator by its wall time, the frontier marked.
 /// At most as wide as the terminal, never wider than 100 columns.

@@ -28,11 +28,11 @@ constexpr std::string_view schema = "flatline.compare/1";
 /// A cell of one run: the figures of each backend's processes.
 struct CellOfRun {
     std::string suite, operation, order, unit;
-    std::size_t size = 0, calls = 0;
+    std::size_t size = 0, calls = 0, threads = 1;
     bool is_void = false;
     std::map<std::string, std::vector<double>> processes; // by backend
 
-    std::string key() const { return fmt::format("{}/{}/{}/{}/{}", suite, size, calls, operation, order); }
+    std::string key() const { return fmt::format("{}/{}/{}/{}/{}/{}", suite, size, calls, operation, order, threads); }
 
     /// "hot 64 B", "hot 64 B, single alloc calls", "order, lifo free".
     std::string name() const {
@@ -61,6 +61,7 @@ void add_row(Run &run, const json &cell) {
     fresh.unit = cell.at("unit");
     fresh.size = cell.at("size");
     fresh.calls = cell.at("calls_per_sample");
+    fresh.threads = cell.value("threads", std::size_t{1});
     fresh.is_void = cell.at("void");
     auto place = std::ranges::find(run.cells, fresh.key(), &CellOfRun::key);
     if (place == run.cells.end()) place = run.cells.insert(run.cells.end(), fresh);

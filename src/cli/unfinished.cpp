@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,11 +43,9 @@ json stamp_of(const fs::path &file) {
     return {file.string(), bytes, modified.time_since_epoch().count()};
 }
 
-json stamps_of(const bench::Plan &plan) {
+json stamps_of(const Stamped &files) {
     json all = json::array();
-    for (const bench::Place &place : plan.places)
-        all.push_back({place.backend->name, stamp_of(place.driver),
-                       place.preload.empty() ? json(nullptr) : stamp_of(place.preload)});
+    for (const auto &[name, file] : files) all.push_back({name, stamp_of(file)});
     return all;
 }
 
@@ -57,30 +56,42 @@ json parsed(const std::string &head) {
     return all;
 }
 
-} // namespace
-
-fs::path journal_place(const BenchOptions &options, const bench::Plan &plan) {
+fs::path journal_place(const BenchOptions &settled) {
     fs::path folder = fs::temp_directory_path();
-    for (const std::string &output : {options.outputs.html, options.outputs.json}) {
+    for (const std::string &output : {settled.outputs.html, settled.outputs.json}) {
         if (!output.empty() && output != "-") folder = fs::path(absolute(output)).parent_path();
     }
-    return folder / fmt::format("flatline-bench-{}.unfinished", plan.seed);
+    return folder / fmt::format("flatline-bench-{}.unfinished", settled.seed.value());
 }
 
-std::string journal_head(const BenchOptions &options, const bench::Plan &plan) {
+/// One line, with all that going on takes.
+std::string journal_head(const BenchOptions &settled, const Stamped &files) {
     return json{{"schema", schema},
                 {"version", FLAT_VERSION_STRING},
-                {"full", options.full},
-                {"isolated", options.isolated},
-                {"suites", options.suites},
-                {"backends", options.backends},
-                {"sizes", options.sizes},
-                {"processes", plan.rounds},
-                {"pin", plan.cpu},
-                {"seed", plan.seed},
-                {"outputs", outputs_json(options.outputs)},
-                {"stamps", stamps_of(plan)}}
+                {"full", settled.full},
+                {"isolated", settled.isolated},
+                {"suites", settled.suites},
+                {"backends", settled.backends},
+                {"sizes", settled.sizes},
+                {"programs", settled.programs},
+                {"threads", settled.threads},
+                {"processes", settled.processes.value()},
+                {"pin", settled.pin.value()},
+                {"seed", settled.seed.value()},
+                {"outputs", outputs_json(settled.outputs)},
+                {"stamps", stamps_of(files)}}
         .dump();
+}
+
+} // namespace
+
+Stamped stamped(const std::vector<bench::Place> &places) {
+    Stamped files;
+    for (const bench::Place &place : places) {
+        files.emplace_back(place.backend->name, place.driver);
+        if (!place.preload.empty()) files.emplace_back(place.backend->name, place.preload);
+    }
+    return files;
 }
 
 BenchOptions options_of(const std::string &head) {
@@ -96,6 +107,8 @@ BenchOptions options_of(const std::string &head) {
         options.suites = all.at("suites");
         options.backends = all.at("backends");
         options.sizes = all.at("sizes").get<std::vector<std::size_t>>();
+        options.programs = all.at("programs");
+        options.threads = all.at("threads").get<unsigned>();
         options.processes = all.at("processes").get<unsigned>();
         options.pin = all.at("pin").get<int>();
         options.seed = all.at("seed").get<std::uint64_t>();
@@ -107,10 +120,17 @@ BenchOptions options_of(const std::string &head) {
     }
 }
 
-void require_unchanged(const std::string &head, const bench::Plan &plan) {
-    if (parsed(head).value("stamps", json()) != stamps_of(plan))
-        throw std::runtime_error("--resume: a driver or an allocator was built or installed again since: begin again, "
-                                 "or the two parts of the run would not be of the same thing");
+bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std::optional<bench::Journal> left) {
+    if (!left) return bench::Journal::begin(journal_place(settled), journal_head(settled, files));
+    if (parsed(left->head()).value("stamps", json()) != stamps_of(files))
+        throw std::runtime_error("--resume: a driver, an allocator or a program was built or installed again since: "
+                                 "begin again, or the two parts of the run would not be of the same thing");
+    return std::move(*left);
+}
+
+std::string way_to_go_on(const bench::Journal &journal) {
+    return fmt::format("; what was measured is kept, and `flatline bench --resume {}` goes on with it",
+                       journal.file().string());
 }
 
 } // namespace flat::cli

@@ -3,26 +3,57 @@
 
 #include "bench.hpp"
 
+#include "bench/journal.hpp"
+#include "bench/locate.hpp"
 #include "bench/runner.hpp"
 
 #include <filesystem>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace flat::cli {
 
-/// Where the journal of a run lies while it lasts: beside the figures that it will write, else among the temporary
-/// files.
-std::filesystem::path journal_place(const BenchOptions &options, const bench::Plan &plan);
+/// What must not change before a run is gone on with: a name for each, and its file.
+using Stamped = std::vector<std::pair<std::string, std::filesystem::path>>;
 
-/// The head of a run's journal: one line, with all that going on takes.
-std::string journal_head(const BenchOptions &options, const bench::Plan &plan);
+/// The drivers and the libraries that they preload.
+Stamped stamped(const std::vector<bench::Place> &places);
 
-/// The options that a run was begun with, the seed and the processor among them. Throws std::runtime_error iff the head
-/// is not of a run, or of one by another version of Flatline.
+/// The options that a run was begun with, the seed and the processor among them, from the head of its journal. Throws
+/// std::runtime_error iff the head is not of a run, or of one by another version of Flatline.
 BenchOptions options_of(const std::string &head);
 
-/// Throws std::runtime_error iff what would be run is not what was run before: a driver or a library was built or
-/// installed again, or is gone, or came.
-void require_unchanged(const std::string &head, const bench::Plan &plan);
+/// The journal of a run: `left`, where that is to be gone on with, else a new one beside the figures that the run will
+/// write, or among the temporary files. In `settled` processes, pin and seed are decided.
+///
+/// Throws std::runtime_error iff it cannot be written, or `files` are not what they were when the run was begun: one
+/// was built or installed again, or is gone, or came.
+bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std::optional<bench::Journal> left);
+
+/// How to go on with the run, for the end of a message.
+std::string way_to_go_on(const bench::Journal &journal);
+
+/// What `measure` returns, given the journal, which is gone once the run is over or nothing may be timed. A run that
+/// ends in another way, by a signal or because the machine fails, leaves the journal, and std::runtime_error says how
+/// to go on.
+template <typename Measure> auto measure_and_keep(bench::Journal journal, Measure measure) {
+    try {
+        auto results = measure(journal);
+        journal.remove();
+        return results;
+    } catch (const bench::Interrupted &) {
+        throw std::runtime_error("interrupted" + way_to_go_on(journal));
+    } catch (const bench::Refused &) {
+        journal.remove();
+        throw;
+    } catch (const std::exception &error) {
+        if (journal.has_grown()) throw std::runtime_error(error.what() + way_to_go_on(journal));
+        if (journal.entries().empty()) journal.remove();
+        throw;
+    }
+}
 
 } // namespace flat::cli

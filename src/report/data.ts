@@ -39,6 +39,8 @@ export interface Row extends Work {
   p50_low: number; p50_high: number; p999_low: number; p999_high: number;
   over_100ns_ppm: number | null; over_1us_ppm: number | null; over_10us_ppm: number | null;
   p50_net?: number | null; page_faults: number; page_faults_setup?: number; resident_kib?: number;
+  instructions_per_operation?: number | null; branch_misses_per_operation?: number | null;
+  cache_misses_per_operation?: number | null; tlb_misses_per_operation?: number | null;
   void: boolean; curve?: [number, number][]; windows?: Windows;
 }
 

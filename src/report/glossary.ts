@@ -33,7 +33,7 @@ const terms: [string, string][] = [
   ["memory", "resident for each live block, every byte written; quarter: for each of those left when 3 of 4 have gone."],
   ["anysize", "sizes of 16 B to 8 KiB, 20,000 live, uniform and Pareto; resident for each, beside what was asked for."],
   ["new-delete", "an int by C++ operator new and delete, beside the plain loop and a bump in a local buffer."],
-  ["threads", "two at once: each for itself, blocks handed to the next (larson), one allocates and the other frees."],
+  ["threads", "several at once: each for itself, blocks handed to the next (larson), one allocates and the other frees."],
   ["arrivals", "requests due at random times; sojourn is from when each was due, service from when it was begun."],
   ["Mops/s", "million operations a second; higher is better."],
   ["list", "a linked list through the free blocks, with no check at all: the fastest pool known, and the least safe."],

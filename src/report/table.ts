@@ -31,6 +31,15 @@ function netColumns(cell: Cell): Column<Row>[] {
   return [{ field: "p50_net", head: "P50\nnet", unit: "ns", text: (row) => inCell(cell, row.p50_net) }];
 }
 
+/// What the processor counted, where it counts for one who asks.
+function counterColumns(cell: Cell): Column<Row>[] {
+  const column = (field: "instructions" | "branch_misses" | "cache_misses" | "tlb_misses", head: string): Column<Row> =>
+    ({ field: `${field}_per_operation`, head, unit: "a call", text: (row) => figure(row[`${field}_per_operation`], 3) });
+  const all = [column("instructions", "Instruc-\ntions"), column("branch_misses", "Branch\nmisses"),
+    column("cache_misses", "Cache\nmisses"), column("tlb_misses", "TLB\nmisses")];
+  return all.filter(({ field }) => cell.rows.some((row) => typeof row[field as keyof Row] === "number"));
+}
+
 function timeColumns(cell: Cell): Column<Row>[] {
   const time = (value: number | null | undefined) => inCell(cell, value);
   return [
@@ -46,6 +55,7 @@ function timeColumns(cell: Cell): Column<Row>[] {
     { field: "over_1us_ppm", head: ">1 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_1us_ppm) },
     { field: "over_10us_ppm", head: ">10 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_10us_ppm) },
     { field: "max", head: "Max", unit: "ns", text: (row) => count(row.max) },
+    ...counterColumns(cell),
   ];
 }
 
@@ -66,6 +76,7 @@ function barColumns(cell: Cell): Column<Row>[] {
     medianColumn(cell),
     { field: "mean", head: "Mean", unit, text: (row) => inCell(cell, row.mean) },
     { field: "max", head: "Max", unit, text: (row) => inCell(cell, row.max) },
+    ...counterColumns(cell),
   ];
 }
 

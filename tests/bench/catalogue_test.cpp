@@ -29,6 +29,8 @@ TEST(catalogue, names_every_cell_of_the_full_run_once_and_the_quick_ones_first) 
         }
     }
     EXPECT_TRUE(names.contains("anysize any size uniform, single calls"));
+    EXPECT_TRUE(names.contains("threads 64 B larson, single calls, 2 threads"));
+    EXPECT_EQ(std::ranges::count(cells(Mode::full, 6), 6U, &Cell::threads), 6);
 }
 
 TEST(catalogue, has_a_cell_and_a_line_for_each_suite) {
@@ -54,7 +56,8 @@ TEST(catalogue, measures_a_capacity_before_any_share_of_it) {
 }
 
 TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
-    const Cell larson{"threads", 64, 1, "larson", 1, 2, 0, remote_free}, any{"anysize", 0, 32, "", 1, 0, 0, any_size};
+    const Cell larson{"threads", 64, 1, "larson", 1, 0, 0, remote_free, 2},
+        any{"anysize", 0, 32, "", 1, 0, 0, any_size};
     const Cell plain{"hot", 64, 32, "", 1};
     EXPECT_TRUE(takes_part(*find_backend("glibc"), larson));
     EXPECT_TRUE(takes_part(*find_backend("flatline-pool"), any));

@@ -1,7 +1,7 @@
 """What the suites of the drivers promise, with real backends and with one that goes wrong on purpose. No time is
 judged: where ticks are looked at, it is for what must hold between them.
 
-usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY
+usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY COUNTING_PROCESSOR_LIBRARY
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-DRIVERS, FAULTY, COUNTING = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+DRIVERS, FAULTY, COUNTING, PROCESSOR = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 STALL_NS = 5_000_000
 
 # Each suite in a small form: SUITE SIZE CALLS ORDER SAMPLES, and LOAD.
@@ -216,6 +216,18 @@ class Suites(unittest.TestCase):
         self.assertIn("new: 0, delete: 0", self.run_well(driver("pool"), work, preload=COUNTING).complaint)
         local, remote = self.frees(self.run_well(FAULTY, work))
         self.assertEqual((local, remote), ((samples + 2) * ints, 0))
+
+    def test_what_the_processor_counts_is_told_and_nothing_is_estimated(self):
+        names = ["instructions", "branch_misses", "cache_misses", "tlb_misses"]
+        for work, operations in ((("hot", 64, 32, "-", 50, 0), 32 * 50), (("churn", 64, 1, "-", 900, 0), 2 * 900),
+                                 (("order", 64, 0, "lifo", 2, 0), 2 * 2 * 200000),
+                                 (("throughput", 64, 0, "-", 2, 0), 2 * 100000),
+                                 (("anysize", 0, 0, "pareto", 2, 10000), 2 * 10000),
+                                 (("memory", 256, 0, "-", 1, 20000), 0)):
+            line = self.run_well(driver("pool"), work, preload=PROCESSOR).line
+            # 12345: counting began once and ended once; the last two have no counter, or not all the time
+            self.assertEqual(line["counters"], dict(zip(names, [12345, 24, None, None])))
+            self.assertEqual(line["operations"], operations)
 
     @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
     def test_threads_free_where_the_order_says(self):

@@ -74,7 +74,9 @@ int main(int argc, char **argv) {
     std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
                 "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
                 "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"page_faults\":1,"
-                "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"series\":[%s%s]}\n",
+                "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"operations\":0,"
+                "\"counters\":{\"instructions\":null,\"branch_misses\":null,\"cache_misses\":null,\"tlb_misses\":null},"
+                "\"series\":[%s%s]}\n",
                 library.c_str(), text_of(fault != "unoptimised"), text_of(fault == "assertions"),
                 text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
                 text_of(fault != "unpinned"),

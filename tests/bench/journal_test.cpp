@@ -1,4 +1,4 @@
-#include "bench/journal.hpp"
+#include "bench/journal_entries.hpp"
 
 #include "scratch_folder.hpp"
 
@@ -29,6 +29,8 @@ DriverReport report() {
     made.context_switches = 3;
     made.migrations = 4;
     made.resident_kib = 5;
+    made.operations = 6;
+    made.counters = {7, std::nullopt, 0, 8};
     made.series = {{"pair", Quantity::ticks, 32, {30, 10, 30, 20}, true},
                    {"block", Quantity::bytes, 100, {UINT64_MAX, 0}, false}};
     return made;
@@ -42,6 +44,7 @@ void expect_same(const DriverReport &a, const DriverReport &b) {
     EXPECT_EQ(std::tie(a.ticks_per_ns, a.timer_cost_ns), std::tie(b.ticks_per_ns, b.timer_cost_ns));
     EXPECT_EQ(std::tie(a.page_faults, a.page_faults_setup, a.context_switches, a.migrations, a.resident_kib),
               std::tie(b.page_faults, b.page_faults_setup, b.context_switches, b.migrations, b.resident_kib));
+    EXPECT_EQ(std::tie(a.operations, a.counters), std::tie(b.operations, b.counters));
     ASSERT_EQ(a.series.size(), b.series.size());
     for (std::size_t i = 0; i < a.series.size(); ++i)
         EXPECT_EQ(std::tie(a.series[i].operation, a.series[i].quantity, a.series[i].calls, a.series[i].ranked),
@@ -59,27 +62,66 @@ class journal : public ::testing::Test {
 TEST_F(journal, gives_back_all_that_was_measured) {
     {
         Journal written = Journal::begin(file_, "head");
-        written.append(report(), false);
-        written.append(std::string("it failed: \"so\""), false);
-        written.append(report(), true);
+        append(written, report(), false);
+        append(written, std::string("it failed: \"so\""), false);
+        append(written, report(), true);
     }
     const Journal read = Journal::go_on(file_);
     EXPECT_EQ(read.head(), "head");
-    ASSERT_EQ(read.entries().size(), 3U);
-    expect_same(std::get<DriverReport>(read.entries()[0]), report());
-    EXPECT_EQ(std::get<DriverReport>(read.entries()[0]).series[0].values, (std::vector<std::uint64_t>{10, 20, 30, 30}));
-    EXPECT_EQ(std::get<std::string>(read.entries()[1]), "it failed: \"so\"");
-    EXPECT_EQ(std::get<DriverReport>(read.entries()[2]).series[0].values, report().series[0].values);
-    EXPECT_EQ(std::get<DriverReport>(read.entries()[2]).series[1].values, report().series[1].values);
+    const std::vector<Entry> entries = entries_of(read);
+    ASSERT_EQ(entries.size(), 3U);
+    expect_same(std::get<DriverReport>(entries[0]), report());
+    EXPECT_EQ(std::get<DriverReport>(entries[0]).series[0].values, (std::vector<std::uint64_t>{10, 20, 30, 30}));
+    EXPECT_EQ(std::get<std::string>(entries[1]), "it failed: \"so\"");
+    EXPECT_EQ(std::get<DriverReport>(entries[2]).series[0].values, report().series[0].values);
+    EXPECT_EQ(std::get<DriverReport>(entries[2]).series[1].values, report().series[1].values);
+}
+
+TEST_F(journal, gives_back_all_that_was_measured_of_programs) {
+    {
+        Journal written = Journal::begin(file_, "head");
+        append(written, ProbeCount{1, 2, 0.1});
+        append(written, SystemCalls{3});
+        append(written, SystemCalls{});
+        append(written, ProgramRun{1.25, 0.1, 2, 4, 5, 6, 7, 8});
+        append(written, ProgramRun{1, 2, 3, {}, 5, 6, 7, UINT64_MAX});
+        append(written, std::string("it failed"));
+    }
+    const std::vector<ProgramEntry> entries = program_entries_of(Journal::go_on(file_));
+    ASSERT_EQ(entries.size(), 6U);
+    const auto &probe = std::get<ProbeCount>(entries[0]);
+    EXPECT_EQ(std::tie(probe.allocations, probe.frees, probe.seconds), std::tuple(1U, 2U, 0.1));
+    EXPECT_EQ(std::get<SystemCalls>(entries[1]).count, 3U);
+    EXPECT_FALSE(std::get<SystemCalls>(entries[2]).count);
+    const auto &run = std::get<ProgramRun>(entries[3]), &uncounted = std::get<ProgramRun>(entries[4]);
+    EXPECT_EQ(std::tie(run.wall_s, run.user_s, run.system_s), std::tuple(1.25, 0.1, 2.0));
+    EXPECT_EQ(run.instructions, 4U);
+    EXPECT_EQ(std::tie(run.peak_rss_kib, run.final_rss_kib, run.page_faults, run.context_switches),
+              std::tuple(5U, 6U, 7U, 8U));
+    EXPECT_FALSE(uncounted.instructions);
+    EXPECT_EQ(uncounted.context_switches, UINT64_MAX);
+    EXPECT_EQ(std::get<std::string>(entries[5]), "it failed");
 }
 
 TEST_F(journal, goes_on_behind_what_is_there_and_drops_a_line_that_was_cut_off) {
-    Journal::begin(file_, "head").append(std::string("first"), false);
+    Journal::begin(file_, "head").append("first");
     std::ofstream(file_, std::ios::app) << R"({"failure":"cut)";
-    Journal::go_on(file_).append(std::string("second"), false);
-    const Journal read = Journal::go_on(file_);
-    ASSERT_EQ(read.entries().size(), 2U);
-    EXPECT_EQ(std::get<std::string>(read.entries()[1]), "second");
+    Journal::go_on(file_).append("second");
+    EXPECT_EQ(Journal::go_on(file_).entries(), (std::vector<std::string>{"first", "second"}));
+}
+
+TEST_F(journal, changes_nothing_before_something_is_appended) {
+    std::ofstream(file_) << "a text\nwhose last line is not ended";
+    const auto bytes = fs::file_size(file_);
+    EXPECT_FALSE(Journal::go_on(file_).has_grown());
+    EXPECT_EQ(fs::file_size(file_), bytes);
+}
+
+TEST_F(journal, knows_whether_something_was_appended) {
+    Journal written = Journal::begin(file_, "head");
+    EXPECT_FALSE(written.has_grown());
+    written.append("line");
+    EXPECT_TRUE(written.has_grown());
 }
 
 TEST_F(journal, is_gone_once_the_run_is_over) {
@@ -93,8 +135,12 @@ TEST_F(journal, refuses_what_it_did_not_write) {
     EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error);
     EXPECT_THROW((void)Journal::go_on(folder_), std::runtime_error);
     EXPECT_THROW((void)Journal::begin(folder_ / "absent/run", "head"), std::runtime_error);
-    for (const char *text : {"", "head", "head\nno json\n", "head\n{}\n", "head\n[]\n", "head\n{\"failure\":1}\n"}) {
+    std::ofstream(file_) << "";
+    EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error);
+    for (const char *text : {"head\nno json\n", "head\n{}\n", "head\n[]\n", "head\n{\"failure\":1}\n"}) {
         std::ofstream(file_) << text;
-        EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error) << text;
+        const Journal read = Journal::go_on(file_);
+        EXPECT_THROW((void)entries_of(read), std::runtime_error) << text;
+        EXPECT_THROW((void)program_entries_of(read), std::runtime_error) << text;
     }
 }

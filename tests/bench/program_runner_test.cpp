@@ -1,4 +1,5 @@
 // With tiny programs of tests/programs, so that what must be counted is known, and with sh where any program will do.
+#include "bench/journal_entries.hpp"
 #include "bench/program_runner.hpp"
 
 #include "scratch_folder.hpp"
@@ -65,9 +66,10 @@ class program_runner : public ::testing::Test {
         plan_.programs = {{&program_, executable, client.empty() ? fs::path() : fs::path("/bin/sh")}};
     }
 
-    std::vector<ProgramMeasurement> run() {
+    std::vector<ProgramMeasurement> run(Journal *journal = nullptr) {
         const SignalWatch signals;
-        return run_programs(plan_, signals, [&](const ProgramStep &step) { steps_.push_back(step); });
+        const auto keep = [&](const ProgramStep &step) { steps_.push_back(step); };
+        return run_programs(plan_, signals, {keep, [&] { ++pauses_; }, journal});
     }
 
     std::string failure() { return run().front().failure; }
@@ -76,6 +78,7 @@ class program_runner : public ::testing::Test {
     Program program_{};
     ProgramPlan plan_{};
     std::vector<ProgramStep> steps_;
+    int pauses_ = 0; // between rounds
 };
 
 } // namespace
@@ -114,6 +117,45 @@ TEST_F(program_runner, measures_each_round_in_a_fresh_process) {
     ASSERT_EQ(steps_.size(), 4U);
     EXPECT_EQ(steps_[1].round, 0U);
     EXPECT_EQ(steps_[3].round, 2U);
+    EXPECT_EQ(pauses_, 2);
+}
+
+TEST_F(program_runner, goes_on_where_the_journal_ends) {
+    add(COUNTED_CALLS, counting);
+    const fs::path file = folder_ / "run.unfinished";
+    Journal begun = Journal::begin(file, "head");
+    append(begun, ProbeCount{7, 6, 0.5});
+    append(begun, SystemCalls{5});
+    append(begun, ProgramRun{1, 2, 3, 4, 5, 6, 7, 8});
+    Journal left = Journal::go_on(file);
+    const ProgramMeasurement measurement = run(&left).front();
+    EXPECT_EQ(measurement.failure, "");
+    EXPECT_EQ(measurement.probe.allocations, 7U);
+    EXPECT_EQ(measurement.system_calls, 5U);
+    ASSERT_EQ(measurement.runs.size(), 2U);
+    EXPECT_EQ(measurement.runs[0].wall_s, 1);
+    ASSERT_EQ(steps_.size(), 1U);
+    EXPECT_EQ(steps_[0].round, 2U);
+    EXPECT_EQ(program_entries_of(Journal::go_on(file)).size(), 4U);
+}
+
+TEST_F(program_runner, keeps_a_failure_in_the_journal_too) {
+    add(OWN_MALLOC, nothing);
+    const fs::path file = folder_ / "run.unfinished";
+    Journal begun = Journal::begin(file, "head");
+    const std::string failure = run(&begun).front().failure;
+    Journal left = Journal::go_on(file);
+    EXPECT_EQ(run(&left).front().failure, failure);
+    EXPECT_EQ(steps_.size(), 1U);
+}
+
+TEST_F(program_runner, refuses_the_journal_of_another_run) {
+    add(COUNTED_CALLS, counting);
+    const fs::path file = folder_ / "run.unfinished";
+    Journal begun = Journal::begin(file, "head");
+    append(begun, SystemCalls{5}); // the first pass is under the probe
+    Journal left = Journal::go_on(file);
+    EXPECT_THROW(run(&left), std::runtime_error);
 }
 
 TEST_F(program_runner, measures_the_process_that_allocates_and_not_the_one_that_starts_it) {
@@ -134,7 +176,7 @@ TEST_F(program_runner, refuses_a_program_with_a_malloc_of_its_own) {
     const ProgramMeasurement measurement = run().front();
     expect_in("linked with an allocator of its own, which a preload cannot replace", measurement.failure);
     EXPECT_TRUE(measurement.runs.empty());
-    EXPECT_EQ(steps_.size(), 4U); // it is not tried again, but counted as done
+    EXPECT_EQ(steps_.size(), 1U); // it is not tried again
 }
 
 TEST_F(program_runner, refuses_a_program_that_no_preload_reaches) {

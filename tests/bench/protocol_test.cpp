@@ -12,7 +12,8 @@ const std::string header =
     R"({"protocol":1,"driver":"x","library":"/lib/x.so","version":"1","compiler":"gcc 12","flags":"-O2",)"
     R"("optimized":true,"assertions":false,"sanitizer":false,"ticks_per_ns":2.5,"timer":"rdtsc","timer_cost_ns":12,)"
     R"("timer_invariant":true,"pinned":true,"page_faults":1,"page_faults_setup":2,"context_switches":3,)"
-    R"("migrations":4,"resident_kib":5,"series":[{"operation":"alloc","unit":"ticks","ranked":true,"calls":1,"samples":2},)"
+    R"("migrations":4,"resident_kib":5,"operations":6,"counters":{"instructions":7,"branch_misses":null,"cache_misses":8,)"
+    R"("tlb_misses":0},"series":[{"operation":"alloc","unit":"ticks","ranked":true,"calls":1,"samples":2},)"
     R"({"operation":"free","unit":"bytes","ranked":false,"calls":1,"samples":1}]})";
 
 std::string bytes_of(std::vector<std::uint64_t> ticks) {
@@ -30,6 +31,8 @@ TEST(protocol, reads_the_header_and_every_sample) {
     EXPECT_EQ(report.library, "/lib/x.so");
     EXPECT_EQ(report.page_faults_setup, 2U);
     EXPECT_EQ(report.migrations, 4U);
+    EXPECT_EQ(report.operations, 6U);
+    EXPECT_EQ(report.counters, (Counters{7, std::nullopt, 8, 0}));
     ASSERT_EQ(report.series.size(), 2U);
     EXPECT_EQ(report.series[0].values, (std::vector<std::uint64_t>{10, 11}));
     EXPECT_EQ(report.series[0].quantity, Quantity::ticks);

@@ -78,6 +78,22 @@ TEST(results, pool_all_processes_and_give_intervals_over_processes) {
     EXPECT_FALSE(glibc.curve.empty());
 }
 
+TEST(results, tell_what_the_processor_counted_of_an_operation) {
+    const auto counted = [](Counters counters, std::uint64_t operations) {
+        flat::bench::Run run = run_of({1});
+        run.counters = counters;
+        run.operations = operations;
+        return run;
+    };
+    const Row all =
+        group_of({measured("glibc", hot, {counted({100, 0, {}, 3}, 10), counted({500, 1, {}, {}}, 10)})}).rows[0];
+    EXPECT_EQ(all.per_operation[0], 30);
+    EXPECT_EQ(all.per_operation[1], 0.05);
+    EXPECT_FALSE(all.per_operation[2]); // not counted
+    EXPECT_FALSE(all.per_operation[3]); // not in every process
+    EXPECT_FALSE(group_of({measured("glibc", hot, {counted({100, 0, 1, 3}, 0)})}).rows[0].per_operation[0]);
+}
+
 TEST(results, tell_no_p9999_under_a_hundred_thousand_samples) {
     const std::vector<double> few(99'999, 1), enough(100'000, 1);
     EXPECT_FALSE(group_of({measured("glibc", hot, {run_of(few)})}).rows.front().p9999.has_value());

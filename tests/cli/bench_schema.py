@@ -35,7 +35,8 @@ BACKEND = {"name": str, "title": str, "kind": str}
 MISSING = {"name": str, "how": str}
 ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}
 CELL = {
-    "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "unit": str,
+    "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "threads": int,
+    "unit": str,
     "samples": int, "processes": int, "mean": NUMBER, "p50": NUMBER, "p90": NUMBER, "p99": NUMBER, "p999": NUMBER,
     "max": NUMBER, "p50_low": NUMBER, "p50_high": NUMBER, "p999_low": NUMBER, "p999_high": NUMBER, "page_faults": int,
     "page_faults_setup": int, "resident_kib": int, "ranked": bool, "void": bool, "process_p50": list,
@@ -47,7 +48,8 @@ VERDICT = {
 }
 OUTCOMES = {"faster", "slower", "no difference", "void"}
 ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
-MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES
+COUNTED = [counter + "_per_operation" for counter in ("instructions", "branch_misses", "cache_misses", "tlb_misses")]
+MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES + COUNTED
 WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
            "slope_ns_per_million": NUMBER}
 PROGRAM = {

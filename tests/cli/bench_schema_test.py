@@ -7,10 +7,13 @@ from bench_schema import faults
 
 CELL = {
     "suite": "hot", "backend": "floor", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "",
-    "unit": "ns", "samples": 100000, "processes": 4, "mean": 2.5, "p50": 2, "p90": 3, "p99": 4, "p999": 5, "p9999": 6,
+    "threads": 1, "unit": "ns", "samples": 100000, "processes": 4,
+    "mean": 2.5, "p50": 2, "p90": 3, "p99": 4, "p999": 5, "p9999": 6,
     "max": 7, "p50_net": 1.5, "p50_low": 2, "p50_high": 2.5, "p999_low": 5, "p999_high": 6, "over_100ns_ppm": 3,
     "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "ranked": True,
     "void": False, "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
+    "instructions_per_operation": 44.5, "branch_misses_per_operation": None, "cache_misses_per_operation": 0,
+    "tlb_misses_per_operation": None,
 }
 VERDICT = {
     "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "figure": "p50",

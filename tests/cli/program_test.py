@@ -420,62 +420,80 @@ class Program(unittest.TestCase):
 
 
 class RealPrograms(unittest.TestCase):
-    """Two of the programs that any Debian has, and a made-up folder of programs nowhere."""
+    """One of the programs that any Debian has, and a made-up folder of programs nowhere."""
 
-    def bench(self, scratch, *arguments, **options):
-        environment = {**os.environ, "TMPDIR": scratch}
-        return [str(PROGRAM), "bench", "programs", "--processes", "1", *arguments], {
-            "cwd": scratch, "env": environment, "text": True, **options}
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.scratch = pathlib.Path(folder.name)
+
+    def start(self, *arguments):
+        return subprocess.Popen([str(PROGRAM), "bench", *arguments], cwd=self.scratch, text=True,
+                                env={**os.environ, "TMPDIR": str(self.scratch)}, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+
+    def run_to_its_end(self, *arguments, timeout=250):
+        running = self.start(*arguments)
+        output, errors = running.communicate(timeout=timeout)
+        if running.returncode == 2 and "so nothing is timed" in errors:
+            self.skipTest("this build may not be timed, and says so: " + errors.strip())
+        return subprocess.CompletedProcess(running.args, running.returncode, output, errors)
+
+    def files(self):
+        return sorted(path.name for path in self.scratch.iterdir())
 
     def test_are_measured_under_each_allocator_and_leave_nothing(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            command, options = self.bench(scratch, "--programs", "perl", "--backends", "glibc,glibc-tuned",
-                                          "--json", "out.json")
-            result = subprocess.run(command, capture_output=True, timeout=250, **options)
-            if result.returncode == 2 and "so nothing is timed" in result.stderr:
-                print("this build may not be timed, and says so:", result.stderr.strip())
-                return
-            self.assertEqual(result.returncode, 0, result.stderr)
-            document = json.loads((pathlib.Path(scratch) / "out.json").read_text())
-            self.assertEqual(faults(document), [])
-            self.assertEqual([program["name"] for program in document["programs"]], ["perl"])
-            rows = document["programs"][0]["rows"]
-            self.assertEqual([row["backend"] for row in rows], ["glibc", "glibc-tuned"])
-            for row in rows:
-                self.assertIn("libc.so", row["path"])
-                self.assertGreater(row["allocations"], 1000000)
-            self.assertIn("GLIBC_TUNABLES", rows[1]["settings"])
-            self.assertRegex(result.stdout, r"(?m)^\* glibc")
-            self.assertLessEqual(max(map(len, result.stdout.splitlines()[:-1])), 100)
-            self.assertEqual(os.listdir(scratch), ["out.json"])
+        result = self.run_to_its_end("programs", "--processes", "1", "--programs", "perl", "--backends",
+                                     "glibc,glibc-tuned", "--json", "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.scratch / "out.json").read_text())
+        self.assertEqual(faults(document), [])
+        self.assertEqual([program["name"] for program in document["programs"]], ["perl"])
+        rows = document["programs"][0]["rows"]
+        self.assertEqual([row["backend"] for row in rows], ["glibc", "glibc-tuned"])
+        for row in rows:
+            self.assertIn("libc.so", row["path"])
+            self.assertGreater(row["allocations"], 1000000)
+        self.assertIn("GLIBC_TUNABLES", rows[1]["settings"])
+        self.assertRegex(result.stdout, r"(?m)^\* glibc")
+        self.assertLessEqual(max(map(len, result.stdout.splitlines()[:-1])), 100)
+        self.assertEqual(self.files(), ["out.json"])
 
-    def test_leave_nothing_when_they_are_interrupted(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            command, options = self.bench(scratch, "--programs", "perl", "--backends", "glibc", "--json", "out.json",
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            running = subprocess.Popen(command, **options)
-            for _ in range(600):
-                if running.poll() is not None or list(pathlib.Path(scratch).glob("*/perl/work.pl")):
-                    break
-                time.sleep(0.1)
-            time.sleep(0.3)
-            running.send_signal(signal.SIGINT)
-            output, errors = running.communicate(timeout=60)
-            self.assertEqual(running.returncode, 2)
-            self.assertEqual(output, "")
-            if "so nothing is timed" in errors:
-                return
-            self.assertIn("interrupted", errors.splitlines()[-1])
-            self.assertEqual(os.listdir(scratch), [])
+    def test_go_on_where_they_were_interrupted(self):
+        running = self.start("programs", "--processes", "1", "--programs", "perl", "--backends", "glibc", "--json",
+                             "out.json")
+        left = None
+        for _ in range(600):
+            left = next(self.scratch.glob("*.unfinished"), None)
+            if running.poll() is not None or left and len(left.read_text().splitlines()) > 1:
+                break
+            time.sleep(0.1)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        output, errors = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, output), (2, ""))
+        if "so nothing is timed" in errors:
+            self.skipTest("this build may not be timed, and says so")
+        self.assertIn(f"`flatline bench --resume {left}`", errors.splitlines()[-1])
+        self.assertEqual(self.files(), [left.name])
+        kept = [json.loads(line) for line in left.read_text().splitlines()[1:]]
+        self.assertEqual(len(kept), 1)
+        resumed = self.run_to_its_end("--resume", str(left))
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(self.files(), ["out.json"])
+        document = json.loads((self.scratch / "out.json").read_text())
+        self.assertEqual(faults(document), [])
+        self.assertTrue(document["resumed"])
+        row = document["programs"][0]["rows"][0]
+        self.assertEqual(row["allocations"], kept[0]["allocations"]) # the run under the probe was not made again
+        self.assertEqual(len(row["runs"]), 1)
 
     def test_are_run_by_themselves_and_under_general_allocators(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            for arguments, part in [(["hot"], "by itself"), (["--backends", "floor"], "general"),
-                                    (["--programs", "emacs"], "emacs")]:
-                command, options = self.bench(scratch, *arguments)
-                result = subprocess.run(command, capture_output=True, timeout=60, **options)
-                self.assertEqual((result.returncode, result.stdout), (2, ""))
-                self.assertIn(part, result.stderr)
+        for arguments, part in [(["hot"], "by itself"), (["--backends", "floor"], "general"),
+                                (["--programs", "emacs"], "emacs")]:
+            result = self.run_to_its_end("programs", *arguments, timeout=60)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(part, result.stderr)
 
 
 class RealDrivers(unittest.TestCase):

@@ -7,6 +7,13 @@ const sizeLimit = 2_000_000;
 
 const ppm = (value) => (value !== null && value > 0 && value < 1 ? "<1" : figure(value, 0));
 
+/// What the processor counted, of the cells in which the fixture says that it did.
+function counted(row) {
+  const names = ["instructions_per_operation", "branch_misses_per_operation", "cache_misses_per_operation",
+    "tlb_misses_per_operation"].filter((name) => typeof row[name] === "number");
+  return Object.fromEntries(names.map((name) => [name, figure(row[name], 3)]));
+}
+
 /// The texts that one row of the JSON must appear as, by name of the field.
 function expectedTexts(row) {
   const kind = kindOf(row);
@@ -15,7 +22,7 @@ function expectedTexts(row) {
   const range = (low, high) => `${time(low)}\u2013${time(high)}`;
   const counts = {
     page_faults: figure(row.page_faults, 0), page_faults_setup: figure(row.page_faults_setup, 0),
-    resident_kib: figure(row.resident_kib, 0), samples: figure(row.samples, 0), processes: figure(row.processes, 0),
+    ...counted(row), resident_kib: figure(row.resident_kib, 0), samples: figure(row.samples, 0), processes: figure(row.processes, 0),
   };
   const median = { p50: time(row.p50), p50_interval: range(row.p50_low, row.p50_high) };
   if (kind === "drift") {

@@ -69,6 +69,9 @@ function timed(random, where, base, tail, samples) {
     p50_net: rounded(at(50) - clockCost / where.calls_per_sample),
     page_faults: Math.floor(random() * 3), page_faults_setup: Math.floor(2000 + random() * 4e4),
     resident_kib: Math.floor(4000 + random() * 3e5), void: false,
+    instructions_per_operation: where.suite === "mixed" ? rounded(base * 4) : null,
+    branch_misses_per_operation: where.suite === "mixed" ? rounded(spread) : null,
+    cache_misses_per_operation: null, tlb_misses_per_operation: null,
     curve: percentiles.map((percentile) => [percentile, at(percentile)]),
   };
 }

@@ -76,12 +76,12 @@ void arrivals(run *r) {
     own_mix(r);
     prepare_mix(r);
     for (size_t i = 0; i < WARM_UP; i++) serve(r, &r->hand);
-    r->before = flat_faults_now();
+    begin_timed(r);
     if (closed) {
         serve_at_once(r);
     } else {
         serve_as_due(r, due);
     }
-    r->after = flat_faults_now();
+    end_timed(r, 0);
     empty_mix(r);
 }

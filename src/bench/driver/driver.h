@@ -67,9 +67,13 @@ typedef struct run {
     size_t series_count;
     void **live;
     flat_faults start, before, after; /* of the setting up, and of the timed part */
+    uint64_t operations;              /* calls, or pairs of them, in the timed part; 0: it is not only calls */
     size_t heap_bytes;                /* of the C library's malloc when the backend was prepared; SIZE_MAX: not looked
                                          at, where threads prepare backends of their own */
 } run;
+
+/* What the processor counts in user mode, of this process and the threads that it makes once they are open. */
+typedef enum counter { INSTRUCTIONS, BRANCH_MISSES, CACHE_MISSES, TLB_MISSES, COUNTERS } counter;
 
 typedef void suite(run *r);
 suite hot, fifo, churn, mixed, order, throughput;
@@ -92,6 +96,14 @@ void add_call_series(run *r);
 /* From here on what happens to the process is the backend's doing: call it after all of the driver's own memory. */
 void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages);
 void prepare_one(run *r, size_t count);
+
+/* Before any thread is made. */
+void open_counters(void);
+/* Around the timed part: what is counted, faults and all, is of it alone. */
+void begin_timed(run *r);
+void end_timed(run *r, uint64_t operations);
+/* False: that is not counted here. */
+bool read_counter(counter which, uint64_t *count);
 
 /* What is not a malloc has all its memory once it is prepared. A resource that goes on in the heap when its buffer is
  * full would be timed as if it did not: ends the run where the heap grew since. */
@@ -161,9 +173,9 @@ INLINE void sample_calls(run *r, timed_round *timed) {
     uint64_t *alloc = r->series[0].values, *release = r->series[1].values;
     hand h = r->hand;
     for (size_t i = 0; i < r->samples / 4; i++) timed(r, &h, &alloc[i], &release[i]); /* warm up */
-    r->before = flat_faults_now();
+    begin_timed(r);
     for (size_t i = 0; i < r->samples; i++) timed(r, &h, &alloc[i], &release[i]);
-    r->after = flat_faults_now();
+    end_timed(r, 2 * r->samples);
     r->hand = h;
 }
 
@@ -171,13 +183,13 @@ INLINE void sample_blocks(run *r, round_of *one) {
     uint64_t *pair = r->series[0].values;
     hand h = r->hand;
     for (size_t i = 0; i < r->samples * BLOCK_OF_CALLS / 4; i++) one(r, &h); /* warm up */
-    r->before = flat_faults_now();
+    begin_timed(r);
     for (size_t i = 0; i < r->samples; i++) {
         uint64_t begin = flat_clock_begin();
         for (int k = 0; k < BLOCK_OF_CALLS; k++) one(r, &h);
         pair[i] = flat_clock_end() - begin;
     }
-    r->after = flat_faults_now();
+    end_timed(r, BLOCK_OF_CALLS * r->samples);
     r->hand = h;
 }
 

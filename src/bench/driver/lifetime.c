@@ -18,11 +18,11 @@ void startup(run *r) {
         empty(r, r->load);
     }
     uint64_t created = flat_clock_end();
-    r->before = flat_faults_now();
+    begin_timed(r);
     uint64_t first = flat_clock_begin();
     fill(r, r->load);
     uint64_t filled = flat_clock_end();
-    r->after = flat_faults_now();
+    end_timed(r, 0);
     empty(r, r->load);
     uint32_t blocks = (uint32_t)r->load;
     add_figure(r, "total", TICKS, blocks, created - begin + filled - first);
@@ -70,12 +70,12 @@ void memory(run *r) {
     r->live = own(r->load * sizeof *r->live);
     size_t from = resident_bytes();
     prepare_one(r, r->load);
-    r->before = flat_faults_now();
+    begin_timed(r);
     for (size_t i = 0; i < r->load; i++) take_and_write(r, i);
     uint64_t all = resident_since(from);
     free_some(r, r->load, few);
     uint64_t rest = resident_since(from);
-    r->after = flat_faults_now();
+    end_timed(r, 0);
     free_some(r, few, 0);
     add_figure(r, "resident", BYTES, (uint32_t)r->load, all);
     add_figure(r, "quarter", BYTES, (uint32_t)few, rest);
@@ -139,13 +139,13 @@ void drift(run *r) {
     r->live = own(DRIFT_LIVE * sizeof *r->live);
     prepare_one(r, DRIFT_LIVE);
     fill(r, DRIFT_LIVE);
-    r->before = flat_faults_now();
+    begin_timed(r);
     for (size_t i = 0; i < r->samples; i++) {
         run_window(r, &w);
         p50[i] = reading_at(&w, (r->load + 1) / 2);
         p99[i] = reading_at(&w, (r->load * 99 + 99) / 100);
         longest->values[i] = reading_at(&w, r->load);
     }
-    r->after = flat_faults_now();
+    end_timed(r, 0);
     empty(r, DRIFT_LIVE);
 }

@@ -77,7 +77,7 @@ void new_delete(run *r) {
     prepare(r, &(bench_class){sizeof(int), 1000}, 1, BENCH_PREFAULTED);
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
         size_t at = i < WARM_UP ? 0 : i - WARM_UP;
-        if (i == WARM_UP) r->before = flat_faults_now();
+        if (i == WARM_UP) begin_timed(r);
         uint64_t begin = flat_clock_begin();
         loop_new(of, r->load);
         pair[at] = flat_clock_end() - begin;
@@ -91,5 +91,5 @@ void new_delete(run *r) {
         bump->values[at] = flat_clock_end() - begin;
         require_sum(r->load);
     }
-    r->after = flat_faults_now();
+    end_timed(r, 0);
 }

@@ -97,7 +97,7 @@ void order(run *r) {
     prepare_one(r, CAPACITY);
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
         size_t at = i < WARM_UP ? 0 : i - WARM_UP;
-        if (i == WARM_UP) r->before = flat_faults_now();
+        if (i == WARM_UP) begin_timed(r);
         uint64_t begin = flat_clock_begin();
         fill(r, CAPACITY);
         alloc[at] = flat_clock_end() - begin;
@@ -106,7 +106,7 @@ void order(run *r) {
         empty(r, CAPACITY);
         release[at] = flat_clock_end() - begin;
     }
-    r->after = flat_faults_now();
+    end_timed(r, 2 * CAPACITY * r->samples);
 }
 
 /* throughput: batches, no clock inside. */
@@ -115,11 +115,11 @@ void throughput(run *r) {
     r->live = own(BATCH * sizeof *r->live);
     prepare_one(r, BATCH);
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
-        if (i == WARM_UP) r->before = flat_faults_now();
+        if (i == WARM_UP) begin_timed(r);
         uint64_t begin = flat_clock_begin();
         fill(r, BATCH);
         empty(r, BATCH);
         pair[i < WARM_UP ? 0 : i - WARM_UP] = flat_clock_end() - begin;
     }
-    r->after = flat_faults_now();
+    end_timed(r, BATCH * r->samples);
 }

@@ -75,6 +75,25 @@ static unsigned long long switches(const flat_faults *from, const flat_faults *t
     return to->voluntary + to->involuntary - from->voluntary - from->involuntary;
 }
 
+/* {"instructions":N,...}, null where it is not counted here. */
+static int print_counters(char *to, size_t room) {
+    static const char *const names[COUNTERS] = {[INSTRUCTIONS] = "instructions",
+                                                [BRANCH_MISSES] = "branch_misses",
+                                                [CACHE_MISSES] = "cache_misses",
+                                                [TLB_MISSES] = "tlb_misses"};
+    int at = 0;
+    for (size_t i = 0; i < COUNTERS; i++) {
+        uint64_t count;
+        const char *before = i > 0 ? "," : "{";
+        if (read_counter((counter)i, &count)) {
+            at += snprintf(to + at, room - (size_t)at, "%s\"%s\":%llu", before, names[i], (unsigned long long)count);
+        } else {
+            at += snprintf(to + at, room - (size_t)at, "%s\"%s\":null", before, names[i]);
+        }
+    }
+    return at + snprintf(to + at, room - (size_t)at, "}");
+}
+
 void print(const run *r, bool pinned) {
     static char line[16384];
     int at = snprintf(
@@ -82,11 +101,14 @@ void print(const run *r, bool pinned) {
         "{\"protocol\":1,\"driver\":\"%s\",\"library\":\"%s\",\"version\":\"%s\",\"compiler\":\"%s\",\"flags\":\"%s\","
         "\"optimized\":" OPTIMIZED ",\"assertions\":" ASSERTIONS ",\"sanitizer\":" SANITIZER
         ",\"timer\":\"%s\",\"ticks_per_ns\":%.9g,\"timer_cost_ns\":%.4g,\"timer_invariant\":%s,\"pinned\":%s,"
-        "\"page_faults_setup\":%llu,\"page_faults\":%llu,\"context_switches\":%llu,\"resident_kib\":%zu,\"series\":[",
+        "\"page_faults_setup\":%llu,\"page_faults\":%llu,\"context_switches\":%llu,\"resident_kib\":%zu,"
+        "\"operations\":%llu,\"counters\":",
         bench_backend.driver, library_path(), bench_version(), COMPILER, BENCH_FLAGS, FLAT_CLOCK_NAME,
         r->clock.ticks_per_ns, r->clock.cost_ns, flat_clock_is_invariant() ? "true" : "false",
         pinned ? "true" : "false", page_faults(&r->start, &r->before), page_faults(&r->before, &r->after),
-        switches(&r->before, &r->after), resident_kib());
+        switches(&r->before, &r->after), resident_kib(), (unsigned long long)r->operations);
+    at += print_counters(line + at, sizeof line - (size_t)at);
+    at += snprintf(line + at, sizeof line - (size_t)at, ",\"series\":[");
     static const char *const units[] = {[TICKS] = "ticks", [DELAY] = "delay", [BYTES] = "bytes"};
     for (size_t i = 0; i < r->series_count; i++) {
         const series *each = &r->series[i];

@@ -108,12 +108,12 @@ static void empty_all(run *r) {
 static void sample_pareto(run *r) {
     hand h = r->hand;
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
-        if (i == WARM_UP) r->before = flat_faults_now();
+        if (i == WARM_UP) begin_timed(r);
         uint64_t begin = flat_clock_begin();
         for (size_t k = 0; k < r->load; k++) replace_one(r, &h, pareto_slot, pareto_size);
         r->series[0].values[i < WARM_UP ? 0 : i - WARM_UP] = flat_clock_end() - begin;
     }
-    r->after = flat_faults_now();
+    end_timed(r, r->load * r->samples);
     r->hand = h;
 }
 

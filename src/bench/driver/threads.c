@@ -180,7 +180,7 @@ static void *work(void *argument) {
     if (r->processor >= 0) stay_on(team.processors[w->id]);
     warm_up(w);
     meet();
-    if (w->id == 0) r->before = flat_faults_now();
+    if (w->id == 0) begin_timed(r);
     meet();
     if (r->single) {
         for (size_t i = 0; i < team.legs; i++) run_leg(w, true);
@@ -188,7 +188,7 @@ static void *work(void *argument) {
         for (size_t i = 0; i < r->samples; i++, meet()) run_batch(w, i);
     }
     meet();
-    if (w->id == 0) r->after = flat_faults_now();
+    if (w->id == 0) end_timed(r, 0);
     meet();
     for (size_t i = 0; !team.by_ring && i < SLOTS; i++) give(&w->hand, slots_of(w)->block[i], team.size);
     return NULL;

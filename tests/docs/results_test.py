@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Holds scripts/results to telling every cell, losses and void ones included, and to seeing a table that was changed.
+
+    results_test.py SCRIPT
+"""
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.abspath(sys.argv.pop())
+
+BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("floor", "control"), ("list", "unchecked"),
+            ("glibc", "general"), ("jemalloc", "general"), ("boost-pool", "fixed-pool")]
+
+
+def cells(suite, size, p50s, unit="ns", calls=32, operation="pair", order="", void=False, samples=100000, **more):
+    return [{"suite": suite, "size": size, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50, "p99": 2 * p50,
+             "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": 0.5, "unit": unit, "ranked": True,
+             "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples, **more}
+            for (name, _), p50 in zip(BACKENDS, p50s)]
+
+
+WINDOWS = {"first": 5, "last": 6, "worst": 9, "slope_ns_per_million": 0.0125}
+INTERVAL = {"median": 2048, "low": 2, "high": 4096}
+QUICK_CELLS = (
+    cells("hot", 64, [5, 5.1, 2, 3, 6, 8, 4]) + cells("hot", 64, [30, 30, 20, 25, 31, 32, 33], calls=1, operation="alloc")
+    + cells("fifo", 1024, [6, 6, 2, 3, 5, 9, 7]) + cells("mixed", 0, [50, 60, 2, 3, 70, 80, 90], void=True)
+    + cells("order", 64, [2, 2, 1, 1, 4, 5, 3], calls=200000, operation="free", order="lifo", samples=40)
+    + cells("throughput", 16, [300, 301, 700, 600, 200, 150, 290], unit="Mops/s", calls=100000))
+PROGRAM_ROW = {"backend": "glibc", "wall_s": {"median": 2.5, "low": 2.4, "high": 2.6}, "user_s": INTERVAL | {"median": 2},
+               "system_s": INTERVAL | {"median": 0.5}, "peak_rss_kib": INTERVAL, "final_rss_kib": INTERVAL,
+               "page_faults": INTERVAL, "system_calls": None, "allocations": 1000000, "allocator_share": 0.255,
+               "frontier": True}
+
+
+def bench(cells, programs=(), **more):
+    return {
+        "schema": "flatline.bench/1", "started": "then", "duration_seconds": 100.4, "rounds": 4, "seed": 1,
+        "mode": "quick", "errors": [],
+        "environment": {
+            "processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "compiler": "a compiler", "flags": "-O2",
+            "flatline_version": "1", "hypervisor": "kvm", "governor": "none", "smt": "off", "isolated_cpus": "",
+            "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {},
+            "hiccups": {when: {"lost_us_per_second": 20} for when in ("before", "between", "after")},
+            "allocators": [{"backend": name, "version": "1.2"} for name, _ in BACKENDS]},
+        "backends": [{"name": name, "title": "T " + name, "kind": kind} for name, kind in BACKENDS],
+        "cells": cells, "programs": list(programs), **more}
+
+
+QUICK = bench(QUICK_CELLS)
+FULL = bench(QUICK_CELLS + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
+             + cells("memory", 256, [260, 260, 256], unit="bytes", calls=1000, operation="resident"))
+PROGRAMS = bench([], [{
+    "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
+    "version": "perl 5", "missing": None, "shortfalls": [], "rows": [PROGRAM_ROW],
+    "errors": [{"backend": "tbb", "message": "it failed"}]}])
+
+PAGES = {
+    "README.md": "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n",
+    "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
+    "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
+        "machine", "allocators", "tails", "drift", "memory", "programs")),
+}
+
+
+def changed(**changes):
+    """QUICK with other figures: pool(suite) -> factor on the pool's, void(suite) -> whether the cell is void."""
+    other = copy.deepcopy(QUICK)
+    for cell in other["cells"]:
+        cell["void"] = changes.get("void", {}).get(cell["suite"], cell["void"])
+        if cell["backend"] == "flatline-pool":
+            cell["p50"] *= changes.get("pool", {}).get(cell["suite"], 1)
+    return other
+
+
+def rows_of(text):
+    return [line for line in text.splitlines() if line.startswith("| ")][1:]  # without the head
+
+
+class Manual(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "docs").mkdir()
+        for page, text in PAGES.items():
+            (self.root / page).write_text(text)
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
+                              capture_output=True)
+
+    def collect(self, *quick, full=FULL, programs=PROGRAMS):
+        names = []
+        for i, each in enumerate([full, programs, *quick]):
+            names.append(str(self.root / ("%d.json" % i)))
+            pathlib.Path(names[-1]).write_text(json.dumps(each))
+        return self.run_script("collect", "--quick", *names[2:], "--full", names[0], "--programs", names[1])
+
+    def write(self, *quick, **others):
+        for done in (self.collect(*quick, **others), self.run_script("write")):
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def page(self, name):
+        return (self.root / name).read_text()
+
+    def table(self, name):
+        return self.page("docs/results.md").split("<!-- results %s -->\n" % name)[1].split("<!-- /results -->")[0]
+
+
+class Tables(Manual):
+    def test_keep_what_stands_around_them(self):
+        self.write(QUICK)
+        self.assertTrue(self.page("README.md").startswith("before\n<!-- results medians -->\nMedians over 1 runs"))
+        self.assertTrue(self.page("README.md").endswith("<!-- /results -->\nafter\n"))
+        self.assertIn("-->\nbetween\n<!--", self.page("docs/pool.md"))
+
+    def test_have_a_row_for_each_cell(self):
+        self.write(QUICK)
+        self.assertEqual(rows_of(self.page("README.md")), [
+            "| hot 64 B | 5.00 | 2.00 | 3.00 | 6.00 | 8.00 | **4.00** | 0.83 |",
+            "| fifo 1 KiB | 6.00 | 2.00 | 3.00 | **5.00** | 9.00 | 7.00 | 1.20 |",
+            "| mixed 7 sizes | **50.0** | 2.00 | 3.00 | 70.0 | 80.0 | 90.0 | void |",
+            "| order, lifo free | **2.00** | 1.00 | 1.00 | 4.00 | 5.00 | 3.00 | 0.50 |",
+            "| throughput 16 B, Mops/s | **300** | 700 | 600 | 200 | 150 | 290 | 1.50 |",
+        ])
+        self.assertEqual(rows_of(self.table("tails")), [
+            "| hot 64 B, alloc | **90.0** | 60.0 | 75.0 | 93.0 | 96.0 | 99.0 |"])
+        self.assertEqual(rows_of(self.table("memory")), ["| memory 256 B, resident | **260** | 256 |"])
+        self.assertIn("| pool | 5.00 | 6.00 | 9.00 | +0.013 |", rows_of(self.table("drift")))
+        self.assertEqual(rows_of(self.table("programs")), [
+            "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
+        self.assertIn("tbb failed: it failed", self.table("programs"))
+        self.assertIn("| `--quick` | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| T jemalloc | 1.2 |", rows_of(self.table("allocators")))
+
+    def test_tell_the_median_ratio_its_range_and_every_loss(self):
+        slower = changed(pool={"hot": 1.2, "throughput": 0.5}, void={"fifo": True})
+        fastest = changed(pool={"hot": 0.6}, void={"fifo": True})
+        self.write(slower, QUICK, fastest)
+        self.assertIn("| hot 64 B | 5.00 | 2.00 | 3.00 | 6.00 | 8.00 | **4.00** | 0.83 |", self.page("README.md"))
+        ratios, losses = self.page("docs/pool.md").split("between")
+        self.assertEqual(rows_of(ratios), [
+            "| hot 64 B | 3 | 0.83 | 0.50 to 1.00 | 0.83 | glibc | 1.67 |",
+            "| fifo 1 KiB | 1 | 1.20 | 1.20 to 1.20 | 1.20 | glibc | 2.00 |",
+            "| mixed 7 sizes | 0 | void |  |  |  |  |",
+            "| order, lifo free | 3 | 0.50 | 0.50 to 0.50 |  | glibc | 2.00 |",
+            "| throughput 16 B, Mops/s | 3 | 1.50 | 0.75 to 1.50 |  | glibc | 0.50 |",
+        ])
+        self.assertEqual([line for line in losses.splitlines() if line.startswith("- ")],
+                         ["- fifo 1 KiB: 1.20 of glibc", "- mixed 7 sizes: void in every run"])
+
+
+class Check(Manual):
+    def test_passes_what_was_written_and_sees_a_digit_that_was_changed(self):
+        self.write(QUICK)
+        self.assertEqual(self.run_script("check").returncode, 0)
+        for page, old, new in (("README.md", "| 5.00 |", "| 4.00 |"), ("docs/pool.md", "fifo", "FIFO"),
+                               ("docs/results.md", "1.2", "1.3")):
+            text = self.page(page)
+            (self.root / page).write_text(text.replace(old, new, 1))
+            done = self.run_script("check")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(page + " does not say what docs/results.json says", done.stderr)
+            (self.root / page).write_text(text)
+
+    def test_sees_that_the_results_were_changed(self):
+        self.write(QUICK)
+        kept = self.root / "docs/results.json"
+        kept.write_text(kept.read_text().replace("[5,", "[5.5,", 1))
+        self.assertEqual(self.run_script("check").returncode, 1)
+
+
+class Refusals(Manual):
+    def assert_refused(self, done, message):
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(message, done.stderr)
+        self.assertTrue(done.stderr.startswith("results: "), done.stderr)
+
+    def test_lose_nothing(self):
+        for page, text, message in (
+                ("README.md", "<!-- results medians -->\nno end\n", "README.md: the mark <!-- results medians"),
+                ("docs/pool.md", "<!-- results nothing -->\n<!-- /results -->\n", "there is no table nothing")):
+            self.write(QUICK)
+            (self.root / page).write_text(text)
+            self.assert_refused(self.run_script("write"), message)
+            self.assertEqual(self.page(page), text)
+            (self.root / page).write_text(PAGES[page])
+
+    def test_collect_only_what_belongs_together(self):
+        self.assert_refused(self.collect(QUICK, {**QUICK, "schema": "other/1"}), "3.json is not a flatline.bench/1 file")
+        self.assert_refused(self.collect(QUICK, {**QUICK, "cells": QUICK["cells"][:7]}), "do not have the same cells")
+        self.assert_refused(self.collect(QUICK, programs=QUICK), "has no programs")
+        self.assert_refused(self.run_script("check"), "results.json cannot be read")
+        (self.root / "docs/results.json").write_text("{}")
+        self.assert_refused(self.run_script("write"), "is not flatline.results/1")
+
+
+if __name__ == "__main__":
+    unittest.main()
