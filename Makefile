@@ -6,7 +6,7 @@ DESTDIR :=
 CONFIGURE := cmake --preset release -B $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test build install coverage format clean
+.PHONY: help bench test calibrate build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
+	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about half an hour"
 	@echo "  make coverage              line coverage of the allocators"
 	@echo "  make format                format the sources with clang-format"
 	@echo "  make clean                 remove $(BUILD)/"
@@ -38,6 +39,12 @@ test:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
 	@cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+
+calibrate:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON
+	@cmake --build $(BUILD)
+	scripts/calibrate $(BUILD)
 
 install: build
 	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"

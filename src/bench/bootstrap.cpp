@@ -1,6 +1,7 @@
 #include "bootstrap.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <stdexcept>
@@ -65,6 +66,11 @@ class Weighted {
     std::vector<std::vector<std::uint64_t>> not_above_; // by process, then by value
 };
 
+double median_of(std::vector<double> ratios) {
+    std::ranges::sort(ratios);
+    return std::sqrt(ratios[(ratios.size() - 1) / 2] * ratios[ratios.size() / 2]);
+}
+
 } // namespace
 
 Resampled resample(std::span<const Distribution> processes, Rank rank, double step) {
@@ -82,15 +88,25 @@ Resampled resample(std::span<const Distribution> processes, Rank rank, double st
     return values;
 }
 
-Resampled quotient(const Resampled &above, const Resampled &below) {
-    Resampled values(above.size());
-    std::ranges::transform(above, below, values.begin(), [](double a, double b) { return a / b; });
-    return values;
-}
-
 Interval interval_of(Resampled values) {
     const Distribution all(std::move(values));
     return {all.at(25'000), all.at(975'000)};
 }
+
+Ratio ratio_of(const std::vector<double> &rounds) {
+    if (rounds.empty()) throw std::logic_error("no round was there to be compared");
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<std::size_t> any(0, rounds.size() - 1);
+    Resampled medians;
+    medians.reserve(resamples);
+    std::vector<double> drawn(rounds.size());
+    for (std::size_t i = 0; i < resamples; ++i) {
+        std::ranges::generate(drawn, [&] { return rounds[any(random)]; });
+        medians.push_back(median_of(drawn));
+    }
+    return {median_of(rounds), interval_of(std::move(medians))};
+}
+
+double difference_of(double ratio) { return std::max(ratio, 1 / ratio) - 1; }
 
 } // namespace flat::bench

@@ -21,16 +21,27 @@ constexpr std::size_t resamples = 1000;
 
 /// A percentile of all values of as many processes as there are, drawn with replacement: the bootstrap of Efron (1979),
 /// over processes and not over calls, since the calls of a process share one layout of memory. The draws depend on the
-/// number of processes alone. So two series of one campaign are resampled by the same rounds, and their quotient,
-/// resample by resample, compares what ran side by side.
+/// number of processes alone.
 ///
 /// Throws std::logic_error iff there is no process, or one has no values. `step`: as for Distribution::at.
 Resampled resample(std::span<const Distribution> processes, Rank rank, double step);
 
-/// Each value of `above` divided by the one of `below` in the same resample.
-Resampled quotient(const Resampled &above, const Resampled &below);
-
 /// The middle 95 %.
 Interval interval_of(Resampled values);
+
+/// How two things that ran side by side, round by round, compare.
+struct Ratio {
+    double median;
+    Interval interval; // bootstrap over the rounds, 95 %
+};
+
+/// The median of the rounds' ratios; of an even number the geometric mean of the two in the middle, so that who is
+/// divided by whom does not matter. A machine that changes its speed between rounds (a neighbour on the same core, a
+/// governor) moves both figures of a round, and a median is moved by neither the rounds in which it changed in between
+/// nor how many of them were slow. Throws std::logic_error iff there is no ratio.
+Ratio ratio_of(const std::vector<double> &rounds);
+
+/// How far a ratio is from 1, as a share: the same for its reciprocal.
+double difference_of(double ratio);
 
 } // namespace flat::bench

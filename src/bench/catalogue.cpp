@@ -14,14 +14,15 @@ constexpr std::string_view part_of_flatline = "build Flatline again: it is part 
 constexpr std::string_view from_its_source =
     "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
-constexpr Abilities everything = any_size | remote_free;
+constexpr Abilities everything = declared_sizes | any_size | remote_free;
 
 constexpr std::array all_backends{
-    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline, any_size},
+    Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline,
+            declared_sizes | any_size},
     Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline,
-            any_size},
+            declared_sizes | any_size},
     Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", "", part_of_flatline, everything},
-    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline, 0},
+    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline, declared_sizes},
     Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
     Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline,
             everything},
@@ -40,9 +41,11 @@ constexpr std::array all_backends{
     Backend{"tbb", "oneTBB", "tbb", Kind::general, "malloc", "", "libtbbmalloc_proxy.so.2", "libtbbmalloc_proxy.so",
             "apt-get install libtbbmalloc2", everything},
     Backend{"boost-pool", "Boost.Pool", "boost", Kind::fixed_pool, "boost-pool", "", "", "",
-            "apt-get install libboost1.74-dev, then build Flatline again", 0},
+            "apt-get install libboost1.74-dev, then build Flatline again", declared_sizes},
     Backend{"foonathan-pool", "foonathan/memory", "foona", Kind::fixed_pool, "foonathan-pool", "", "", "",
-            "apt-get install libfoonathan-memory-dev, then build Flatline again", 0},
+            "apt-get install libfoonathan-memory-dev, then build Flatline again", declared_sizes},
+    Backend{"o1heap", "o1heap", "o1heap", Kind::fixed_pool, "o1heap", "o1heap", "", "libo1heap.so", from_its_source,
+            any_size},
 };
 
 constexpr std::array all_suites{
@@ -68,8 +71,8 @@ constexpr std::array<std::size_t, 1> mixed_sizes{0};
 
 constexpr unsigned block_of_calls = 32;
 
-/// With four processes a cell has 100,000 samples, the least for which P99.99 is told; all cells of all backends then
-/// take three to four minutes.
+/// With four processes a cell has 100,000 samples, the least for which P99.99 is told; with the usual six all cells of
+/// all backends take three to four minutes.
 constexpr std::size_t call_samples = 25000;
 /// A phase is 200,000 calls and a batch 100,000: the mean over so many needs few samples.
 constexpr std::size_t phase_samples = 8;
@@ -121,9 +124,9 @@ void add_anysize(std::vector<Cell> &all) {
 void add_threads(std::vector<Cell> &all, unsigned threads) {
     for (const unsigned calls : {0U, 1U}) {
         const std::size_t samples = calls == 0 ? batch_samples : call_samples;
-        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, 0, threads});
+        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, declared_sizes, threads});
         for (const std::string_view order : {"producer-consumer", "larson"})
-            all.push_back({"threads", 64, calls, order, samples, 0, 0, remote_free, threads});
+            all.push_back({"threads", 64, calls, order, samples, 0, 0, declared_sizes | remote_free, threads});
     }
 }
 

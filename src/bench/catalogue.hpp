@@ -16,7 +16,7 @@ enum class Kind {
     control,    // empty calls: the harness itself
     unchecked,  // fast for want of every check: a control, never a rival
     general,    // a malloc
-    fixed_pool, // a pool of equal blocks
+    fixed_pool, // memory of a fixed size: a pool of equal blocks, or a heap in one region
 };
 
 std::string_view name_of(Kind kind);
@@ -24,11 +24,11 @@ std::string_view name_of(Kind kind);
 /// Whether a backend of this kind can win a cell.
 bool competes(Kind kind);
 
-/// What a backend can do beyond serving, in one thread, blocks of the sizes that were declared: bits of
-/// Backend::abilities and Cell::needs.
+/// What a backend can do, and is compared in: bits of Backend::abilities and Cell::needs.
 using Abilities = unsigned;
-constexpr Abilities any_size = 1;    // sizes between those declared
-constexpr Abilities remote_free = 2; // a free by another thread than allocated
+constexpr Abilities declared_sizes = 1; // blocks of the sizes that were declared, in one thread
+constexpr Abilities any_size = 2;       // sizes between those declared
+constexpr Abilities remote_free = 4;    // a free by another thread than allocated
 
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
 /// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
@@ -77,7 +77,7 @@ struct Cell {
                           // of anysize; requests of a sample of arrivals; 0 elsewhere
     unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
                           // is the load; 0: the capacity is what is measured
-    Abilities needs = 0;
+    Abilities needs = declared_sizes;
     unsigned threads = 1; // in suite threads: of them, which then is the load
 };
 

@@ -7,11 +7,8 @@
 namespace flat::bench {
 namespace {
 
-constexpr Rank median = 500'000;
-
-/// One value a process.
-std::vector<Distribution> beside_controls(const Side &side) {
-    std::vector<Distribution> processes;
+std::vector<double> beside_controls(const Side &side) {
+    std::vector<double> rounds;
     for (std::size_t round = 0; round < side.processes.size(); ++round) {
         double logarithms = 0;
         for (const std::vector<double> &control : side.controls) {
@@ -19,26 +16,15 @@ std::vector<Distribution> beside_controls(const Side &side) {
                 throw std::logic_error("a control has not one figure for each process of the subject");
             logarithms += std::log(control[round]) / static_cast<double>(side.controls.size());
         }
-        processes.emplace_back(std::vector{side.processes[round] / std::exp(logarithms)});
+        rounds.push_back(side.processes[round] / std::exp(logarithms));
     }
-    return processes;
-}
-
-struct Estimate {
-    double median;
-    Interval interval;
-};
-
-Estimate estimate(const Side &side) {
-    const std::vector<Distribution> processes = beside_controls(side);
-    const Interval interval = interval_of(resample(processes, median, 0));
-    return {Distribution::merged(processes).at(median), interval};
+    return rounds;
 }
 
 } // namespace
 
 Comparison compare(const Side &old_run, const Side &new_run, double least, bool more_is_better) {
-    const Estimate before = estimate(old_run), after = estimate(new_run);
+    const Ratio before = ratio_of(beside_controls(old_run)), after = ratio_of(beside_controls(new_run));
     const auto share = [&](const Interval &of) { return Interval{of.low / before.median, of.high / before.median}; };
     Comparison comparison{Change::none, after.median / before.median, share(before.interval), share(after.interval)};
     const bool above = comparison.after.low > comparison.before.high,
@@ -46,7 +32,7 @@ Comparison compare(const Side &old_run, const Side &new_run, double least, bool 
     const double needed = std::max({least, old_run.copy_difference, new_run.copy_difference});
     if (old_run.is_void || new_run.is_void)
         comparison.change = Change::voided;
-    else if ((above || below) && std::abs(comparison.ratio - 1) > needed)
+    else if ((above || below) && difference_of(comparison.ratio) > needed)
         comparison.change = above != more_is_better ? Change::worse : Change::better;
     return comparison;
 }

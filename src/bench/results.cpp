@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -22,14 +23,8 @@ void add_processes(Row &row, const std::vector<Distribution> &processes, double 
     row.processes = processes.size();
     row.process_p50 = figures_of(processes, median, step);
     row.process_p999 = figures_of(processes, tail, step);
-    row.p50_resampled = resample(processes, median, step);
-    row.p999_resampled = resample(processes, tail, step);
-    row.p50_interval = interval_of(row.p50_resampled);
-    row.p999_interval = interval_of(row.p999_resampled);
-}
-
-const Resampled &resampled_of(const Row &row, Figure figure) {
-    return figure == Figure::p50 ? row.p50_resampled : row.p999_resampled;
+    row.p50_interval = interval_of(resample(processes, median, step));
+    row.p999_interval = interval_of(resample(processes, tail, step));
 }
 
 /// By how many percent less or more, as a text: "3 to 8 %", "10 %".
@@ -148,12 +143,22 @@ const Row *row_of(const Group &group, Kind kind) {
 
 double figure_of(const Row &row, Figure figure) { return figure == Figure::p50 ? row.p50 : row.p999; }
 
+std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure) {
+    const auto &a = figure == Figure::p50 ? above.process_p50 : above.process_p999;
+    const auto &b = figure == Figure::p50 ? below.process_p50 : below.process_p999;
+    if (a.size() != b.size()) return {};
+    std::vector<double> rounds(a.size());
+    std::ranges::transform(a, b, rounds.begin(), std::divides<>());
+    return rounds;
+}
+
 std::optional<double> copy_difference(const Group &group, Figure figure) {
     const Row *subject = row_of(group, Kind::subject);
     const Row *again = row_of(group, Kind::again);
     if (subject == nullptr || again == nullptr) return std::nullopt;
-    const double a = figure_of(*subject, figure), b = figure_of(*again, figure);
-    return std::abs(a - b) / std::min(a, b);
+    const std::vector<double> rounds = side_by_side(*subject, *again, figure);
+    if (rounds.empty()) return std::nullopt;
+    return difference_of(ratio_of(rounds).median);
 }
 
 bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
@@ -180,14 +185,13 @@ bool is_winner(const Group &group, const Row &row) {
 }
 
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
-    Verdict verdict{};
-    verdict.ratio = figure_of(subject, figure) / figure_of(rival, figure);
-    verdict.interval = interval_of(quotient(resampled_of(subject, figure), resampled_of(rival, figure)));
+    const Ratio ratio = ratio_of(side_by_side(subject, rival, figure));
+    Verdict verdict{Outcome::no_difference, ratio.median, ratio.interval};
     const bool below = verdict.interval.high < 1, above = verdict.interval.low > 1;
     if (is_void(group)) {
         verdict.outcome = Outcome::voided;
     } else if (std::min(subject.processes, rival.processes) < fewest_for_a_verdict || !(below || above) ||
-               std::abs(verdict.ratio - 1) <= copy_difference(group, figure).value_or(0)) {
+               difference_of(verdict.ratio) <= std::max(least_difference, copy_difference(group, figure).value_or(0))) {
         verdict.outcome = Outcome::no_difference;
     } else {
         verdict.outcome = below != group.is_rate() ? Outcome::faster : Outcome::slower;

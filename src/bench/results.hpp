@@ -23,7 +23,6 @@ struct Row {
     std::optional<double> p9999;                   // only from 100,000 samples up
     Interval p50_interval, p999_interval;          // bootstrap, 95 %
     std::vector<double> process_p50, process_p999; // of each process, in the order of the rounds
-    Resampled p50_resampled, p999_resampled;
     std::optional<double> over_100ns_ppm, over_1us_ppm, over_10us_ppm; // of calls, or of blocks' means; not of a rate
     std::optional<double> p50_net; // less the clock's own cost, which may leave less than nothing; not of a rate
     std::uint64_t page_faults, page_faults_setup, resident_kib;            // sum; sum; largest
@@ -59,7 +58,10 @@ std::string describe(const Group &group);
 /// nullptr iff the group has no such row.
 const Row *row_of(const Group &group, Kind kind);
 
-/// How far the subject and its copy differ, as a share of the smaller one; nothing iff either is absent.
+/// The ratios of the figures of two rows, round by round: what ran side by side. Empty iff one of them lacks a round.
+std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure);
+
+/// How far the subject and its copy differ, side by side, as a share; nothing iff either is absent.
 std::optional<double> copy_difference(const Group &group, Figure figure = Figure::p50);
 
 /// Beyond this, in P50, the machine was too noisy: the cell is void, which is not a tie.
@@ -80,16 +82,19 @@ enum class Outcome { faster, slower, no_difference, voided };
 /// The subject beside a rival.
 struct Verdict {
     Outcome outcome;
-    double ratio; // of the subject's figure to the rival's
+    double ratio; // of the subject's figure to the rival's, side by side
     Interval interval;
 };
 
 /// Fewer processes than this agree by chance.
 constexpr std::size_t fewest_for_a_verdict = 4;
 
+/// Less than this is told by nobody as a difference: verdicts are in whole percent.
+constexpr double least_difference = 0.01;
+
 /// Faster or slower iff there are processes enough, the whole interval lies on one side of 1, and the ratio is further
-/// from it than the subject is from its own copy: the rounds must agree, and a copy of the same code must not differ as
-/// much. Void in a void cell.
+/// from it than least_difference and than the subject is from its own copy: the rounds must agree, and a copy of the
+/// same code must not differ as much. Void in a void cell.
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
 
 /// "faster by 3 to 8 %", "slower by 10 %", "no difference at this precision", "void".

@@ -2,6 +2,7 @@
 
 #include "bench_programs.hpp"
 #include "bench_table.hpp"
+#include "meanwhile.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
@@ -20,12 +21,10 @@
 namespace flat::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs.
 constexpr std::chrono::milliseconds driver_limit{60'000};
 
-constexpr unsigned usual_processes = 4;
+constexpr unsigned usual_processes = 6;
 
 /// The suite of real programs, which takes half an hour and is run by itself.
 const std::string programs_suite = "programs";
@@ -65,29 +64,21 @@ Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing, co
     Results results;
     bench::Circumstances &about = results.circumstances;
     bench::stay_off(plan.cpu);
-    about.started = bench::now_text();
     about.mode = mode;
     about.rounds = plan.rounds;
     about.seed = plan.seed;
     about.cpu = plan.cpu;
     about.missing = std::move(missing);
     about.resumed = !journal.entries().empty();
-    about.machine = bench::read_machine(plan.cpu);
-    const auto began = Clock::now();
-    about.hiccups_before = bench::meter_hiccups(plan.cpu);
-    about.time_before = bench::read_processor_time(plan.cpu);
+    Meanwhile meanwhile(about);
     {
         const bench::SignalWatch signals;
         Progress progress(Look::of(STDERR_FILENO));
-        const auto meter = [&] {
-            about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu));
-        };
         const auto show = [&](const bench::Step &step) { progress.show(step); };
-        results.campaign = bench::run_campaign(plan, signals, {show, meter, &journal});
+        results.campaign =
+            bench::run_campaign(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
     }
-    about.time_after = bench::read_processor_time(plan.cpu);
-    about.hiccups_after = bench::meter_hiccups(plan.cpu);
-    about.duration_seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    meanwhile.finish();
     results.groups = bench::groups_of(results.campaign);
     return results;
 }
@@ -231,7 +222,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("A,B");
-    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 4; programs: 5)")
+    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 6; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     const auto even = [](const std::string &text) {

@@ -1,6 +1,7 @@
 #include "bench_programs.hpp"
 
 #include "bench_table.hpp"
+#include "meanwhile.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
 #include "unfinished.hpp"
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Clock = std::chrono::steady_clock;
 using bench::ProgramGroup;
 using bench::ProgramRow;
 using bench::Spread;
@@ -137,16 +137,12 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals, be
     Measured measured;
     bench::Circumstances &about = measured.about;
     const bench::ProgramPlan &plan = ready.plan;
-    about.started = bench::now_text();
     about.rounds = plan.rounds;
     about.seed = plan.seed;
     about.cpu = plan.cpu;
     about.missing = ready.missing_backends;
     about.resumed = !journal.entries().empty();
-    about.machine = bench::read_machine(plan.cpu);
-    const auto began = Clock::now();
-    about.hiccups_before = bench::meter_hiccups(plan.cpu);
-    about.time_before = bench::read_processor_time(plan.cpu);
+    Meanwhile meanwhile(about);
     {
         Progress progress(Look::of(STDERR_FILENO));
         const auto show = [&](const bench::ProgramStep &step) {
@@ -156,14 +152,10 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals, be
                           fmt::format("{}: {}: {}", what, step.program->name, step.backend->name),
                           fmt::format("{}, {} %", what, tenths * 10));
         };
-        const auto meter = [&] {
-            about.hiccups_between = together(about.hiccups_between, bench::meter_hiccups(plan.cpu));
-        };
-        measured.measurements = bench::run_programs(plan, signals, {show, meter, &journal});
+        measured.measurements =
+            bench::run_programs(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
     }
-    about.time_after = bench::read_processor_time(plan.cpu);
-    about.hiccups_after = bench::meter_hiccups(plan.cpu);
-    about.duration_seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    meanwhile.finish();
     for (bench::ProgramMeasurement &measurement : measured.measurements)
         measurement.version = version_among(ready.glances, measurement.backend);
     measured.results = {bench::program_groups_of(plan.programs, ready.versions, measured.measurements),

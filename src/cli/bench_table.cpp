@@ -188,9 +188,9 @@ std::string ratio_column(const Group &group, const Look &look) {
     if (!group.ranked) return {};
     if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
     if (subject == nullptr || rival == nullptr) return {};
-    const bool slower = judge(group, *subject, *rival, Figure::p50).outcome == Outcome::slower;
-    const Style style = slower ? Style::bad : Style::plain;
-    return look.dress(right(fmt::format("{:.2f}", subject->p50 / rival->p50), ratio_width), style);
+    const Verdict verdict = judge(group, *subject, *rival, Figure::p50);
+    const Style style = verdict.outcome == Outcome::slower ? Style::bad : Style::plain;
+    return look.dress(right(fmt::format("{:.2f}", verdict.ratio), ratio_width), style);
 }
 
 /// What the longest label needs, a blank behind it.
@@ -293,7 +293,7 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
                 "\n";
     }
     text += rival_lines(group, "pool / best malloc", {Kind::general}, look);
-    text += rival_lines(group, "pool / best fixed pool", {Kind::fixed_pool}, look);
+    text += rival_lines(group, "pool / best fixed size", {Kind::fixed_pool}, look);
     text += rival_lines(group, "pool / unchecked list", {Kind::unchecked}, look);
     return text;
 }
@@ -307,7 +307,7 @@ std::string summary_table(const std::vector<Group> &groups, const Look &look) {
     std::string text =
         wrapped("Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.",
                 width) +
-        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's. " + legend(columns),
+        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's, side by side. " + legend(columns),
                 width);
     for (std::size_t at = 0; at < columns.size(); at += in_part) {
         const auto first = columns.begin() + static_cast<std::ptrdiff_t>(at);
@@ -319,7 +319,7 @@ std::string summary_table(const std::vector<Group> &groups, const Look &look) {
 
 std::string verdict_text(const std::vector<Group> &groups, const Look &look) {
     return verdict_on(groups, "every malloc", {Kind::general}, look) +
-           verdict_on(groups, "the fixed-size pools", {Kind::fixed_pool}, look);
+           verdict_on(groups, "what has a fixed size", {Kind::fixed_pool}, look);
 }
 
 std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look) {

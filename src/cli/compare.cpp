@@ -105,11 +105,10 @@ std::vector<std::string> controls_of(const Run &before, const Run &after, const 
 double copy_difference(const CellOfRun &cell) {
     const auto subject = cell.processes.find("flatline-pool"), again = cell.processes.find("flatline-pool-again");
     if (subject == cell.processes.end() || again == cell.processes.end()) return 0;
-    const auto median = [](const std::vector<double> &values) {
-        return bench::Distribution(values).at(bench::whole / 2);
-    };
-    const double a = median(subject->second), b = median(again->second);
-    return std::max(a, b) / std::min(a, b) - 1;
+    std::vector<double> rounds;
+    for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i)
+        rounds.push_back(subject->second[i] / again->second[i]);
+    return rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).median);
 }
 
 bench::Side side_of(const CellOfRun &cell, const std::string &backend, const std::vector<std::string> &controls) {
@@ -124,9 +123,9 @@ struct Line {
     std::size_t controls;
 };
 
-/// Nothing iff the backend has no figure in one of them.
+/// `least`: the change that counts, as a share. Nothing iff the backend has no figure in one of them.
 std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, const std::vector<std::string> &unchanged,
-                            const CompareOptions &options) {
+                            const CompareOptions &options, double least) {
     if (!before.processes.contains(options.backend) || !after.processes.contains(options.backend)) return {};
     const auto whole = [&](const CellOfRun &cell, const std::string &control) {
         const auto found = cell.processes.find(control);
@@ -137,23 +136,40 @@ std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, con
                          [&](const std::string &each) { return whole(before, each) && whole(after, each); });
     return Line{before,
                 bench::compare(side_of(before, options.backend, controls), side_of(after, options.backend, controls),
-                               options.fail_over / 100, before.unit == "Mops/s"),
+                               least, before.unit == "Mops/s"),
                 controls.size()};
 }
 
-std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOptions &options) {
+/// By how much each cell changed, as a share.
+using Noise = std::map<std::string, double>;
+
+double change_of(const Line &line) { return bench::difference_of(line.comparison.ratio); }
+
+/// What is not in `noise` has none.
+std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOptions &options, const Noise &noise) {
     const std::vector<std::string> unchanged = controls_of(before, after, options.backend);
     std::vector<Line> lines;
     for (const CellOfRun &cell : before.cells) {
         const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
         if (other == after.cells.end()) continue;
-        if (const auto line = line_of(cell, *other, unchanged, options)) lines.push_back(*line);
+        const auto known = noise.find(cell.key());
+        const double least = std::max(options.fail_over / 100, known == noise.end() ? 0 : known->second);
+        if (const auto line = line_of(cell, *other, unchanged, options, least)) lines.push_back(*line);
     }
     if (lines.empty())
         throw std::runtime_error(fmt::format("the runs have no cell of {} in common: run both with the same suites, "
                                              "sizes and backends",
                                              options.backend));
     return lines;
+}
+
+/// From two runs of the same build.
+Noise noise_of(const CompareOptions &options) {
+    Noise noise;
+    if (options.noise.empty()) return noise;
+    const Run first = read_run(options.noise[0]), second = read_run(options.noise[1]);
+    for (const Line &line : lines_of(first, second, options, {})) noise[line.cell.key()] = change_of(line);
+    return noise;
 }
 
 std::string_view word_for(Change change) {
@@ -186,10 +202,11 @@ void print_lines(const std::vector<Line> &lines, const CompareOptions &options) 
                    fmt::format("{:.3f}..{:.3f}", found.after.low, found.after.high),
                    look.dress(word_for(found.change), style));
     }
+    const Line &most = *std::ranges::max_element(lines, {}, change_of);
     fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Beside {} allocators that did not "
-               "change.\n",
+               "change. The largest change: {:.1f} %, {}.\n",
                count(lines, Change::worse), lines.size(), options.fail_over, count(lines, Change::better),
-               count(lines, Change::voided), lines.front().controls);
+               count(lines, Change::voided), lines.front().controls, change_of(most) * 100, most.cell.name());
 }
 
 std::string document_of(const std::vector<Line> &lines, const CompareOptions &options) {
@@ -231,6 +248,10 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
     verb->add_option("--fail-over", options.fail_over, "The least change that counts, 0 to 1000 (default 5)")
         ->check(CLI::Range(0.0, 1000.0).description(""))
         ->type_name("PERCENT");
+    verb->add_option("--noise", options.noise,
+                     "Two runs of one build: a cell must change by more than between them")
+        ->expected(2)
+        ->type_name("A.JSON B.JSON");
     verb->add_option("--backend", options.backend, "Of this allocator (default: flatline-pool)")->type_name("NAME");
     verb->add_option("--json", options.json, "Write it, flatline.compare/1 (-: standard output)")->type_name("FILE");
     return verb;
@@ -239,7 +260,7 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
 int run_compare(const CompareOptions &options) {
     require_writable("--json", options.json);
     const Run before = read_run(options.old_result), after = read_run(options.new_result);
-    const std::vector<Line> lines = lines_of(before, after, options);
+    const std::vector<Line> lines = lines_of(before, after, options, noise_of(options));
     if (before.machine != after.machine)
         fmt::print(stderr, "flatline compare: the machines differ: {} and {}\n", before.machine, after.machine);
     if (options.json != "-") print_lines(lines, options);

@@ -8,7 +8,8 @@
 #include <cpuid.h>
 #endif
 
-#define CALIBRATION_NS 50000000u
+#define CALIBRATION_NS 10000000u
+#define TRIES 8
 #define COST_SAMPLES 10001
 
 bool flat_clock_is_invariant(void) {
@@ -26,6 +27,23 @@ uint64_t flat_clock_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+typedef struct instant {
+    uint64_t ns, ticks;
+} instant;
+
+/* Both clocks at one moment, as near as they can be read: an interruption between the two spoils one try of several. */
+static instant now(void) {
+    instant found = {0};
+    uint64_t nearest = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = flat_clock_begin(), ns = flat_clock_ns(), between = flat_clock_end() - before;
+        if (between >= nearest) continue;
+        nearest = between;
+        found = (instant){ns, before + between / 2};
+    }
+    return found;
+}
+
 static int ascending(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -33,11 +51,11 @@ static int ascending(const void *a, const void *b) {
 
 flat_clock flat_clock_calibrate(void) {
     static uint64_t cost[COST_SAMPLES];
-    uint64_t from_ns = flat_clock_ns(), from = flat_clock_begin(), ns;
+    instant from = now(), to;
     do {
-        ns = flat_clock_ns() - from_ns;
-    } while (ns < CALIBRATION_NS);
-    flat_clock clock = {.ticks_per_ns = (double)(flat_clock_end() - from) / (double)ns};
+        to = now();
+    } while (to.ns - from.ns < CALIBRATION_NS);
+    flat_clock clock = {.ticks_per_ns = (double)(to.ticks - from.ticks) / (double)(to.ns - from.ns)};
     for (int i = 0; i < COST_SAMPLES; i++) {
         uint64_t begin = flat_clock_begin();
         cost[i] = flat_clock_end() - begin;

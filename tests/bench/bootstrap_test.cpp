@@ -61,10 +61,48 @@ TEST(bootstrap, stays_within_the_step_of_the_clock_as_distributions_do) {
     EXPECT_NEAR(resample(processes, 500'000, 1).front(), processes.front().at(500'000, 1), 1e-12);
 }
 
-TEST(bootstrap, draws_the_same_rounds_for_every_series) {
-    const auto slow = processes_of({{10}, {20}, {40}}), fast = processes_of({{5}, {10}, {20}});
-    const Resampled ratio = quotient(resample(slow, 500'000, 0), resample(fast, 500'000, 0));
-    EXPECT_TRUE(std::ranges::all_of(ratio, [](double value) { return value == 2; }));
+TEST(ratios, are_the_median_of_the_rounds_whoever_is_divided_by_whom) {
+    EXPECT_DOUBLE_EQ(ratio_of({3, 1, 2}).median, 2);
+    EXPECT_DOUBLE_EQ(ratio_of({4, 1, 9, 0.5}).median, 2);
+    EXPECT_DOUBLE_EQ(ratio_of({1 / 4.0, 1 / 1.0, 1 / 9.0, 1 / 0.5}).median, 1 / 2.0);
+    EXPECT_DOUBLE_EQ(difference_of(1.25), 0.25);
+    EXPECT_DOUBLE_EQ(difference_of(1 / 1.25), 0.25);
+    EXPECT_DOUBLE_EQ(difference_of(1), 0);
+    EXPECT_THROW((void)ratio_of({}), std::logic_error);
+}
+
+TEST(ratios, have_an_interval_within_what_was_seen) {
+    const Ratio ratio = ratio_of({1.1, 1.2, 0.9, 1.0, 1.05, 1.15});
+    EXPECT_GE(ratio.interval.low, 0.9);
+    EXPECT_LT(ratio.interval.low, ratio.median);
+    EXPECT_GT(ratio.interval.high, ratio.median);
+    EXPECT_LE(ratio.interval.high, 1.2);
+    EXPECT_EQ(ratio_of({1.1, 1.1}).interval.low, 1.1);
+}
+
+// A neighbour slows the machine to 1.4 of its time for seconds on end: the medians of either series, taken apart, jump
+// with how many of its rounds were slow, and by more than any verdict may rest on. Their ratios do not.
+TEST(ratios, do_not_move_with_a_machine_that_changes_its_speed) {
+    std::mt19937_64 random(20261122);
+    std::normal_distribution<double> noise(1, 0.02);
+    std::bernoulli_distribution changes(0.1);
+    double apart = 0, side_by_side = 0, speed = 1;
+    for (int trial = 0; trial < 100; ++trial) {
+        std::vector<double> a, b, rounds;
+        const auto timed = [&] {
+            if (changes(random)) speed = speed == 1 ? 1.4 : 1;
+            return speed * noise(random);
+        };
+        for (int round = 0; round < 20; ++round) {
+            a.push_back(timed());
+            b.push_back(timed());
+            rounds.push_back(a.back() / b.back());
+        }
+        apart = std::max(apart, difference_of(ratio_of(a).median / ratio_of(b).median));
+        side_by_side = std::max(side_by_side, difference_of(ratio_of(rounds).median));
+    }
+    EXPECT_GT(apart, 0.1);
+    EXPECT_LT(side_by_side, 0.05);
 }
 
 // An interval that claims 95 % must hold the truth about as often: too narrow is a false claim, too wide says nothing.

@@ -56,7 +56,7 @@ TEST(catalogue, measures_a_capacity_before_any_share_of_it) {
 }
 
 TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
-    const Cell larson{"threads", 64, 1, "larson", 1, 0, 0, remote_free, 2},
+    const Cell larson{"threads", 64, 1, "larson", 1, 0, 0, declared_sizes | remote_free, 2},
         any{"anysize", 0, 32, "", 1, 0, 0, any_size};
     const Cell plain{"hot", 64, 32, "", 1};
     EXPECT_TRUE(takes_part(*find_backend("glibc"), larson));
@@ -67,6 +67,8 @@ TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
         EXPECT_FALSE(takes_part(*find_backend(fixed), any)) << fixed;
         EXPECT_TRUE(takes_part(*find_backend(fixed), plain)) << fixed;
     }
+    for (const Backend &backend : backends()) EXPECT_EQ(takes_part(backend, plain), backend.name != "o1heap") << backend.name;
+    EXPECT_TRUE(takes_part(*find_backend("o1heap"), any));
 }
 
 TEST(catalogue, has_samples_for_p9999_in_four_rounds) {

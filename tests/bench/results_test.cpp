@@ -108,7 +108,7 @@ TEST(results, void_a_cell_whose_copies_differ_by_more_than_five_percent) {
     const auto differing = [](double again) {
         return group_of({constant("flatline-pool", 10), constant("flatline-pool-again", again), constant("glibc", 20)});
     };
-    EXPECT_FALSE(is_void(differing(10.5)));
+    EXPECT_FALSE(is_void(differing(10.49)));
     EXPECT_TRUE(is_void(differing(10.51)));
     EXPECT_FALSE(is_void(differing(9.53)));
     EXPECT_TRUE(is_void(differing(9.52))); // by 5.04 % of the smaller
@@ -149,6 +149,12 @@ TEST(results, show_losses) {
     EXPECT_EQ(against(group, "tcmalloc"), Outcome::no_difference);
     EXPECT_TRUE(is_winner(group, row(group, "glibc")));
     EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
+}
+
+TEST(results, call_less_than_a_percent_no_difference) {
+    const auto beside = [](double glibc) { return group_of({constant("flatline-pool", 10), constant("glibc", glibc)}); };
+    EXPECT_EQ(against(beside(10.09), "glibc"), Outcome::no_difference);
+    EXPECT_EQ(against(beside(10.11), "glibc"), Outcome::faster);
 }
 
 TEST(results, judge_only_where_the_rounds_agree) {

@@ -16,8 +16,8 @@ bench::Row row(const char *backend, double p50, double p999) {
     row.p999 = p999;
     row.processes = bench::fewest_for_a_verdict;
     row.p50_interval = {p50, p50};
-    row.p50_resampled.assign(bench::resamples, p50);
-    row.p999_resampled.assign(bench::resamples, p999);
+    row.process_p50.assign(row.processes, p50);
+    row.process_p999.assign(row.processes, p999);
     row.max = 123456;
     row.over_100ns_ppm = 0.4;
     return row;
@@ -34,7 +34,7 @@ bench::Group losing() {
 
 bench::Group voided() {
     bench::Group group = losing();
-    group.rows[1].p50 = 11;
+    group.rows[1] = row("flatline-pool-again", 11, 11.1);
     return group;
 }
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from bench_schema import faults
+from bench_schema import SUITES, faults
 
 PROGRAM, FAKE, TEMPLATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 OWN_DRIVERS = ["pool", "floor", "list", "boost-pool", "foonathan-pool"]
@@ -93,6 +93,8 @@ class Program(unittest.TestCase):
             (["bench", "--processes", "0"], ["--processes"]),
             (["bench", "--processes", "many"], ["--processes"]),
             (["bench", "mixed", "--sizes", "64"], ["--list"]),
+            (["bench", "threads", "--threads", "3"], ["--threads", "even"]),
+            (["bench", "threads", "--threads", "66"], ["--threads", "64"]),
             (["bench", "--pin", "100000"], ["100000", "may be used"]),
             (["bench", "--json", "/nowhere/out.json"], ["--json", "/nowhere/out.json", "name a file"]),
             (["bench", "--html", str(self.tree.root)], ["--html", "name a file"]),
@@ -124,10 +126,44 @@ class Program(unittest.TestCase):
         for name in ("hot 64 B", "fifo 1 KiB", "churn", "mixed", "order random free", "throughput 4 KiB"):
             self.assertIn(name, result.stdout)
 
+    def test_full_runs_every_suite_of_the_drivers(self):
+        result = self.tree.run("bench", "--full", "--processes", "1", "--backends", ",".join(OWN_BACKENDS), "--json",
+                               "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(document["mode"], "full")
+        self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES)
+
+    def test_as_many_threads_run_as_are_asked_for(self):
+        result = self.tree.run("bench", "threads", "--threads", "6", "--processes", "1", "--backends", "floor", "--json",
+                               "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        calls = [line.split()[1:9] for line in (self.tree.libexec / "calls").read_text().splitlines()]
+        self.assertEqual({(call[0], call[7]) for call in calls}, {("threads", "6")})
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual({cell["threads"] for cell in document["cells"]}, {6})
+
     def test_dash_leaves_standard_output_to_the_figures(self):
         result = self.tree.bench("--json", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(faults(json.loads(result.stdout)), [])
+
+    def test_full_runs_every_suite_of_the_drivers(self):
+        result = self.tree.run("bench", "--full", "--processes", "1", "--backends", ",".join(OWN_BACKENDS), "--json",
+                               "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(document["mode"], "full")
+        self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES)
+
+    def test_as_many_threads_run_as_are_asked_for(self):
+        result = self.tree.run("bench", "threads", "--threads", "6", "--processes", "1", "--backends", "floor", "--json",
+                               "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        calls = [line.split()[1:9] for line in (self.tree.libexec / "calls").read_text().splitlines()]
+        self.assertEqual({(call[0], call[7]) for call in calls}, {("threads", "6")})
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual({cell["threads"] for cell in document["cells"]}, {6})
 
     def test_dash_leaves_standard_output_to_the_page(self):
         result = self.tree.bench("--html", "-")
@@ -274,12 +310,18 @@ class Program(unittest.TestCase):
         self.assertEqual([cell["change"] for cell in change["cells"]], ["worse"] * 3)
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--fail-over", "20").returncode, 0)
         self.assertEqual(self.tree.run("compare", "new.json", "old.json").returncode, 0)
+        # What two runs of one build differ by is no change; where they are equal, every change counts.
+        self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "new.json").returncode, 0)
+        self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "old.json").returncode, 1)
 
     def test_compare_refuses_what_cannot_be_compared(self):
         document = self.bench_document()
         (self.tree.root / "text.json").write_text("{}")
         self.assert_refused(self.tree.run("compare", "old.json", "text.json"), "text.json", "not flatline.bench/1")
         self.assert_refused(self.tree.run("compare", "old.json", "absent.json"), "absent.json", "cannot be read")
+        self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--noise", "old.json"), "--noise")
+        self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--noise", "old.json", "text.json"),
+                            "text.json")
         self.assert_refused(self.tree.run("compare", "old.json"), "flatline compare --help")
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--fail-over", "-1"), "--fail-over")
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--backend", "x"), "no cell of x")

@@ -21,7 +21,8 @@ BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("fl
 def cells(suite, size, p50s, unit="ns", calls=32, operation="pair", order="", void=False, samples=100000, **more):
     return [{"suite": suite, "size": size, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50, "p99": 2 * p50,
              "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": 0.5, "unit": unit, "ranked": True,
-             "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples, **more}
+             "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples,
+             "process_p50": [0.9 * p50, 1.1 * p50, 7], "process_p999": [2.9 * p50, 3.1 * p50, 8], **more}
             for (name, _), p50 in zip(BACKENDS, p50s)]
 
 
@@ -74,7 +75,9 @@ def changed(**changes):
     for cell in other["cells"]:
         cell["void"] = changes.get("void", {}).get(cell["suite"], cell["void"])
         if cell["backend"] == "flatline-pool":
-            cell["p50"] *= changes.get("pool", {}).get(cell["suite"], 1)
+            factor = changes.get("pool", {}).get(cell["suite"], 1)
+            cell["p50"] *= factor
+            cell["process_p50"] = [factor * each for each in cell["process_p50"]]
     return other
 
 
