@@ -7,6 +7,10 @@
 namespace flat::bench {
 namespace {
 
+/// Intervals that are no further apart than this touch: figures in steps of a coarse clock have ends in common, but for
+/// rounding.
+constexpr double tie = 0.0005;
+
 std::vector<double> beside_controls(const Side &side) {
     std::vector<double> rounds;
     for (std::size_t round = 0; round < side.processes.size(); ++round) {
@@ -27,9 +31,10 @@ Comparison compare(const Side &old_run, const Side &new_run, double least, bool 
     const Ratio before = ratio_of(beside_controls(old_run)), after = ratio_of(beside_controls(new_run));
     const auto share = [&](const Interval &of) { return Interval{of.low / before.median, of.high / before.median}; };
     Comparison comparison{Change::none, after.median / before.median, share(before.interval), share(after.interval)};
-    const bool above = comparison.after.low > comparison.before.high,
-               below = comparison.after.high < comparison.before.low;
-    const double needed = std::max({least, old_run.copy_difference, new_run.copy_difference});
+    const bool above = comparison.after.low > comparison.before.high + tie,
+               below = comparison.after.high < comparison.before.low - tie;
+    const double needed =
+        std::max({least, old_run.copy_difference, new_run.copy_difference, old_run.resolution, new_run.resolution});
     if (old_run.is_void || new_run.is_void)
         comparison.change = Change::voided;
     else if ((above || below) && difference_of(comparison.ratio) > needed)

@@ -112,8 +112,13 @@ std::vector<Group> groups_of(const Campaign &campaign) {
     std::vector<Group> groups;
     for (const Measurement &measurement : campaign.measurements) {
         if (groups.empty() || !same_work(groups.back(), measurement))
-            groups.push_back(
-                {measurement.cell, measurement.operation, measurement.calls, {}, measurement.unit, measurement.ranked});
+            groups.push_back({measurement.cell,
+                              measurement.operation,
+                              measurement.calls,
+                              {},
+                              measurement.unit,
+                              measurement.ranked,
+                              clock_step});
         groups.back().rows.push_back(row_for(measurement, clock_step));
     }
     return groups;
@@ -184,14 +189,18 @@ bool is_winner(const Group &group, const Row &row) {
                figure_of(*best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure), figure);
 }
 
+double resolution(bool single, double clock_step, double figure) { return single ? clock_step / figure : 0; }
+
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
     const Ratio ratio = ratio_of(side_by_side(subject, rival, figure));
     Verdict verdict{Outcome::no_difference, ratio.median, ratio.interval};
     const bool below = verdict.interval.high < 1, above = verdict.interval.low > 1;
+    const double least = std::max({least_difference, copy_difference(group, figure).value_or(0),
+                                   resolution(group.is_single(), group.clock_step, figure_of(rival, figure))});
     if (is_void(group)) {
         verdict.outcome = Outcome::voided;
     } else if (std::min(subject.processes, rival.processes) < fewest_for_a_verdict || !(below || above) ||
-               difference_of(verdict.ratio) <= std::max(least_difference, copy_difference(group, figure).value_or(0))) {
+               difference_of(verdict.ratio) <= least) {
         verdict.outcome = Outcome::no_difference;
     } else {
         verdict.outcome = below != group.is_rate() ? Outcome::faster : Outcome::slower;

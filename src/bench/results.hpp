@@ -20,9 +20,9 @@ struct Row {
     std::uint64_t samples;
     std::size_t processes;
     double mean, p50, p90, p99, p999, max;
-    std::optional<double> p9999;                   // only from 100,000 samples up
-    Interval p50_interval, p999_interval;          // bootstrap, 95 %
-    std::vector<double> process_p50, process_p999; // of each process, in the order of the rounds
+    std::optional<double> p9999;                                       // only from 100,000 samples up
+    Interval p50_interval, p999_interval;                              // bootstrap, 95 %
+    std::vector<double> process_p50, process_p999;                     // of each process, in the order of the rounds
     std::optional<double> over_100ns_ppm, over_1us_ppm, over_10us_ppm; // of calls, or of blocks' means; not of a rate
     std::optional<double> p50_net; // less the clock's own cost, which may leave less than nothing; not of a rate
     std::uint64_t page_faults, page_faults_setup, resident_kib;            // sum; sum; largest
@@ -38,7 +38,8 @@ struct Group {
     std::uint64_t calls; // in each sample
     std::vector<Row> rows;
     Unit unit = Unit::ns;
-    bool ranked = true; // false: the series tells no merit of a backend, and nobody wins
+    bool ranked = true;    // false: the series tells no merit of a backend, and nobody wins
+    double clock_step = 0; // ns: what a reading is a multiple of
 
     bool is_rate() const { return unit == Unit::mops; }                      // more is better
     bool is_phase() const { return cell.calls == 0 || unit == Unit::bytes; } // a sample is a whole phase: medians only
@@ -92,9 +93,13 @@ constexpr std::size_t fewest_for_a_verdict = 4;
 /// Less than this is told by nobody as a difference: verdicts are in whole percent.
 constexpr double least_difference = 0.01;
 
+/// The share of a figure below which a difference cannot be told where single calls were timed, each of them in whole
+/// steps of the clock; 0 where the readings are of many calls, whose sum differs from sample to sample.
+double resolution(bool single, double clock_step, double figure);
+
 /// Faster or slower iff there are processes enough, the whole interval lies on one side of 1, and the ratio is further
-/// from it than least_difference and than the subject is from its own copy: the rounds must agree, and a copy of the
-/// same code must not differ as much. Void in a void cell.
+/// from it than least_difference, than the resolution, and than the subject is from its own copy: the rounds must
+/// agree, and a copy of the same code must not differ as much. Void in a void cell.
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
 
 /// "faster by 3 to 8 %", "slower by 10 %", "no difference at this precision", "void".

@@ -75,8 +75,7 @@ Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing, co
         const bench::SignalWatch signals;
         Progress progress(Look::of(STDERR_FILENO));
         const auto show = [&](const bench::Step &step) { progress.show(step); };
-        results.campaign =
-            bench::run_campaign(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
+        results.campaign = bench::run_campaign(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
     }
     meanwhile.finish();
     results.groups = bench::groups_of(results.campaign);

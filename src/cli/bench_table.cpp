@@ -307,7 +307,8 @@ std::string summary_table(const std::vector<Group> &groups, const Look &look) {
     std::string text =
         wrapped("Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.",
                 width) +
-        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's, side by side. " + legend(columns),
+        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's, side by side. " +
+                    legend(columns),
                 width);
     for (std::size_t at = 0; at < columns.size(); at += in_part) {
         const auto first = columns.begin() + static_cast<std::ptrdiff_t>(at);

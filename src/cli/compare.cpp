@@ -6,6 +6,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/comparison.hpp"
+#include "bench/results.hpp"
 
 #include <algorithm>
 #include <map>
@@ -30,6 +31,7 @@ struct CellOfRun {
     std::string suite, operation, order, unit;
     std::size_t size = 0, calls = 0, threads = 1;
     bool is_void = false;
+    double clock_step = 0;                                // ns
     std::map<std::string, std::vector<double>> processes; // by backend
 
     std::string key() const { return fmt::format("{}/{}/{}/{}/{}/{}", suite, size, calls, operation, order, threads); }
@@ -52,7 +54,7 @@ struct Run {
 /// The tail where single calls were timed, else the median.
 const char *figure_of(const json &cell) { return cell.at("calls_per_sample") == 1 ? "process_p999" : "process_p50"; }
 
-void add_row(Run &run, const json &cell) {
+void add_row(Run &run, const json &cell, double clock_step) {
     if (!cell.value("ranked", true)) return; // no merit of the backend: a change there is neither good nor bad
     CellOfRun fresh;
     fresh.suite = cell.at("suite");
@@ -63,6 +65,7 @@ void add_row(Run &run, const json &cell) {
     fresh.calls = cell.at("calls_per_sample");
     fresh.threads = cell.value("threads", std::size_t{1});
     fresh.is_void = cell.at("void");
+    fresh.clock_step = clock_step;
     auto place = std::ranges::find(run.cells, fresh.key(), &CellOfRun::key);
     if (place == run.cells.end()) place = run.cells.insert(run.cells.end(), fresh);
     place->processes[cell.at("backend")] = cell.at(figure_of(cell)).get<std::vector<double>>();
@@ -78,7 +81,8 @@ Run run_of(const json &bench) {
     for (const json &each : bench.at("backends")) {
         if (each.at("kind") != "subject" && each.at("kind") != "again") run.others.insert(each.at("name"));
     }
-    for (const json &cell : bench.at("cells")) add_row(run, cell);
+    const double clock_step = bench.at("environment").at("timer").at("tick_ns");
+    for (const json &cell : bench.at("cells")) add_row(run, cell, clock_step);
     return run;
 }
 
@@ -112,7 +116,10 @@ double copy_difference(const CellOfRun &cell) {
 }
 
 bench::Side side_of(const CellOfRun &cell, const std::string &backend, const std::vector<std::string> &controls) {
-    bench::Side side{cell.processes.at(backend), {}, copy_difference(cell), cell.is_void};
+    const std::vector<double> &processes = cell.processes.at(backend);
+    const double usual = bench::Distribution(processes).at(bench::whole / 2);
+    bench::Side side{
+        processes, {}, copy_difference(cell), bench::resolution(cell.calls == 1, cell.clock_step, usual), cell.is_void};
     for (const std::string &control : controls) side.controls.push_back(cell.processes.at(control));
     return side;
 }
@@ -248,8 +255,7 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
     verb->add_option("--fail-over", options.fail_over, "The least change that counts, 0 to 1000 (default 5)")
         ->check(CLI::Range(0.0, 1000.0).description(""))
         ->type_name("PERCENT");
-    verb->add_option("--noise", options.noise,
-                     "Two runs of one build: a cell must change by more than between them")
+    verb->add_option("--noise", options.noise, "Two runs of one build: a cell must change by more than between them")
         ->expected(2)
         ->type_name("A.JSON B.JSON");
     verb->add_option("--backend", options.backend, "Of this allocator (default: flatline-pool)")->type_name("NAME");

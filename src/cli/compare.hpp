@@ -10,7 +10,7 @@ namespace flat::cli {
 
 struct CompareOptions {
     std::string old_result, new_result; // what `flatline bench --json` wrote
-    std::vector<std::string> noise; // two results of the same build, or none
+    std::vector<std::string> noise;     // two results of the same build, or none
     std::string backend = "flatline-pool";
     double fail_over = 5; // percent
     std::string json;     // a path, "-" for standard output, or empty

@@ -8,7 +8,7 @@
 #include <cpuid.h>
 #endif
 
-#define CALIBRATION_NS 10000000u
+#define CALIBRATION_NS 5000000u
 #define TRIES 8
 #define COST_SAMPLES 10001
 

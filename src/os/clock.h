@@ -45,8 +45,8 @@ typedef struct flat_clock {
 /* Whether the counter runs at one rate whatever the processor does. */
 bool flat_clock_is_invariant(void);
 
-/* Compares the counter with CLOCK_MONOTONIC_RAW for about 10 ms: both are read within 100 ns of each other at either
- * end, so the rate is right to about one in 50,000. */
+/* Compares the counter with CLOCK_MONOTONIC_RAW for about 5 ms: both are read within 100 ns of each other at either
+ * end, so the rate is right to about one in 25,000. */
 flat_clock flat_clock_calibrate(void);
 
 /* Nanoseconds of CLOCK_MONOTONIC_RAW. */

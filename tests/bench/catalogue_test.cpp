@@ -67,7 +67,8 @@ TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
         EXPECT_FALSE(takes_part(*find_backend(fixed), any)) << fixed;
         EXPECT_TRUE(takes_part(*find_backend(fixed), plain)) << fixed;
     }
-    for (const Backend &backend : backends()) EXPECT_EQ(takes_part(backend, plain), backend.name != "o1heap") << backend.name;
+    for (const Backend &backend : backends())
+        EXPECT_EQ(takes_part(backend, plain), backend.name != "o1heap") << backend.name;
     EXPECT_TRUE(takes_part(*find_backend("o1heap"), any));
 }
 

@@ -14,7 +14,7 @@ namespace {
 Side side_around(double centre, std::uint64_t seed, double spread = 0.02) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> noise(1, spread);
-    Side side{std::vector<double>(16), {}, 0.01, false};
+    Side side{std::vector<double>(16), {}, 0.01, 0, false};
     std::ranges::generate(side.processes, [&] { return centre * noise(random); });
     return side;
 }
@@ -46,6 +46,15 @@ TEST(compare, counts_no_change_below_the_limit_or_below_the_difference_of_a_and_
     noisy.copy_difference = 0.06;
     EXPECT_EQ(change(noisy, after, 0.04), Change::none);
     EXPECT_EQ(change(before, noisy, 0.04), Change::none);
+}
+
+TEST(compare, tells_nothing_finer_than_the_clock) {
+    const Side before = side_around(10, 1, 0.001);
+    Side after = side_around(11, 2, 0.001);
+    EXPECT_EQ(change(before, after), Change::worse);
+    after.resolution = 0.15;
+    EXPECT_EQ(change(before, after), Change::none);
+    EXPECT_EQ(change(after, before), Change::none);
 }
 
 TEST(compare, needs_intervals_that_do_not_overlap) {

@@ -152,9 +152,21 @@ TEST(results, show_losses) {
 }
 
 TEST(results, call_less_than_a_percent_no_difference) {
-    const auto beside = [](double glibc) { return group_of({constant("flatline-pool", 10), constant("glibc", glibc)}); };
+    const auto beside = [](double glibc) {
+        return group_of({constant("flatline-pool", 10), constant("glibc", glibc)});
+    };
     EXPECT_EQ(against(beside(10.09), "glibc"), Outcome::no_difference);
     EXPECT_EQ(against(beside(10.11), "glibc"), Outcome::faster);
+}
+
+TEST(results, tell_nothing_of_single_calls_finer_than_the_clock) {
+    const auto beside = [](const Cell &cell, std::uint64_t clock_step) {
+        return against(group_of({constant("flatline-pool", 44, cell), constant("glibc", 40, cell)}, clock_step),
+                       "glibc");
+    };
+    EXPECT_EQ(beside(hot_single, 0), Outcome::slower);
+    EXPECT_EQ(beside(hot_single, 5), Outcome::no_difference); // 4 of 5 ns
+    EXPECT_EQ(beside(hot, 5), Outcome::slower);               // of 32 calls together
 }
 
 TEST(results, judge_only_where_the_rounds_agree) {

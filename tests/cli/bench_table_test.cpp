@@ -76,7 +76,7 @@ TEST(bench_table, hides_no_loss) {
     const std::string text = cli::cell_table(losing(), {}, {});
     EXPECT_TRUE(has(text, "pool / best malloc     P50   1.25  slower by 25 % (glibc)")) << text;
     EXPECT_TRUE(has(text, "pool / best malloc     P99.9 0.11  faster by 89 % (glibc)")) << text;
-    EXPECT_TRUE(has(line_with("fixed pool", text), "0.83")) << text;
+    EXPECT_TRUE(has(line_with("fixed size", text), "0.83")) << text;
     EXPECT_FALSE(has(line_with("unchecked list", text), "slower")) << text; // a control is not a rival
     EXPECT_TRUE(has(cli::verdict_text({losing()}, {}), "hot 64 B (1.25 of glibc)"));
 }
