@@ -160,6 +160,7 @@ void add_verdicts(json &all, const Group &group) {
     const Figure figure = decider(group);
     for (const Row &rival : group.rows) {
         if (rival.backend->kind == Kind::subject || rival.backend->kind == Kind::again) continue;
+        if (side_by_side(*subject, rival, figure).empty()) continue;
         const Verdict verdict = judge(group, *subject, rival, figure);
         all.push_back({{"suite", group.cell.suite},
                        {"size", group.cell.size},

@@ -151,7 +151,8 @@ double figure_of(const Row &row, Figure figure) { return figure == Figure::p50 ?
 std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure) {
     const auto &a = figure == Figure::p50 ? above.process_p50 : above.process_p999;
     const auto &b = figure == Figure::p50 ? below.process_p50 : below.process_p999;
-    if (a.size() != b.size()) return {};
+    const auto is_none = [](double value) { return value <= 0; };
+    if (a.size() != b.size() || std::ranges::any_of(a, is_none) || std::ranges::any_of(b, is_none)) return {};
     std::vector<double> rounds(a.size());
     std::ranges::transform(a, b, rounds.begin(), std::divides<>());
     return rounds;
@@ -192,7 +193,8 @@ bool is_winner(const Group &group, const Row &row) {
 double resolution(bool single, double clock_step, double figure) { return single ? clock_step / figure : 0; }
 
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
-    const Ratio ratio = ratio_of(side_by_side(subject, rival, figure));
+    const std::vector<double> rounds = side_by_side(subject, rival, figure);
+    const Ratio ratio = rounds.empty() ? Ratio{1, {1, 1}} : ratio_of(rounds);
     Verdict verdict{Outcome::no_difference, ratio.median, ratio.interval};
     const bool below = verdict.interval.high < 1, above = verdict.interval.low > 1;
     const double least = std::max({least_difference, copy_difference(group, figure).value_or(0),

@@ -59,7 +59,8 @@ std::string describe(const Group &group);
 /// nullptr iff the group has no such row.
 const Row *row_of(const Group &group, Kind kind);
 
-/// The ratios of the figures of two rows, round by round: what ran side by side. Empty iff one of them lacks a round.
+/// The ratios of the figures of two rows, round by round: what ran side by side. Empty iff one of them lacks a round or
+/// has a figure of 0, which a coarse clock reads and a control may leave.
 std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure);
 
 /// How far the subject and its copy differ, side by side, as a share; nothing iff either is absent.
@@ -99,7 +100,8 @@ double resolution(bool single, double clock_step, double figure);
 
 /// Faster or slower iff there are processes enough, the whole interval lies on one side of 1, and the ratio is further
 /// from it than least_difference, than the resolution, and than the subject is from its own copy: the rounds must
-/// agree, and a copy of the same code must not differ as much. Void in a void cell.
+/// agree, and a copy of the same code must not differ as much. Void in a void cell. Where
+/// nothing ran side by side the ratio is 1.
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
 
 /// "faster by 3 to 8 %", "slower by 10 %", "no difference at this precision", "void".

@@ -191,9 +191,9 @@ const std::vector<Column> all_columns{
      [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.peak_rss_kib.median)); }},
     {"final", 7, false,
      [](const ProgramRow &row) { return fmt::format("{:.1f}", mebibytes(row.final_rss_kib.median)); }},
-    {"faults", 9, true,
+    {"faults", 10, true,
      [](const ProgramRow &row) { return count_text(static_cast<std::uint64_t>(row.page_faults.median)); }},
-    {"syscalls", 10, true,
+    {"syscalls", 9, true,
      [](const ProgramRow &row) {
          const auto &calls = row.measurement->system_calls;
          return calls ? count_text(*calls) : std::string("-");

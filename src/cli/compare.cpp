@@ -110,8 +110,9 @@ double copy_difference(const CellOfRun &cell) {
     const auto subject = cell.processes.find("flatline-pool"), again = cell.processes.find("flatline-pool-again");
     if (subject == cell.processes.end() || again == cell.processes.end()) return 0;
     std::vector<double> rounds;
-    for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i)
-        rounds.push_back(subject->second[i] / again->second[i]);
+    for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i) {
+        if (again->second[i] > 0) rounds.push_back(subject->second[i] / again->second[i]);
+    }
     return rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).median);
 }
 
@@ -133,10 +134,14 @@ struct Line {
 /// `least`: the change that counts, as a share. Nothing iff the backend has no figure in one of them.
 std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, const std::vector<std::string> &unchanged,
                             const CompareOptions &options, double least) {
-    if (!before.processes.contains(options.backend) || !after.processes.contains(options.backend)) return {};
+    const auto told = [](const CellOfRun &cell,
+                         const std::string &name) { // and not as 0, as a coarse clock may have it
+        const auto found = cell.processes.find(name);
+        return found != cell.processes.end() && !found->second.empty() && std::ranges::min(found->second) > 0;
+    };
+    if (!told(before, options.backend) || !told(after, options.backend)) return {};
     const auto whole = [&](const CellOfRun &cell, const std::string &control) {
-        const auto found = cell.processes.find(control);
-        return found != cell.processes.end() && found->second.size() == cell.processes.at(options.backend).size();
+        return told(cell, control) && cell.processes.at(control).size() == cell.processes.at(options.backend).size();
     };
     std::vector<std::string> controls;
     std::ranges::copy_if(unchanged, std::back_inserter(controls),

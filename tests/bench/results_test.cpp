@@ -159,6 +159,14 @@ TEST(results, call_less_than_a_percent_no_difference) {
     EXPECT_EQ(against(beside(10.11), "glibc"), Outcome::faster);
 }
 
+TEST(results, compare_nothing_with_a_figure_of_0) {
+    const Group group = group_of({constant("flatline-pool", 10), constant("floor", 0), constant("glibc", 20)});
+    EXPECT_TRUE(side_by_side(row(group, "flatline-pool"), row(group, "floor"), Figure::p50).empty());
+    EXPECT_EQ(against(group, "floor"), Outcome::no_difference);
+    EXPECT_EQ(verdict_against(group, "floor").ratio, 1);
+    EXPECT_EQ(against(group, "glibc"), Outcome::faster);
+}
+
 TEST(results, tell_nothing_of_single_calls_finer_than_the_clock) {
     const auto beside = [](const Cell &cell, std::uint64_t clock_step) {
         return against(group_of({constant("flatline-pool", 44, cell), constant("glibc", 40, cell)}, clock_step),
