@@ -311,7 +311,7 @@ function makePrograms(random) {
     markFrontier(rows);
     return {
       name, title, package: name, work: "made up <for the tests>", process, clock,
-      executable: `/usr/bin/${name}`, version: base === 0 ? "" : "9.8.7",
+      executable: `/usr/bin/${name}`, version: base === 0 ? "" : `9.8.7 ${"0123456789abcdef".repeat(5)}`,
       missing: base === 0 ? `apt-get install ${name}` : null,
       shortfalls: name === "jq" ? ["it spends 3.2 % of its processor time in the allocator, less than 5"] : [],
       rows, errors: name === "z3" ? [{ backend: "hardened-malloc", message: "it ended with status 139" }] : [],
@@ -336,7 +336,7 @@ function environment() {
     allocators: [
       { backend: "glibc", version: "2.36", path: library("libc.so.6"), flags: packaged },
       { backend: "jemalloc", version: "5.3.0", path: library("libjemalloc.so.2"), flags: packaged },
-      { backend: "tcmalloc", version: "2.10", path: library("libtcmalloc_minimal.so.4"), flags: packaged },
+      { backend: "tcmalloc", version: "2.10", path: library("libtcmalloc_minimal.so.4"), flags: "-DSETTING=".repeat(60) },
       { backend: "mimalloc", version: "2.0.9", path: library("libmimalloc.so.2.0"), flags: packaged },
     ],
   };
