@@ -243,19 +243,19 @@ Work redis_work(double scale) {
     return {.arguments = {"--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize",
                           "no", "--io-threads", "1", "--loglevel", "warning"},
             .client = {"-h", "127.0.0.1", "-p", "{port}", "-c", "16", "-P", "64", "-n",
-                       std::to_string(scaled(200'000, scale)), "-r", "200000", "-d", "96", "-q", "-t",
+                       std::to_string(scaled(250'000, scale)), "-r", "200000", "-d", "96", "-q", "-t",
                        "set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin"}};
 }
 
 Work sqlite_work(double scale) {
-    return {.files = {{"work.sql", replaced(sql_script, "{rows}", std::to_string(scaled(300'000, scale)))}},
+    return {.files = {{"work.sql", replaced(sql_script, "{rows}", std::to_string(scaled(400'000, scale)))}},
             .arguments = {"-batch", "-init", "/dev/null", ":memory:", ".read work.sql"}};
 }
 
 Work z3_work(double scale) {
     Numbers numbers;
     std::string text;
-    const unsigned problems = scaled(300, scale);
+    const unsigned problems = scaled(380, scale);
     for (unsigned problem = 0; problem < problems; ++problem) {
         const unsigned kind = problem % 8; // arrays ask most of the allocator
         text += kind == 0 ? differences(numbers, problem / 8) : kind == 1 ? product(numbers) : stores(numbers);
@@ -265,7 +265,7 @@ Work z3_work(double scale) {
 }
 
 Work lua_work(double scale) {
-    return {.files = {{"work.lua", lua_script}}, .arguments = {"work.lua", std::to_string(scaled(220, scale))}};
+    return {.files = {{"work.lua", lua_script}}, .arguments = {"work.lua", std::to_string(scaled(280, scale))}};
 }
 
 Work jq_work(double scale) {
@@ -278,22 +278,23 @@ Work jq_work(double scale) {
                             i == 0 ? "" : ",\n", i, numbers.below(100'000), numbers.below(500), numbers.below(9000),
                             numbers.below(40), numbers.below(40), numbers.below(40), numbers.below(1000),
                             numbers.below(90) + 10);
-    constexpr const char *filter = "[.[] | tojson | fromjson | {key: .owner.key, size: ([to_entries[] | "
-                                   "\"\\(.key)=\\(.value)\" | length] | add)}] | "
-                                   "group_by(.key) | map({key: .[0].key, n: length, size: (map(.size) | add)}) | "
-                                   "[length, (map(.n) | add), (map(.size) | add)]";
+    constexpr const char *filter =
+        "[.[] | tojson | fromjson | {key: .owner.key, size: ([.name, .owner.place, .tags[] | "
+        "split(\"\") | length] | add)}] | "
+        "group_by(.key) | map({key: .[0].key, n: length, size: (map(.size) | add)}) | "
+        "[length, (map(.n) | add), (map(.size) | add)]";
     return {.files = {{"work.json", text + "]\n"}}, .arguments = {"-c", filter, "work.json"}};
 }
 
 Work python_work(double scale) {
     return {.files = {{"work.py", python_script}},
-            .arguments = {"-B", "work.py", std::to_string(scaled(60, scale))},
+            .arguments = {"-B", "work.py", std::to_string(scaled(74, scale))},
             .environment = {"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}};
 }
 
 Work perl_work(double scale) {
     return {.files = {{"work.pl", perl_script}},
-            .arguments = {"work.pl", std::to_string(scaled(32, scale))},
+            .arguments = {"work.pl", std::to_string(scaled(48, scale))},
             .environment = {"PERL_HASH_SEED=0"}};
 }
 
