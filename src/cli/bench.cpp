@@ -259,12 +259,8 @@ int run_bench(const BenchOptions &given) {
     if (std::ranges::find(options.suites, programs_suite) != options.suites.end())
         return run_programs(options, std::move(left), writer);
     const bench::Plan plan = plan_of(options, std::move(places.found));
-    BenchOptions settled = options;
-    settled.processes = plan.rounds;
-    settled.pin = plan.cpu;
-    settled.seed = plan.seed;
-    const Results results =
-        measure_and_keep(journal_of(settled, stamped(plan.places), std::move(left)), [&](bench::Journal &journal) {
+    const Results results = measure_and_keep(
+        journal_of(decided(options, plan), stamped(plan.places), std::move(left)), [&](bench::Journal &journal) {
             return measure(plan, std::move(places.missing), options.full ? "full" : "quick", journal);
         });
     const bool quiet = options.outputs.to_standard_output();

@@ -119,10 +119,6 @@ struct Measured {
 /// What is measured, and what goes on with it once it was interrupted.
 bench::Journal journal_of(const Preparation &ready, const BenchOptions &options, std::optional<bench::Journal> left) {
     const bench::ProgramPlan &plan = ready.plan;
-    BenchOptions settled = options;
-    settled.processes = plan.rounds;
-    settled.pin = plan.cpu;
-    settled.seed = plan.seed;
     Stamped files = stamped(plan.places);
     files.emplace_back("glibc", plan.libc);
     files.emplace_back("probe", plan.probe);
@@ -130,7 +126,7 @@ bench::Journal journal_of(const Preparation &ready, const BenchOptions &options,
         files.emplace_back(found.program->name, found.executable);
         if (!found.client.empty()) files.emplace_back(found.program->name, found.client);
     }
-    return journal_of(settled, files, std::move(left));
+    return journal_of(decided(options, plan), files, std::move(left));
 }
 
 Measured measure(const Preparation &ready, const bench::SignalWatch &signals, bench::Journal &journal) {

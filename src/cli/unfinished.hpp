@@ -26,8 +26,16 @@ Stamped stamped(const std::vector<bench::Place> &places);
 /// std::runtime_error iff the head is not of a run, or of one by another version of Flatline.
 BenchOptions options_of(const std::string &head);
 
+/// The options with what the plan decided of them: processes, processor and seed.
+template <typename Plan> BenchOptions decided(BenchOptions options, const Plan &plan) {
+    options.processes = plan.rounds;
+    options.pin = plan.cpu;
+    options.seed = plan.seed;
+    return options;
+}
+
 /// The journal of a run: `left`, where that is to be gone on with, else a new one beside the figures that the run will
-/// write, or among the temporary files. In `settled` processes, pin and seed are decided.
+/// write, or among the temporary files.
 ///
 /// Throws std::runtime_error iff it cannot be written, or `files` are not what they were when the run was begun: one
 /// was built or installed again, or is gone, or came.

@@ -148,23 +148,6 @@ class Program(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(faults(json.loads(result.stdout)), [])
 
-    def test_full_runs_every_suite_of_the_drivers(self):
-        result = self.tree.run("bench", "--full", "--processes", "1", "--backends", ",".join(OWN_BACKENDS), "--json",
-                               "out.json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        document = json.loads((self.tree.root / "out.json").read_text())
-        self.assertEqual(document["mode"], "full")
-        self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES)
-
-    def test_as_many_threads_run_as_are_asked_for(self):
-        result = self.tree.run("bench", "threads", "--threads", "6", "--processes", "1", "--backends", "floor", "--json",
-                               "out.json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        calls = [line.split()[1:9] for line in (self.tree.libexec / "calls").read_text().splitlines()]
-        self.assertEqual({(call[0], call[7]) for call in calls}, {("threads", "6")})
-        document = json.loads((self.tree.root / "out.json").read_text())
-        self.assertEqual({cell["threads"] for cell in document["cells"]}, {6})
-
     def test_dash_leaves_standard_output_to_the_page(self):
         result = self.tree.bench("--html", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
