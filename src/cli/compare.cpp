@@ -46,7 +46,7 @@ struct CellOfRun {
 
 struct Run {
     std::string machine;
-    std::map<std::string, std::string> identities; // by backend: version, path and flags of what served it
+    std::map<std::string, std::string> identities; // by backend: version, source and flags of what served it
     std::set<std::string> others;                  // backends that are not the pool or its copy
     std::vector<CellOfRun> cells;
 };
@@ -75,9 +75,10 @@ Run run_of(const json &bench) {
     Run run;
     run.machine = fmt::format("{}, {}", bench.at("environment").at("processor").get<std::string>(),
                               bench.at("environment").at("kernel").get<std::string>());
+    // Not the path: builds to compare are often in folders of their own, with their peers beside them.
     for (const json &each : bench.at("environment").at("allocators"))
-        run.identities[each.at("backend")] =
-            each.at("version").dump() + each.at("path").dump() + each.at("flags").dump();
+        run.identities[each.at("backend")] = each.at("version").dump() + each.at("source").dump() +
+                                             each.at("flags").dump() + bench.at("environment").at("compiler").dump();
     for (const json &each : bench.at("backends")) {
         if (each.at("kind") != "subject" && each.at("kind") != "again") run.others.insert(each.at("name"));
     }

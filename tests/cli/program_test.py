@@ -297,6 +297,26 @@ class Program(unittest.TestCase):
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "new.json").returncode, 0)
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "old.json").returncode, 1)
 
+    def test_compare_takes_a_slower_machine_for_no_slower_pool(self):
+        document = self.bench_document()
+        for cell in document["cells"]:
+            for figures in ("process_p50", "process_p999"):
+                cell[figures] = [figure * 2 for figure in cell[figures]]
+        for allocator in document["environment"]["allocators"]:
+            allocator["path"] = "/another/build" + allocator["path"]
+        (self.tree.root / "new.json").write_text(json.dumps(document))
+        slower_machine = self.tree.run("compare", "old.json", "new.json")
+        self.assertEqual(slower_machine.returncode, 0, slower_machine.stdout)
+        self.assertIn("Beside 2 allocators that did not change.", slower_machine.stdout)
+        for key in ("version", "source", "flags"): # then they are other allocators, and nothing is left to compare with
+            changed = json.loads(json.dumps(document))
+            for allocator in changed["environment"]["allocators"]:
+                allocator[key] = "another"
+            (self.tree.root / "new.json").write_text(json.dumps(changed))
+            alone = self.tree.run("compare", "old.json", "new.json")
+            self.assertEqual(alone.returncode, 1, alone.stdout)
+            self.assertIn("Beside 0 allocators", alone.stdout)
+
     def test_compare_refuses_what_cannot_be_compared(self):
         document = self.bench_document()
         (self.tree.root / "text.json").write_text("{}")

@@ -29,23 +29,26 @@ def cells(suite, size, p50s, unit="ns", calls=32, operation="pair", order="", vo
 WINDOWS = {"first": 5, "last": 6, "worst": 9, "slope_ns_per_million": 0.0125}
 INTERVAL = {"median": 2048, "low": 2, "high": 4096}
 QUICK_CELLS = (
-    cells("hot", 64, [5, 5.1, 2, 3, 6, 8, 4]) + cells("hot", 64, [30, 30, 20, 25, 31, 32, 33], calls=1, operation="alloc")
+    cells("hot", 64, [5, 5.1, 2, 3, 6, 8, 4])
+    + cells("hot", 64, [30, 30, 20, 25, 31, 32, 33], calls=1, operation="alloc")
     + cells("fifo", 1024, [6, 6, 2, 3, 5, 9, 7]) + cells("mixed", 0, [50, 60, 2, 3, 70, 80, 90], void=True)
     + cells("order", 64, [2, 2, 1, 1, 4, 5, 3], calls=200000, operation="free", order="lifo", samples=40)
     + cells("throughput", 16, [300, 301, 700, 600, 200, 150, 290], unit="Mops/s", calls=100000))
-PROGRAM_ROW = {"backend": "glibc", "wall_s": {"median": 2.5, "low": 2.4, "high": 2.6}, "user_s": INTERVAL | {"median": 2},
-               "system_s": INTERVAL | {"median": 0.5}, "peak_rss_kib": INTERVAL, "final_rss_kib": INTERVAL,
+PROGRAM_ROW = {"backend": "glibc", "wall_s": {"median": 2.5, "low": 2.4, "high": 2.6},
+               "user_s": INTERVAL | {"median": 2}, "system_s": INTERVAL | {"median": 0.5},
+               "peak_rss_kib": INTERVAL, "final_rss_kib": INTERVAL,
                "page_faults": INTERVAL, "system_calls": None, "allocations": 1000000, "allocator_share": 0.255,
                "frontier": True}
 
 
 def bench(cells, programs=(), **more):
     return {
-        "schema": "flatline.bench/1", "started": "then", "duration_seconds": 100.4, "rounds": 4, "seed": 1,
-        "mode": "quick", "errors": [],
+        "schema": "flatline.bench/1", "started": "then", "resumed": False, "duration_seconds": 100.4,
+        "rounds": 4, "seed": 1, "mode": "quick", "errors": [],
         "environment": {
-            "processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "compiler": "a compiler", "flags": "-O2",
-            "flatline_version": "1", "hypervisor": "kvm", "governor": "none", "smt": "off", "isolated_cpus": "",
+            "processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "compiler": "a compiler",
+            "flags": "-O2", "flatline_version": "1", "hypervisor": "kvm", "governor": "none", "smt": "off",
+            "isolated_cpus": "",
             "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {},
             "hiccups": {when: {"lost_us_per_second": 20} for when in ("before", "between", "after")},
             "allocators": [{"backend": name, "version": "1.2"} for name, _ in BACKENDS]},
@@ -54,7 +57,7 @@ def bench(cells, programs=(), **more):
 
 
 QUICK = bench(QUICK_CELLS)
-FULL = bench(QUICK_CELLS + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
+FULL = bench(resumed=True, cells=QUICK_CELLS + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
              + cells("memory", 256, [260, 260, 256], unit="bytes", calls=1000, operation="resident"))
 PROGRAMS = bench([], [{
     "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
@@ -140,6 +143,7 @@ class Tables(Manual):
             "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
         self.assertIn("tbb failed: it failed", self.table("programs"))
         self.assertIn("| `--quick` | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| `--full` | 1 | 4 | 100 since it was resumed | 0.5 | 20 |", rows_of(self.table("machine")))
         self.assertIn("| T jemalloc | 1.2 |", rows_of(self.table("allocators")))
 
     def test_tell_the_median_ratio_its_range_and_every_loss(self):
@@ -196,7 +200,8 @@ class Refusals(Manual):
             (self.root / page).write_text(PAGES[page])
 
     def test_collect_only_what_belongs_together(self):
-        self.assert_refused(self.collect(QUICK, {**QUICK, "schema": "other/1"}), "3.json is not a flatline.bench/1 file")
+        self.assert_refused(self.collect(QUICK, {**QUICK, "schema": "other/1"}),
+                            "3.json is not a flatline.bench/1 file")
         self.assert_refused(self.collect(QUICK, {**QUICK, "cells": QUICK["cells"][:7]}), "do not have the same cells")
         self.assert_refused(self.collect(QUICK, programs=QUICK), "has no programs")
         self.assert_refused(self.run_script("check"), "results.json cannot be read")
