@@ -49,19 +49,19 @@ constexpr std::array all_backends{
 };
 
 constexpr std::array all_suites{
-    Suite{"hot", "one block comes and goes, again and again", Unit::ns, true},
-    Suite{"fifo", "of 2,000 live blocks the oldest is replaced", Unit::ns, true},
-    Suite{"churn", "of 200,000 live blocks any one is replaced", Unit::ns, true},
-    Suite{"mixed", "as churn, with seven sizes, 100,000 live", Unit::ns, true, "7 sizes"},
-    Suite{"order", "200,000 blocks come, then go newest first, oldest first or at random", Unit::ns, true},
-    Suite{"throughput", "batches of 100,000 with no clock inside", Unit::mops, true},
-    Suite{"drift", "churn for 64 million calls: does it get worse", Unit::ns, false, "", true},
-    Suite{"startup", "creation and first fill of a million blocks, cold and prefaulted", Unit::ns, false},
-    Suite{"memory", "what is resident for each live block", Unit::bytes, false},
-    Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, "any size"},
-    Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false},
-    Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false},
-    Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, "7 sizes", false,
+    Suite{"hot", "one block comes and goes, again and again", Unit::ns, true, 0.05},
+    Suite{"fifo", "of 2,000 live blocks the oldest is replaced", Unit::ns, true, 0.06},
+    Suite{"churn", "of 200,000 live blocks any one is replaced", Unit::ns, true, 0.2},
+    Suite{"mixed", "as churn, with seven sizes, 100,000 live", Unit::ns, true, 0.1, "7 sizes"},
+    Suite{"order", "200,000 blocks come, then go newest first, oldest first or at random", Unit::ns, true, 0.15},
+    Suite{"throughput", "batches of 100,000 with no clock inside", Unit::mops, true, 0.2},
+    Suite{"drift", "churn for 64 million calls: does it get worse", Unit::ns, false, 10, "", true},
+    Suite{"startup", "creation and first fill of a million blocks, cold and prefaulted", Unit::ns, false, 0.1},
+    Suite{"memory", "what is resident for each live block", Unit::bytes, false, 0.2},
+    Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
+    Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false, 0.1},
+    Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false, 0.1},
+    Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes", false,
           true},
 };
 

@@ -9,7 +9,9 @@ namespace flat::bench {
 /// Kinds are numbered from 0; turns of one kind take about the same time.
 class Forecast {
   public:
-    explicit Forecast(std::size_t kinds) : kinds_(kinds) {}
+    /// `usual`: for each kind what a turn of it takes on some machine. Only the proportions count, and only until the
+    /// first turn of a kind is over.
+    explicit Forecast(const std::vector<double> &usual);
 
     /// One turn more of this kind is to come.
     void expect(std::size_t kind) { ++kinds_[kind].to_come; }
@@ -20,11 +22,12 @@ class Forecast {
     /// One that was to come takes no time.
     void skip(std::size_t kind) { --kinds_[kind].to_come; }
 
-    /// Negative until it can be told. A kind of which none has run yet is taken for an average one.
+    /// Negative until it can be told.
     double seconds_left() const;
 
   private:
     struct Kind {
+        double usual;
         double spent = 0;
         std::size_t done = 0, to_come = 0;
     };

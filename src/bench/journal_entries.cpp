@@ -132,10 +132,20 @@ ProgramEntry program_entry_of(const json &all) {
         all.at("peak_rss_kib"), all.at("final_rss_kib"), all.at("page_faults"), all.at("context_switches")};
 }
 
+constexpr const char *duration = "took_seconds";
+
+void append_line(Journal &journal, json line, double seconds) {
+    line[duration] = seconds;
+    journal.append(line.dump());
+}
+
 template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
-    std::vector<decltype(decode(json()))> entries;
+    std::vector<Timed<decltype(decode(json()))>> entries;
     try {
-        for (const std::string &line : journal.entries()) entries.push_back(decode(json::parse(line)));
+        for (const std::string &line : journal.entries()) {
+            const json all = json::parse(line);
+            entries.push_back({decode(all), all.at(duration)});
+        }
     } catch (const json::exception &error) {
         throw std::runtime_error(
             fmt::format("{} is not what an interrupted run left: {}", journal.file().string(), error.what()));
@@ -145,17 +155,20 @@ template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
 
 } // namespace
 
-void append(Journal &journal, const Entry &entry, bool in_order) {
-    const auto *report = std::get_if<DriverReport>(&entry);
-    journal.append((report ? json_of(*report, in_order) : json_of(std::get<std::string>(entry))).dump());
+void append(Journal &journal, const Timed<Entry> &timed, bool in_order) {
+    const auto *report = std::get_if<DriverReport>(&timed.entry);
+    append_line(journal, report ? json_of(*report, in_order) : json_of(std::get<std::string>(timed.entry)),
+                timed.seconds);
 }
 
-void append(Journal &journal, const ProgramEntry &entry) {
-    journal.append(std::visit([](const auto &each) { return json_of(each); }, entry).dump());
+void append(Journal &journal, const Timed<ProgramEntry> &timed) {
+    append_line(journal, std::visit([](const auto &each) { return json_of(each); }, timed.entry), timed.seconds);
 }
 
-std::vector<Entry> entries_of(const Journal &journal) { return decoded(journal, entry_of); }
+std::vector<Timed<Entry>> entries_of(const Journal &journal) { return decoded(journal, entry_of); }
 
-std::vector<ProgramEntry> program_entries_of(const Journal &journal) { return decoded(journal, program_entry_of); }
+std::vector<Timed<ProgramEntry>> program_entries_of(const Journal &journal) {
+    return decoded(journal, program_entry_of);
+}
 
 } // namespace flat::bench

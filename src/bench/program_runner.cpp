@@ -316,17 +316,24 @@ class Programs {
 std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
                                              const ProgramHooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
-    const std::vector<ProgramEntry> kept =
-        hooks.journal == nullptr ? std::vector<ProgramEntry>{} : program_entries_of(*hooks.journal);
+    const auto kept =
+        hooks.journal == nullptr ? std::vector<Timed<ProgramEntry>>{} : program_entries_of(*hooks.journal);
     std::size_t replayed = 0;
     Programs programs(plan, signals);
-    Forecast forecast(plan.programs.size());
+    Forecast forecast(std::vector<double>(plan.programs.size(), 1));
     for (const Turn &turn : turns) forecast.expect(turn.program);
+    const auto take = [&](const Turn &turn, const Timed<ProgramEntry> &timed) {
+        programs.take(turn, timed.entry);
+        forecast.add(turn.program, timed.seconds);
+    };
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
-        if (programs.has_failed(turn) || replayed < kept.size()) {
+        if (programs.has_failed(turn)) {
             forecast.skip(turn.program);
-            if (!programs.has_failed(turn)) programs.take(turn, kept[replayed++]);
+            continue;
+        }
+        if (replayed < kept.size()) {
+            take(turn, kept[replayed++]);
             continue;
         }
         if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
@@ -334,10 +341,10 @@ std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const Sign
             hooks.on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,
                            plan.places[turn.place].backend, forecast.seconds_left()});
         const auto began = Clock::now();
-        const ProgramEntry entry = programs.run(turn);
-        if (hooks.journal != nullptr) append(*hooks.journal, entry);
-        programs.take(turn, entry);
-        forecast.add(turn.program, std::chrono::duration<double>(Clock::now() - began).count());
+        Timed<ProgramEntry> timed{programs.run(turn), 0};
+        timed.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+        if (hooks.journal != nullptr) append(*hooks.journal, timed);
+        take(turn, timed);
     }
     return programs.finish();
 }

@@ -243,14 +243,17 @@ Entry run_turn(const Plan &plan, const Turn &turn, std::uint64_t load, const Sig
 }
 
 /// As above, and kept in the journal where there is one.
-Entry run_and_keep(const Plan &plan, const Turn &turn, const Recorder &recorder, const SignalWatch &signals,
-                   Journal *journal) {
+Timed<Entry> run_and_keep(const Plan &plan, const Turn &turn, const Recorder &recorder, const SignalWatch &signals,
+                          Journal *journal) {
     const Cell &cell = plan.cells[turn.cell];
     const std::optional<std::uint64_t> load = recorder.load_of(cell);
-    Entry entry = load ? run_turn(plan, turn, *load, signals)
-                       : Entry("no backend's capacity could be measured, of which the load is a share");
-    if (journal != nullptr) append(*journal, entry, suite_of(cell).is_series);
-    return entry;
+    const auto began = Clock::now();
+    Timed<Entry> timed{load ? run_turn(plan, turn, *load, signals)
+                            : Entry("no backend's capacity could be measured, of which the load is a share"),
+                       0};
+    timed.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    if (journal != nullptr) append(*journal, timed, suite_of(cell).is_series);
+    return timed;
 }
 
 /// Every process of the campaign in the order in which they run: decided beforehand, by the plan alone.
@@ -278,6 +281,14 @@ std::vector<Turn> turns_of(const Plan &plan) {
     return turns;
 }
 
+Forecast forecast_of(const Plan &plan, const std::vector<Turn> &turns) {
+    std::vector<double> usual;
+    for (const Cell &cell : plan.cells) usual.push_back(suite_of(cell).usual_seconds);
+    Forecast forecast(usual);
+    for (const Turn &turn : turns) forecast.expect(turn.cell);
+    return forecast;
+}
+
 } // namespace
 
 std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) {
@@ -298,25 +309,29 @@ Unit unit_of(const Cell &cell, Quantity quantity) {
 
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
-    const std::vector<Entry> kept = hooks.journal == nullptr ? std::vector<Entry>{} : entries_of(*hooks.journal);
+    const auto kept = hooks.journal == nullptr ? std::vector<Timed<Entry>>{} : entries_of(*hooks.journal);
     std::size_t replayed = 0;
     Recorder recorder(plan);
-    Forecast forecast(plan.cells.size());
-    for (const Turn &turn : turns) forecast.expect(turn.cell);
+    Forecast forecast = forecast_of(plan, turns);
+    const auto take = [&](const Turn &turn, const Timed<Entry> &timed) {
+        recorder.take(turn, timed.entry);
+        forecast.add(turn.cell, timed.seconds);
+    };
     for (std::size_t done = 0; done < turns.size(); ++done) {
         const Turn &turn = turns[done];
-        if (recorder.has_failed(turn.cell, turn.place) || replayed < kept.size()) {
+        if (recorder.has_failed(turn.cell, turn.place)) {
             forecast.skip(turn.cell);
-            if (!recorder.has_failed(turn.cell, turn.place)) recorder.take(turn, kept[replayed++]);
+            continue;
+        }
+        if (replayed < kept.size()) {
+            take(turn, kept[replayed++]);
             continue;
         }
         if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
         if (hooks.on_step)
             hooks.on_step({done, turns.size(), turn.round, plan.rounds, &plan.cells[turn.cell],
                            plan.places[turn.place].backend, forecast.seconds_left()});
-        const auto began = Clock::now();
-        recorder.take(turn, run_and_keep(plan, turn, recorder, signals, hooks.journal));
-        forecast.add(turn.cell, std::chrono::duration<double>(Clock::now() - began).count());
+        take(turn, run_and_keep(plan, turn, recorder, signals, hooks.journal));
     }
     return recorder.finish();
 }

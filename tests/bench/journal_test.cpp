@@ -62,45 +62,47 @@ class journal : public ::testing::Test {
 TEST_F(journal, gives_back_all_that_was_measured) {
     {
         Journal written = Journal::begin(file_, "head");
-        append(written, report(), false);
-        append(written, std::string("it failed: \"so\""), false);
-        append(written, report(), true);
+        append(written, {report(), 0.5}, false);
+        append(written, {std::string("it failed: \"so\""), 1}, false);
+        append(written, {report(), 2}, true);
     }
     const Journal read = Journal::go_on(file_);
     EXPECT_EQ(read.head(), "head");
-    const std::vector<Entry> entries = entries_of(read);
+    const std::vector<Timed<Entry>> entries = entries_of(read);
     ASSERT_EQ(entries.size(), 3U);
-    expect_same(std::get<DriverReport>(entries[0]), report());
-    EXPECT_EQ(std::get<DriverReport>(entries[0]).series[0].values, (std::vector<std::uint64_t>{10, 20, 30, 30}));
-    EXPECT_EQ(std::get<std::string>(entries[1]), "it failed: \"so\"");
-    EXPECT_EQ(std::get<DriverReport>(entries[2]).series[0].values, report().series[0].values);
-    EXPECT_EQ(std::get<DriverReport>(entries[2]).series[1].values, report().series[1].values);
+    EXPECT_EQ(std::tie(entries[0].seconds, entries[1].seconds, entries[2].seconds), std::tuple(0.5, 1.0, 2.0));
+    expect_same(std::get<DriverReport>(entries[0].entry), report());
+    EXPECT_EQ(std::get<DriverReport>(entries[0].entry).series[0].values, (std::vector<std::uint64_t>{10, 20, 30, 30}));
+    EXPECT_EQ(std::get<std::string>(entries[1].entry), "it failed: \"so\"");
+    EXPECT_EQ(std::get<DriverReport>(entries[2].entry).series[0].values, report().series[0].values);
+    EXPECT_EQ(std::get<DriverReport>(entries[2].entry).series[1].values, report().series[1].values);
 }
 
 TEST_F(journal, gives_back_all_that_was_measured_of_programs) {
     {
         Journal written = Journal::begin(file_, "head");
-        append(written, ProbeCount{1, 2, 0.1});
-        append(written, SystemCalls{3});
-        append(written, SystemCalls{});
-        append(written, ProgramRun{1.25, 0.1, 2, 4, 5, 6, 7, 8});
-        append(written, ProgramRun{1, 2, 3, {}, 5, 6, 7, UINT64_MAX});
-        append(written, std::string("it failed"));
+        append(written, {ProbeCount{1, 2, 0.1}, 0.75});
+        append(written, {SystemCalls{3}, 1});
+        append(written, {SystemCalls{}, 1});
+        append(written, {ProgramRun{1.25, 0.1, 2, 4, 5, 6, 7, 8}, 1});
+        append(written, {ProgramRun{1, 2, 3, {}, 5, 6, 7, UINT64_MAX}, 1});
+        append(written, {std::string("it failed"), 2});
     }
-    const std::vector<ProgramEntry> entries = program_entries_of(Journal::go_on(file_));
+    const std::vector<Timed<ProgramEntry>> entries = program_entries_of(Journal::go_on(file_));
     ASSERT_EQ(entries.size(), 6U);
-    const auto &probe = std::get<ProbeCount>(entries[0]);
+    EXPECT_EQ(std::tie(entries[0].seconds, entries[5].seconds), std::tuple(0.75, 2.0));
+    const auto &probe = std::get<ProbeCount>(entries[0].entry);
     EXPECT_EQ(std::tie(probe.allocations, probe.frees, probe.seconds), std::tuple(1U, 2U, 0.1));
-    EXPECT_EQ(std::get<SystemCalls>(entries[1]).count, 3U);
-    EXPECT_FALSE(std::get<SystemCalls>(entries[2]).count);
-    const auto &run = std::get<ProgramRun>(entries[3]), &uncounted = std::get<ProgramRun>(entries[4]);
+    EXPECT_EQ(std::get<SystemCalls>(entries[1].entry).count, 3U);
+    EXPECT_FALSE(std::get<SystemCalls>(entries[2].entry).count);
+    const auto &run = std::get<ProgramRun>(entries[3].entry), &uncounted = std::get<ProgramRun>(entries[4].entry);
     EXPECT_EQ(std::tie(run.wall_s, run.user_s, run.system_s), std::tuple(1.25, 0.1, 2.0));
     EXPECT_EQ(run.instructions, 4U);
     EXPECT_EQ(std::tie(run.peak_rss_kib, run.final_rss_kib, run.page_faults, run.context_switches),
               std::tuple(5U, 6U, 7U, 8U));
     EXPECT_FALSE(uncounted.instructions);
     EXPECT_EQ(uncounted.context_switches, UINT64_MAX);
-    EXPECT_EQ(std::get<std::string>(entries[5]), "it failed");
+    EXPECT_EQ(std::get<std::string>(entries[5].entry), "it failed");
 }
 
 TEST_F(journal, goes_on_behind_what_is_there_and_drops_a_line_that_was_cut_off) {
@@ -137,7 +139,8 @@ TEST_F(journal, refuses_what_it_did_not_write) {
     EXPECT_THROW((void)Journal::begin(folder_ / "absent/run", "head"), std::runtime_error);
     std::ofstream(file_) << "";
     EXPECT_THROW((void)Journal::go_on(file_), std::runtime_error);
-    for (const char *text : {"head\nno json\n", "head\n{}\n", "head\n[]\n", "head\n{\"failure\":1}\n"}) {
+    for (const char *text : {"head\nno json\n", "head\n{}\n", "head\n[]\n", "head\n{\"failure\":1}\n",
+                             "head\n{\"failure\":\"it has no duration\"}\n"}) {
         std::ofstream(file_) << text;
         const Journal read = Journal::go_on(file_);
         EXPECT_THROW((void)entries_of(read), std::runtime_error) << text;

@@ -124,9 +124,9 @@ TEST_F(program_runner, goes_on_where_the_journal_ends) {
     add(COUNTED_CALLS, counting);
     const fs::path file = folder_ / "run.unfinished";
     Journal begun = Journal::begin(file, "head");
-    append(begun, ProbeCount{7, 6, 0.5});
-    append(begun, SystemCalls{5});
-    append(begun, ProgramRun{1, 2, 3, 4, 5, 6, 7, 8});
+    append(begun, {ProbeCount{7, 6, 0.5}, 1});
+    append(begun, {SystemCalls{5}, 1});
+    append(begun, {ProgramRun{1, 2, 3, 4, 5, 6, 7, 8}, 1});
     Journal left = Journal::go_on(file);
     const ProgramMeasurement measurement = run(&left).front();
     EXPECT_EQ(measurement.failure, "");
@@ -153,7 +153,7 @@ TEST_F(program_runner, refuses_the_journal_of_another_run) {
     add(COUNTED_CALLS, counting);
     const fs::path file = folder_ / "run.unfinished";
     Journal begun = Journal::begin(file, "head");
-    append(begun, SystemCalls{5}); // the first pass is under the probe
+    append(begun, {SystemCalls{5}, 1}); // the first pass is under the probe
     Journal left = Journal::go_on(file);
     EXPECT_THROW(run(&left), std::runtime_error);
 }

@@ -1,3 +1,4 @@
+#include "bench/journal_entries.hpp"
 #include "bench/runner.hpp"
 
 #include "scratch_folder.hpp"
@@ -289,6 +290,25 @@ TEST_F(runner, tells_how_far_it_is) {
     EXPECT_EQ(steps.back().done, 7U);
     EXPECT_LT(steps.front().seconds_left, 0);
     EXPECT_GE(steps.back().seconds_left, 0);
+}
+
+TEST_F(runner, knows_from_before_an_interruption_what_is_left) {
+    add("floor");
+    add("list");
+    plan_.rounds = 4;
+    const fs::path file = root_ / "run.unfinished";
+    Journal begun = Journal::begin(file, "head");
+    const SignalWatch signals;
+    run_campaign(plan_, signals, {.journal = &begun});
+    const std::vector<Timed<Entry>> ran = entries_of(Journal::go_on(file));
+    ASSERT_EQ(ran.size(), 8U);
+    Journal shorter = Journal::begin(file, "head");
+    for (int i = 0; i < 6; ++i) append(shorter, {ran[static_cast<std::size_t>(i)].entry, 10}, false);
+    Journal left = Journal::go_on(file);
+    std::vector<Step> steps;
+    run_campaign(plan_, signals, {.on_step = [&](const Step &step) { steps.push_back(step); }, .journal = &left});
+    ASSERT_EQ(steps.size(), 2U);
+    EXPECT_DOUBLE_EQ(steps.front().seconds_left, 20);
 }
 
 TEST(common_step, is_what_frequent_readings_share) {
