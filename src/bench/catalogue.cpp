@@ -61,8 +61,8 @@ constexpr std::array all_suites{
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
     Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false, 0.1},
     Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false, 0.1},
-    Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes", false,
-          true},
+    Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
+          false, true},
 };
 
 constexpr std::array<std::size_t, 5> all_sizes{16, 64, 256, 1024, 4096};

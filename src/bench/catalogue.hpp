@@ -61,7 +61,7 @@ struct Suite {
     std::string_view description; // one line
     Unit unit;                    // of what is not timed call by call: that is in ns always
     bool in_quick;
-    double usual_seconds;         // a process takes about so long; only for a forecast to begin with
+    double usual_seconds;        // a process takes about so long; only for a forecast to begin with
     std::string_view sizes = ""; // what a cell's size of 0 stands for
     bool is_series = false;      // samples are windows in the order of time, whose course is what it is about
     bool has_capacity = false;   // cells without a percentage measure what a request takes: see Cell::percent

@@ -28,8 +28,7 @@ double Forecast::seconds_left() const {
     if (done < few) return -1;
     double left = 0;
     for (const Kind &kind : kinds_) {
-        const double each =
-            kind.done > 0 ? kind.spent / static_cast<double>(kind.done) : kind.usual * spent / usual;
+        const double each = kind.done > 0 ? kind.spent / static_cast<double>(kind.done) : kind.usual * spent / usual;
         left += each * static_cast<double>(kind.to_come);
     }
     return left;
