@@ -265,13 +265,13 @@ Work z3_work(double scale) {
 }
 
 Work lua_work(double scale) {
-    return {.files = {{"work.lua", lua_script}}, .arguments = {"work.lua", std::to_string(scaled(280, scale))}};
+    return {.files = {{"work.lua", lua_script}}, .arguments = {"work.lua", std::to_string(scaled(350, scale))}};
 }
 
 Work jq_work(double scale) {
     Numbers numbers;
     std::string text = "[";
-    const unsigned records = scaled(100'000, scale);
+    const unsigned records = scaled(130'000, scale);
     for (unsigned i = 0; i < records; ++i)
         text += fmt::format("{}{{\"id\":{},\"name\":\"name {}\",\"owner\":{{\"key\":{},\"place\":\"street {}\"}},"
                             "\"tags\":[\"t{}\",\"t{}\",\"t{}\"],\"score\":{}.{}}}",
@@ -288,13 +288,13 @@ Work jq_work(double scale) {
 
 Work python_work(double scale) {
     return {.files = {{"work.py", python_script}},
-            .arguments = {"-B", "work.py", std::to_string(scaled(74, scale))},
+            .arguments = {"-B", "work.py", std::to_string(scaled(90, scale))},
             .environment = {"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}};
 }
 
 Work perl_work(double scale) {
     return {.files = {{"work.pl", perl_script}},
-            .arguments = {"work.pl", std::to_string(scaled(48, scale))},
+            .arguments = {"work.pl", std::to_string(scaled(62, scale))},
             .environment = {"PERL_HASH_SEED=0"}};
 }
 

@@ -101,12 +101,15 @@ class Manual(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
                               capture_output=True)
 
-    def collect(self, *quick, full=FULL, programs=PROGRAMS):
-        names = []
-        for i, each in enumerate([full, programs, *quick]):
-            names.append(str(self.root / ("%d.json" % i)))
-            pathlib.Path(names[-1]).write_text(json.dumps(each))
-        return self.run_script("collect", "--quick", *names[2:], "--full", names[0], "--programs", names[1])
+    def collect(self, *quick, full=FULL, programs=(PROGRAMS,)):
+        def files(kind, runs):
+            names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
+            for name, run in zip(names, runs):
+                pathlib.Path(name).write_text(json.dumps(run))
+            return names
+
+        return self.run_script("collect", "--quick", *files("quick", quick), "--full", *files("full", [full]),
+                               "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -143,8 +146,19 @@ class Tables(Manual):
             "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
         self.assertIn("tbb failed: it failed", self.table("programs"))
         self.assertIn("| `--quick` | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
-        self.assertIn("| `--full` | 1 | 4 | 100 since it was resumed | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| `--full` | 1 | 4 | 100 (a resumed run: since then) | 0.5 | 20 |", rows_of(self.table("machine")))
         self.assertIn("| T jemalloc | 1.2 |", rows_of(self.table("allocators")))
+
+    def test_take_a_program_from_the_last_run_that_has_it(self):
+        again = copy.deepcopy(PROGRAMS)
+        again["programs"][0]["rows"][0]["wall_s"]["median"] = 3.25
+        other = copy.deepcopy(PROGRAMS)
+        other["programs"][0].update(name="lua", title="Lua")
+        self.write(QUICK, programs=[PROGRAMS, other, again])
+        perl, lua = self.table("programs").split("### Lua")
+        self.assertIn("| **glibc** | 3.25 |", perl)
+        self.assertIn("| **glibc** | 2.50 |", lua)
+        self.assertIn("| `programs` | 3 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
 
     def test_tell_the_median_ratio_its_range_and_every_loss(self):
         slower = changed(pool={"hot": 1.2, "throughput": 0.5}, void={"fifo": True})
@@ -201,9 +215,9 @@ class Refusals(Manual):
 
     def test_collect_only_what_belongs_together(self):
         self.assert_refused(self.collect(QUICK, {**QUICK, "schema": "other/1"}),
-                            "3.json is not a flatline.bench/1 file")
+                            "quick-1.json is not a flatline.bench/1 file")
         self.assert_refused(self.collect(QUICK, {**QUICK, "cells": QUICK["cells"][:7]}), "do not have the same cells")
-        self.assert_refused(self.collect(QUICK, programs=QUICK), "has no programs")
+        self.assert_refused(self.collect(QUICK, programs=[PROGRAMS, QUICK]), "programs-1.json has no programs")
         self.assert_refused(self.run_script("check"), "results.json cannot be read")
         (self.root / "docs/results.json").write_text("{}")
         self.assert_refused(self.run_script("write"), "is not flatline.results/1")
