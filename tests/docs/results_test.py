@@ -146,7 +146,8 @@ class Tables(Manual):
             "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
         self.assertIn("tbb failed: it failed", self.table("programs"))
         self.assertIn("| `--quick` | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
-        self.assertIn("| `--full` | 1 | 4 | 100 (a resumed run: since then) | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| `--full` | 1 | 4 | 100 (a resumed run: since then) | 0.5 | 20 |",
+                      rows_of(self.table("machine")))
         self.assertIn("| T jemalloc | 1.2 |", rows_of(self.table("allocators")))
 
     def test_take_a_program_from_the_last_run_that_has_it(self):
