@@ -6,7 +6,7 @@ DESTDIR :=
 CONFIGURE := cmake --preset release -B $(BUILD)
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test calibrate build install coverage format clean
+.PHONY: help bench test calibrate results build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about half an hour"
+	@echo "  make results               measure the reference results anew, and write the manual's tables; about two hours"
 	@echo "  make coverage              line coverage of the allocators"
 	@echo "  make format                format the sources with clang-format"
 	@echo "  make clean                 remove $(BUILD)/"
@@ -45,6 +46,10 @@ calibrate:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
 	@cmake --build $(BUILD)
 	scripts/calibrate $(BUILD)
+
+results: build
+	@scripts/bootstrap programs
+	scripts/results measure $(BUILD) $(BUILD)/results
 
 install: build
 	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"

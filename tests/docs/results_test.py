@@ -57,7 +57,10 @@ def bench(cells, programs=(), **more):
 
 
 QUICK = bench(QUICK_CELLS)
-FULL = bench(resumed=True, cells=QUICK_CELLS + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
+FULL = bench(resumed=True, cells=QUICK_CELLS
+             + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
+             + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
+             + cells("startup", 64, [3] * 7, calls=1000, operation="total", void=True)
              + cells("memory", 256, [260, 260, 256], unit="bytes", calls=1000, operation="resident"))
 PROGRAMS = bench([], [{
     "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
@@ -68,7 +71,7 @@ PAGES = {
     "README.md": "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n",
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
-        "machine", "allocators", "tails", "drift", "memory", "programs")),
+        "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
 }
 
 
@@ -134,13 +137,15 @@ class Tables(Manual):
         self.assertEqual(rows_of(self.page("README.md")), [
             "| hot 64 B | 5.00 | 2.00 | 3.00 | 6.00 | 8.00 | **4.00** | 0.83 |",
             "| fifo 1 KiB | 6.00 | 2.00 | 3.00 | **5.00** | 9.00 | 7.00 | 1.20 |",
-            "| mixed 7 sizes | **50.0** | 2.00 | 3.00 | 70.0 | 80.0 | 90.0 | void |",
+            "| mixed 7 sizes | 50.0 | 2.00 | 3.00 | 70.0 | 80.0 | 90.0 | void |",
             "| order, lifo free | **2.00** | 1.00 | 1.00 | 4.00 | 5.00 | 3.00 | 0.50 |",
             "| throughput 16 B, Mops/s | **300** | 700 | 600 | 200 | 150 | 290 | 1.50 |",
         ])
         self.assertEqual(rows_of(self.table("tails")), [
             "| hot 64 B, alloc | **90.0** | 60.0 | 75.0 | 93.0 | 96.0 | 99.0 |"])
         self.assertEqual(rows_of(self.table("memory")), ["| memory 256 B, resident | **260** | 256 |"])
+        self.assertEqual(len(rows_of(self.table("lifetime"))), 1)
+        self.assertTrue(rows_of(self.table("lifetime"))[0].startswith("| startup 64 B, total (void) | "))
         self.assertIn("| pool | 5.00 | 6.00 | 9.00 | +0.013 |", rows_of(self.table("drift")))
         self.assertEqual(rows_of(self.table("programs")), [
             "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
@@ -175,7 +180,62 @@ class Tables(Manual):
             "| throughput 16 B, Mops/s | 3 | 1.50 | 0.75 to 1.50 |  | glibc | 0.50 |",
         ])
         self.assertEqual([line for line in losses.splitlines() if line.startswith("- ")],
-                         ["- fifo 1 KiB: 1.20 of glibc", "- mixed 7 sizes: void in every run"])
+                         ["- fifo 1 KiB: 1.20 of glibc; the goal is at most 1.00",
+                          "- mixed 7 sizes: void in every run"])
+
+    def test_tell_a_goal_that_is_missed_where_the_cell_is_won(self):
+        self.write(changed(pool={"order": 1.5, "throughput": 0.7}))
+        losses = self.page("docs/pool.md").split("between")[1]
+        self.assertIn("- order, lifo free: 0.75 of glibc; the goal is at most 0.70\n", losses)
+        self.assertIn("- throughput 16 B, Mops/s: 1.05 of glibc; the goal is at least 1.10\n", losses)
+
+
+# Writes the JSON that lies beside it for the kind of run that it is asked for, and a line for each call; not that which
+# FAULT names.
+PROGRAM = """#!/usr/bin/env python3
+import os, pathlib, sys
+assert sys.argv[1] == "bench" and sys.argv[3] == "--json"
+here, kind = pathlib.Path(__file__).parent, sys.argv[2].strip("-")
+with open(here / "calls", "a") as calls:
+    print(kind, file=calls)
+if os.environ.get("FAULT") == kind:
+    sys.exit(2)
+pathlib.Path(sys.argv[4]).write_text((here / (kind + ".json")).read_text())
+"""
+
+
+class Measure(Manual):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.root / "build/bin"
+        self.folder.mkdir(parents=True)
+        for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
+                           "programs.json": json.dumps(PROGRAMS)}.items():
+            (self.folder / name).write_text(text)
+        (self.folder / "flatline").chmod(0o755)
+
+    def measure(self, fault=""):
+        os.environ["FAULT"] = fault
+        self.addCleanup(os.environ.pop, "FAULT", None)
+        return self.run_script("measure", str(self.root / "build"), str(self.root / "runs"))
+
+    def calls(self):
+        return (self.folder / "calls").read_text().split()
+
+    def test_runs_all_and_writes_the_tables(self):
+        done = self.measure()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.calls(), 10 * ["quick"] + ["full", "programs"])
+        self.assertIn("Medians over 10 runs", self.page("README.md"))
+        self.assertEqual(self.run_script("check").returncode, 0)
+
+    def test_measures_what_is_missing_when_it_is_begun_again(self):
+        interrupted = self.measure("full")
+        self.assertEqual(interrupted.returncode, 1)
+        self.assertIn("begin again", interrupted.stderr)
+        self.assertEqual(self.page("README.md"), PAGES["README.md"])
+        self.assertEqual(self.measure().returncode, 0)
+        self.assertEqual(self.calls(), 10 * ["quick"] + ["full", "full", "programs"])
 
 
 class Check(Manual):
