@@ -16,7 +16,7 @@ help:
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
-	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about half an hour"
+	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
 	@echo "  make results               measure the reference results anew, and write the manual's tables; about two hours"
 	@echo "  make coverage              line coverage of the allocators"
 	@echo "  make format                format the sources with clang-format"

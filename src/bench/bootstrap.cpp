@@ -66,9 +66,33 @@ class Weighted {
     std::vector<std::vector<std::uint64_t>> not_above_; // by process, then by value
 };
 
-double median_of(std::vector<double> ratios) {
-    std::ranges::sort(ratios);
+/// Of ascending ratios.
+double median_of(const std::vector<double> &ratios) {
     return std::sqrt(ratios[(ratios.size() - 1) / 2] * ratios[ratios.size() / 2]);
+}
+
+double midmean_of_sorted(const std::vector<double> &ratios) {
+    const std::size_t left_out = ratios.size() / 4, taken = ratios.size() - 2 * left_out;
+    double logarithms = 0;
+    for (std::size_t i = left_out; i < left_out + taken; ++i) logarithms += std::log(ratios[i]);
+    return std::exp(logarithms / static_cast<double>(taken));
+}
+
+/// `middle`: of ascending ratios.
+template <typename Middle> Ratio middle_of(std::vector<double> rounds, Middle middle) {
+    if (rounds.empty()) throw std::logic_error("no round was there to be compared");
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<std::size_t> any(0, rounds.size() - 1);
+    Resampled middles;
+    middles.reserve(resamples);
+    std::vector<double> drawn(rounds.size());
+    for (std::size_t i = 0; i < resamples; ++i) {
+        std::ranges::generate(drawn, [&] { return rounds[any(random)]; });
+        std::ranges::sort(drawn);
+        middles.push_back(middle(drawn));
+    }
+    std::ranges::sort(rounds);
+    return {middle(rounds), interval_of(std::move(middles))};
 }
 
 } // namespace
@@ -93,19 +117,9 @@ Interval interval_of(Resampled values) {
     return {all.at(25'000), all.at(975'000)};
 }
 
-Ratio ratio_of(const std::vector<double> &rounds) {
-    if (rounds.empty()) throw std::logic_error("no round was there to be compared");
-    std::mt19937_64 random(seed);
-    std::uniform_int_distribution<std::size_t> any(0, rounds.size() - 1);
-    Resampled medians;
-    medians.reserve(resamples);
-    std::vector<double> drawn(rounds.size());
-    for (std::size_t i = 0; i < resamples; ++i) {
-        std::ranges::generate(drawn, [&] { return rounds[any(random)]; });
-        medians.push_back(median_of(drawn));
-    }
-    return {median_of(rounds), interval_of(std::move(medians))};
-}
+Ratio ratio_of(const std::vector<double> &rounds) { return middle_of(rounds, median_of); }
+
+Ratio midmean_of(const std::vector<double> &rounds) { return middle_of(rounds, midmean_of_sorted); }
 
 double difference_of(double ratio) { return std::max(ratio, 1 / ratio) - 1; }
 

@@ -28,9 +28,9 @@ std::vector<double> beside_controls(const Side &side) {
 } // namespace
 
 Comparison compare(const Side &old_run, const Side &new_run, double least, bool more_is_better) {
-    const Ratio before = ratio_of(beside_controls(old_run)), after = ratio_of(beside_controls(new_run));
-    const auto share = [&](const Interval &of) { return Interval{of.low / before.median, of.high / before.median}; };
-    Comparison comparison{Change::none, after.median / before.median, share(before.interval), share(after.interval)};
+    const Ratio before = midmean_of(beside_controls(old_run)), after = midmean_of(beside_controls(new_run));
+    const auto share = [&](const Interval &of) { return Interval{of.low / before.middle, of.high / before.middle}; };
+    Comparison comparison{Change::none, after.middle / before.middle, share(before.interval), share(after.interval)};
     const bool above = comparison.after.low > comparison.before.high + tie,
                below = comparison.after.high < comparison.before.low - tie;
     const double needed =

@@ -20,8 +20,8 @@ enum class Change { worse, better, none, voided };
 
 struct Comparison {
     Change change;
-    double ratio;           // new to old, of the medians over the processes; beside the controls where there are any
-    Interval before, after; // 95 % of those medians; both divided by the old one
+    double ratio;           // new to old, of the midmeans over the processes; beside the controls where there are any
+    Interval before, after; // 95 % of those midmeans; both divided by the old one
 };
 
 /// Each process of the subject is divided by the geometric mean of the controls' in the same round: what the machine

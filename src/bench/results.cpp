@@ -164,7 +164,7 @@ std::optional<double> copy_difference(const Group &group, Figure figure) {
     if (subject == nullptr || again == nullptr) return std::nullopt;
     const std::vector<double> rounds = side_by_side(*subject, *again, figure);
     if (rounds.empty()) return std::nullopt;
-    return difference_of(ratio_of(rounds).median);
+    return difference_of(ratio_of(rounds).middle);
 }
 
 bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
@@ -195,7 +195,7 @@ double resolution(bool single, double clock_step, double figure) { return single
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure) {
     const std::vector<double> rounds = side_by_side(subject, rival, figure);
     const Ratio ratio = rounds.empty() ? Ratio{1, {1, 1}} : ratio_of(rounds);
-    Verdict verdict{Outcome::no_difference, ratio.median, ratio.interval};
+    Verdict verdict{Outcome::no_difference, ratio.middle, ratio.interval};
     const bool below = verdict.interval.high < 1, above = verdict.interval.low > 1;
     const double least = std::max({least_difference, copy_difference(group, figure).value_or(0),
                                    resolution(group.is_single(), group.clock_step, figure_of(rival, figure))});

@@ -114,7 +114,7 @@ double copy_difference(const CellOfRun &cell) {
     for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i) {
         if (again->second[i] > 0) rounds.push_back(subject->second[i] / again->second[i]);
     }
-    return rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).median);
+    return rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).middle);
 }
 
 bench::Side side_of(const CellOfRun &cell, const std::string &backend, const std::vector<std::string> &controls) {

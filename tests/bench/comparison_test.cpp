@@ -10,11 +10,11 @@ using namespace flat::bench;
 
 namespace {
 
-/// Sixteen processes whose figures lie a few percent around `centre`.
-Side side_around(double centre, std::uint64_t seed, double spread = 0.02) {
+/// Processes whose figures lie a few percent around `centre`.
+Side side_around(double centre, std::uint64_t seed, double spread = 0.02, std::size_t processes = 16) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> noise(1, spread);
-    Side side{std::vector<double>(16), {}, 0.01, 0, false};
+    Side side{std::vector<double>(processes), {}, 0.01, 0, false};
     std::ranges::generate(side.processes, [&] { return centre * noise(random); });
     return side;
 }
@@ -36,6 +36,15 @@ TEST(compare, sees_no_change_where_there_is_none) {
     for (std::uint64_t i = 0; i < 200; ++i)
         alarms += change(side_around(10, 2 * i), side_around(10, 2 * i + 1), 0) == Change::worse ? 1 : 0;
     EXPECT_LE(alarms, 10); // separate intervals of 95 %: about one in two hundred
+}
+
+TEST(compare, sees_a_small_change_among_many_processes_that_differ_by_more) {
+    int seen = 0;
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        Side before = side_around(10, 2 * i, 0.06, 150), after = side_around(10.5, 2 * i + 1, 0.06, 150);
+        seen += change(before, after, 0.02) == Change::worse ? 1 : 0;
+    }
+    EXPECT_GE(seen, 48);
 }
 
 TEST(compare, counts_no_change_below_the_limit_or_below_the_difference_of_a_and_a) {
