@@ -151,12 +151,12 @@ TEST(results, show_losses) {
     EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
 }
 
-TEST(results, call_less_than_a_percent_no_difference) {
+TEST(results, call_less_than_two_percent_no_difference) {
     const auto beside = [](double glibc) {
         return group_of({constant("flatline-pool", 10), constant("glibc", glibc)});
     };
-    EXPECT_EQ(against(beside(10.09), "glibc"), Outcome::no_difference);
-    EXPECT_EQ(against(beside(10.11), "glibc"), Outcome::faster);
+    EXPECT_EQ(against(beside(10.19), "glibc"), Outcome::no_difference);
+    EXPECT_EQ(against(beside(10.21), "glibc"), Outcome::faster);
 }
 
 TEST(results, compare_nothing_with_a_figure_of_0) {
