@@ -1,9 +1,8 @@
 #include "program_runner.hpp"
 
 #include "bindings.hpp"
-#include "forecast.hpp"
-#include "journal_entries.hpp"
 #include "program_probe.h"
+#include "turns.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -22,8 +21,6 @@ namespace flat::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Clock = std::chrono::steady_clock;
 
 /// As for the drivers: up to a page of environment moves the stack and all that comes after it.
 constexpr std::size_t most_padding = 4096;
@@ -311,6 +308,32 @@ class Programs {
     std::vector<std::optional<std::string>> first_outputs_;
 };
 
+/// The turns of the campaign, for go_through.
+struct Steps {
+    const ProgramPlan &plan;
+    const ProgramHooks &hooks;
+    Programs &programs;
+    std::size_t processes;
+
+    bool has_failed(const Turn &turn) const { return programs.has_failed(turn); }
+
+    std::size_t kind_of(const Turn &turn) const { return turn.program; }
+
+    void begin(std::size_t done, const Turn &turn, double seconds_left) const {
+        if (hooks.on_step)
+            hooks.on_step({done, processes, turn.round, plan.rounds, plan.programs[turn.program].program,
+                           plan.places[turn.place].backend, seconds_left});
+    }
+
+    Timed<ProgramEntry> run(const Turn &turn) const {
+        Timed<ProgramEntry> entry = timed([&] { return programs.run(turn); });
+        if (hooks.journal != nullptr) append(*hooks.journal, entry);
+        return entry;
+    }
+
+    void take(const Turn &turn, const ProgramEntry &entry) const { programs.take(turn, entry); }
+};
+
 } // namespace
 
 std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
@@ -318,34 +341,9 @@ std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const Sign
     const std::vector<Turn> turns = turns_of(plan);
     const auto kept =
         hooks.journal == nullptr ? std::vector<Timed<ProgramEntry>>{} : program_entries_of(*hooks.journal);
-    std::size_t replayed = 0;
     Programs programs(plan, signals);
-    Forecast forecast(std::vector<double>(plan.programs.size(), 1));
-    for (const Turn &turn : turns) forecast.expect(turn.program);
-    const auto take = [&](const Turn &turn, const Timed<ProgramEntry> &timed) {
-        programs.take(turn, timed.entry);
-        forecast.add(turn.program, timed.seconds);
-    };
-    for (std::size_t done = 0; done < turns.size(); ++done) {
-        const Turn &turn = turns[done];
-        if (programs.has_failed(turn)) {
-            forecast.skip(turn.program);
-            continue;
-        }
-        if (replayed < kept.size()) {
-            take(turn, kept[replayed++]);
-            continue;
-        }
-        if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
-        if (hooks.on_step)
-            hooks.on_step({done, turns.size(), turn.round, plan.rounds, plan.programs[turn.program].program,
-                           plan.places[turn.place].backend, forecast.seconds_left()});
-        const auto began = Clock::now();
-        Timed<ProgramEntry> timed{programs.run(turn), 0};
-        timed.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-        if (hooks.journal != nullptr) append(*hooks.journal, timed);
-        take(turn, timed);
-    }
+    go_through(turns, kept, Forecast(std::vector<double>(plan.programs.size(), 1)), hooks.between_rounds,
+               Steps{plan, hooks, programs, turns.size()});
     return programs.finish();
 }
 

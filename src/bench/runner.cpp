@@ -1,7 +1,6 @@
 #include "runner.hpp"
 
-#include "forecast.hpp"
-#include "journal_entries.hpp"
+#include "turns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +13,6 @@
 
 namespace flat::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Up to a page of environment moves the stack and everything placed after it: no backend owes its figures to one
 /// lucky layout. Address randomisation stays on besides.
@@ -242,20 +239,6 @@ Entry run_turn(const Plan &plan, const Turn &turn, std::uint64_t load, const Sig
     }
 }
 
-/// As above, and kept in the journal where there is one.
-Timed<Entry> run_and_keep(const Plan &plan, const Turn &turn, const Recorder &recorder, const SignalWatch &signals,
-                          Journal *journal) {
-    const Cell &cell = plan.cells[turn.cell];
-    const std::optional<std::uint64_t> load = recorder.load_of(cell);
-    const auto began = Clock::now();
-    Timed<Entry> timed{load ? run_turn(plan, turn, *load, signals)
-                            : Entry("no backend's capacity could be measured, of which the load is a share"),
-                       0};
-    timed.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    if (journal != nullptr) append(*journal, timed, suite_of(cell).is_series);
-    return timed;
-}
-
 /// Every process of the campaign in the order in which they run: decided beforehand, by the plan alone.
 std::vector<Turn> turns_of(const Plan &plan) {
     std::mt19937_64 random(plan.seed);
@@ -281,12 +264,42 @@ std::vector<Turn> turns_of(const Plan &plan) {
     return turns;
 }
 
-Forecast forecast_of(const Plan &plan, const std::vector<Turn> &turns) {
+/// The turns of the campaign, for go_through.
+struct Steps {
+    const Plan &plan;
+    const SignalWatch &signals;
+    const Hooks &hooks;
+    Recorder &recorder;
+    std::size_t processes;
+
+    bool has_failed(const Turn &turn) const { return recorder.has_failed(turn.cell, turn.place); }
+
+    std::size_t kind_of(const Turn &turn) const { return turn.cell; }
+
+    void begin(std::size_t done, const Turn &turn, double seconds_left) const {
+        if (hooks.on_step)
+            hooks.on_step({done, processes, turn.round, plan.rounds, &plan.cells[turn.cell],
+                           plan.places[turn.place].backend, seconds_left});
+    }
+
+    Timed<Entry> run(const Turn &turn) const {
+        const Cell &cell = plan.cells[turn.cell];
+        const std::optional<std::uint64_t> load = recorder.load_of(cell);
+        Timed<Entry> entry = timed([&] {
+            return load ? run_turn(plan, turn, *load, signals)
+                        : Entry("no backend's capacity could be measured, of which the load is a share");
+        });
+        if (hooks.journal != nullptr) append(*hooks.journal, entry, suite_of(cell).is_series);
+        return entry;
+    }
+
+    void take(const Turn &turn, const Entry &entry) const { recorder.take(turn, entry); }
+};
+
+Forecast forecast_of(const Plan &plan) {
     std::vector<double> usual;
     for (const Cell &cell : plan.cells) usual.push_back(suite_of(cell).usual_seconds);
-    Forecast forecast(usual);
-    for (const Turn &turn : turns) forecast.expect(turn.cell);
-    return forecast;
+    return Forecast(usual);
 }
 
 } // namespace
@@ -310,29 +323,9 @@ Unit unit_of(const Cell &cell, Quantity quantity) {
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {
     const std::vector<Turn> turns = turns_of(plan);
     const auto kept = hooks.journal == nullptr ? std::vector<Timed<Entry>>{} : entries_of(*hooks.journal);
-    std::size_t replayed = 0;
     Recorder recorder(plan);
-    Forecast forecast = forecast_of(plan, turns);
-    const auto take = [&](const Turn &turn, const Timed<Entry> &timed) {
-        recorder.take(turn, timed.entry);
-        forecast.add(turn.cell, timed.seconds);
-    };
-    for (std::size_t done = 0; done < turns.size(); ++done) {
-        const Turn &turn = turns[done];
-        if (recorder.has_failed(turn.cell, turn.place)) {
-            forecast.skip(turn.cell);
-            continue;
-        }
-        if (replayed < kept.size()) {
-            take(turn, kept[replayed++]);
-            continue;
-        }
-        if (done > 0 && turn.round != turns[done - 1].round && hooks.between_rounds) hooks.between_rounds();
-        if (hooks.on_step)
-            hooks.on_step({done, turns.size(), turn.round, plan.rounds, &plan.cells[turn.cell],
-                           plan.places[turn.place].backend, forecast.seconds_left()});
-        take(turn, run_and_keep(plan, turn, recorder, signals, hooks.journal));
-    }
+    go_through(turns, kept, forecast_of(plan), hooks.between_rounds,
+               Steps{plan, signals, hooks, recorder, turns.size()});
     return recorder.finish();
 }
 
