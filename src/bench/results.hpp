@@ -91,8 +91,8 @@ struct Verdict {
 /// Fewer processes than this agree by chance.
 constexpr std::size_t fewest_for_a_verdict = 4;
 
-/// Less than this is told as a difference by no verdict. One interval in twenty misses the truth by design; on a shared
-/// machine those of a pool and its own copy, from 100 processes each, missed it by up to 1.5 % (scripts/calibrate).
+/// Less than this is told as a difference by no verdict: one interval in twenty misses the truth by design, and of 27
+/// runs on a shared machine, with 100 processes each, three missed it, all by less than 1.5 %.
 constexpr double least_difference = 0.02;
 
 /// The share of a figure below which a difference cannot be told where single calls were timed, each of them in whole
@@ -101,8 +101,8 @@ double resolution(bool single, double clock_step, double figure);
 
 /// Faster or slower iff there are processes enough, the whole interval lies on one side of 1, and the ratio is further
 /// from it than least_difference, than the resolution, and than the subject is from its own copy: the rounds must
-/// agree, and a copy of the same code must not differ as much. Void in a void cell. Where
-/// nothing ran side by side the ratio is 1.
+/// agree, and a copy of the same code must not differ as much. Void in a void cell. Where nothing ran side by side the
+/// ratio is 1.
 Verdict judge(const Group &group, const Row &subject, const Row &rival, Figure figure);
 
 /// "faster by 3 to 8 %", "slower by 10 %", "no difference at this precision", "void".

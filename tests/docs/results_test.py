@@ -49,7 +49,7 @@ def bench(cells, programs=(), **more):
             "processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "compiler": "a compiler",
             "flags": "-O2", "flatline_version": "1", "hypervisor": "kvm", "governor": "none", "smt": "off",
             "isolated_cpus": "",
-            "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {},
+            "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {"tick_ns": 10},
             "hiccups": {when: {"lost_us_per_second": 20} for when in ("before", "between", "after")},
             "allocators": [{"backend": name, "version": "1.2"} for name, _ in BACKENDS]},
         "backends": [{"name": name, "title": "T " + name, "kind": kind} for name, kind in BACKENDS],
@@ -68,7 +68,8 @@ PROGRAMS = bench([], [{
     "errors": [{"backend": "tbb", "message": "it failed"}]}])
 
 PAGES = {
-    "README.md": "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n",
+    "README.md": ("<!-- results lost tails -->\n<!-- /results -->\n"
+                  "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n"),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
@@ -128,7 +129,7 @@ class Manual(unittest.TestCase):
 class Tables(Manual):
     def test_keep_what_stands_around_them(self):
         self.write(QUICK)
-        self.assertTrue(self.page("README.md").startswith("before\n<!-- results medians -->\nMedians over 1 runs"))
+        self.assertIn("-->\nbefore\n<!-- results medians -->\nMedians over 1 runs", self.page("README.md"))
         self.assertTrue(self.page("README.md").endswith("<!-- /results -->\nafter\n"))
         self.assertIn("-->\nbetween\n<!--", self.page("docs/pool.md"))
 
@@ -182,6 +183,16 @@ class Tables(Manual):
         self.assertEqual([line for line in losses.splitlines() if line.startswith("- ")],
                          ["- fifo 1 KiB: 1.20 of glibc; the goal is at most 1.00",
                           "- mixed 7 sizes: void in every run"])
+
+    def test_tell_every_tail_that_is_lost_by_more_than_a_step_of_the_clock(self):
+        self.write(QUICK)
+        self.assertIn("lost tails -->\n- none\n", self.page("README.md"))
+        late = copy.deepcopy(QUICK)
+        for cell in late["cells"]:
+            if cell["backend"] == "flatline-pool" and cell["calls_per_sample"] == 1:
+                cell["p999"] = 104  # and glibc 93
+        self.write(late)
+        self.assertIn("lost tails -->\n- hot 64 B, alloc: 104, 93.0 of glibc\n<", self.page("README.md"))
 
     def test_tell_a_goal_that_is_missed_where_the_cell_is_won(self):
         self.write(changed(pool={"order": 1.5, "throughput": 0.7}))
