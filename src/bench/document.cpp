@@ -48,11 +48,9 @@ std::string flags_of(const Identity &identity) {
 }
 
 json allocator_json(const Identity &identity) {
-    return {{"backend", identity.backend->name},
-            {"version", identity.report.version},
-            {"path", identity.report.library},
-            {"source", identity.build ? identity.build->source : ""},
-            {"flags", flags_of(identity)}};
+    return {{"backend", identity.backend->name}, {"version", identity.report.version},
+            {"path", identity.report.library},   {"source", identity.build ? identity.build->source : ""},
+            {"flags", flags_of(identity)},       {"own_code", identity.report.own_code}};
 }
 
 json environment_json(const Campaign &campaign, const Circumstances &circumstances) {

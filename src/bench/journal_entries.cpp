@@ -75,6 +75,7 @@ template <typename Report, typename Visit> void for_each_member(Report &report, 
     visit("sanitizer", report.sanitizer);
     visit("timer_invariant", report.timer_invariant);
     visit("pinned", report.pinned);
+    visit("own_code", report.own_code);
     visit("ticks_per_ns", report.ticks_per_ns);
     visit("timer_cost_ns", report.timer_cost_ns);
     visit("page_faults", report.page_faults);

@@ -33,6 +33,7 @@ DriverReport header_of(const json &line) {
     line.at("sanitizer").get_to(report.sanitizer);
     line.at("timer_invariant").get_to(report.timer_invariant);
     line.at("pinned").get_to(report.pinned);
+    line.at("own_code").get_to(report.own_code);
     line.at("ticks_per_ns").get_to(report.ticks_per_ns);
     line.at("timer_cost_ns").get_to(report.timer_cost_ns);
     line.at("page_faults").get_to(report.page_faults);

@@ -34,6 +34,7 @@ using Counters = std::array<std::optional<std::uint64_t>, counter_names.size()>;
 struct DriverReport {
     std::string driver, library, version, compiler, flags, timer;
     bool optimized = false, assertions = false, sanitizer = false, timer_invariant = false, pinned = false;
+    bool own_code = false; // ran from pages that no other process had
     double ticks_per_ns = 1, timer_cost_ns = 0;
     std::uint64_t page_faults = 0, page_faults_setup = 0, context_switches = 0, migrations = 0, resident_kib = 0;
     std::uint64_t operations = 0; // calls, or pairs of them, that the counters are of; 0: not of calls alone

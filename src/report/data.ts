@@ -10,7 +10,10 @@ export interface Failure { backend: string; suite: string; size: number; order?:
 export interface Hiccups {
   seconds: number; over_10us: number; over_10us_per_second?: number; lost_us_per_second?: number; max_ns: number;
 }
-export interface Allocator { backend: string; version: string; path: string; source?: string; flags: string }
+/// `own_code` is false where the system made the processes share the pages that hold their code.
+export interface Allocator {
+  backend: string; version: string; path: string; source?: string; flags: string; own_code?: boolean;
+}
 
 export interface Environment {
   processor: string; logical_cpus: number; kernel: string; compiler: string; flags: string;

@@ -56,7 +56,8 @@ function allocatorTable(bench: Bench): HTMLElement {
   const titles = new Map(bench.backends.map((each) => [each.name, each.title]));
   const rows = bench.environment.allocators.map((each) => el("tr", {},
     el("th", { scope: "row" }, titles.get(each.backend) ?? each.backend),
-    el("td", {}, each.version), el("td", {}, each.path),
+    el("td", {}, each.version),
+    el("td", {}, each.path, each.own_code === false && ", in pages that its processes share"),
     el("td", {}, each.source ? `${each.source}: ${each.flags}` : each.flags)));
   return scrollBox("Allocators as found at run time",
     el("table", { class: "plain" },

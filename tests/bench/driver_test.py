@@ -1,7 +1,7 @@
 """What the suites of the drivers promise, with real backends and with one that goes wrong on purpose. No time is
 judged: where ticks are looked at, it is for what must hold between them.
 
-usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY COUNTING_PROCESSOR_LIBRARY
+usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY COUNTING_PROCESSOR_LIBRARY CODE_PAGES_LIBRARY
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-DRIVERS, FAULTY, COUNTING, PROCESSOR = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
+DRIVERS, FAULTY, COUNTING, PROCESSOR, CODE_PAGES = (pathlib.Path(path).resolve() for path in sys.argv[1:6])
 STALL_NS = 5_000_000
 
 # Each suite in a small form: SUITE SIZE CALLS ORDER SAMPLES, and LOAD.
@@ -204,6 +204,22 @@ class Suites(unittest.TestCase):
             self.assertGreater(wasteful["resident"].each()[0], 1.5 * honest["resident"].each()[0])
             self.assertEqual(pool["asked"].values, honest["asked"].values)  # the same work for every backend
             self.assertFalse(pool["asked"].line["ranked"])
+
+    def test_each_process_runs_code_from_pages_of_its_own_or_says_that_it_does_not(self):
+        def pages(*arguments, **options):
+            run = self.run_well(*arguments, preload=CODE_PAGES, **options)
+            found = re.search(r"code: (\d+) KiB own, (\d+) KiB shared", run.complaint)
+            return run.line["own_code"], int(found[1]), int(found[2])
+
+        for name, work in (("pool", "hot"), ("malloc", "hot"), ("malloc", "new-delete")):
+            said, own, shared = pages(driver(name), SMALL[work])
+            self.assertTrue(said)
+            self.assertGreater(own, 1000)  # the C library's is part of it
+            self.assertEqual(shared, 0)
+            said, own, shared = pages(driver(name), SMALL[work], fault="sealed")
+            self.assertFalse(said)
+            self.assertEqual(own, 0)
+            self.assertGreater(shared, 1000)
 
     def test_new_delete_leaves_out_no_call_and_goes_through_the_operators_of_the_process(self):
         samples, ints = 3, 20000

@@ -73,7 +73,8 @@ int main(int argc, char **argv) {
         "\",\"unit\":\"ticks\",\"ranked\":true,\"calls\":" + count + ",\"samples\":" + std::string(argv[5]) + "}";
     std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
                 "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
-                "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"page_faults\":1,"
+                "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"own_code\":true,"
+                "\"page_faults\":1,"
                 "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"operations\":0,"
                 "\"counters\":{\"instructions\":null,\"branch_misses\":null,\"cache_misses\":null,\"tlb_misses\":null},"
                 "\"series\":[%s%s]}\n",

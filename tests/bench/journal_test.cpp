@@ -21,7 +21,7 @@ DriverReport report() {
     made.compiler = "gcc 12";
     made.flags = "-O2 \"quoted\"";
     made.timer = "rdtsc";
-    made.optimized = made.timer_invariant = made.pinned = true;
+    made.optimized = made.timer_invariant = made.pinned = made.own_code = true;
     made.ticks_per_ns = 2.5961234567891;
     made.timer_cost_ns = 11.25;
     made.page_faults = 1;
@@ -39,8 +39,8 @@ DriverReport report() {
 void expect_same(const DriverReport &a, const DriverReport &b) {
     EXPECT_EQ(std::tie(a.driver, a.library, a.version, a.compiler, a.flags, a.timer),
               std::tie(b.driver, b.library, b.version, b.compiler, b.flags, b.timer));
-    EXPECT_EQ(std::tie(a.optimized, a.assertions, a.sanitizer, a.timer_invariant, a.pinned),
-              std::tie(b.optimized, b.assertions, b.sanitizer, b.timer_invariant, b.pinned));
+    EXPECT_EQ(std::tie(a.optimized, a.assertions, a.sanitizer, a.timer_invariant, a.pinned, a.own_code),
+              std::tie(b.optimized, b.assertions, b.sanitizer, b.timer_invariant, b.pinned, b.own_code));
     EXPECT_EQ(std::tie(a.ticks_per_ns, a.timer_cost_ns), std::tie(b.ticks_per_ns, b.timer_cost_ns));
     EXPECT_EQ(std::tie(a.page_faults, a.page_faults_setup, a.context_switches, a.migrations, a.resident_kib),
               std::tie(b.page_faults, b.page_faults_setup, b.context_switches, b.migrations, b.resident_kib));

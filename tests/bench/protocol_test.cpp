@@ -11,7 +11,7 @@ namespace {
 const std::string header =
     R"({"protocol":1,"driver":"x","library":"/lib/x.so","version":"1","compiler":"gcc 12","flags":"-O2",)"
     R"("optimized":true,"assertions":false,"sanitizer":false,"ticks_per_ns":2.5,"timer":"rdtsc","timer_cost_ns":12,)"
-    R"("timer_invariant":true,"pinned":true,"page_faults":1,"page_faults_setup":2,"context_switches":3,)"
+    R"("timer_invariant":true,"pinned":true,"own_code":true,"page_faults":1,"page_faults_setup":2,"context_switches":3,)"
     R"("migrations":4,"resident_kib":5,"operations":6,"counters":{"instructions":7,"branch_misses":null,"cache_misses":8,)"
     R"("tlb_misses":0},"series":[{"operation":"alloc","unit":"ticks","ranked":true,"calls":1,"samples":2},)"
     R"({"operation":"free","unit":"bytes","ranked":false,"calls":1,"samples":1}]})";

@@ -30,7 +30,7 @@ TIMER = {"name": str, "frequency_hz": int, "tick_ns": NUMBER, "cost_ns": NUMBER}
 HICCUPS = {
     "seconds": NUMBER, "over_10us": int, "over_10us_per_second": NUMBER, "lost_us_per_second": NUMBER, "max_ns": int,
 }
-ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str}
+ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str, "own_code": bool}
 BACKEND = {"name": str, "title": str, "kind": str}
 MISSING = {"name": str, "how": str}
 ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}

@@ -58,7 +58,7 @@ GOOD = {
         "isolated_cpus": "", "nohz_full": "", "smt": "off", "steal_percent": 0.5, "context_switches": 1,
         "migrations": 0, "timer": {"name": "rdtsc", "frequency_hz": 1, "tick_ns": 1, "cost_ns": 1},
         "hiccups": {"before": HICCUPS, "between": HICCUPS, "after": HICCUPS},
-        "allocators": [{"backend": "floor", "version": "1", "path": "/x", "source": "", "flags": "-O2"}],
+        "allocators": [{"backend": "floor", "version": "1", "path": "/x", "source": "", "flags": "-O2", "own_code": True}],
     },
     "backends": [{"name": "floor", "title": "floor", "kind": "control"}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],

@@ -88,6 +88,8 @@ export async function wrongLabels(page, bench) {
       .filter((cell) => cell.textContent.includes("void: A and A differed by more than 5 %"))
       .map((cell) => cell.dataset.cell),
     text: document.body.textContent,
+    sharing: [...document.querySelectorAll("td")].map((cell) => cell.textContent)
+      .filter((text) => text.includes("in pages that its processes share")),
     orders: [...document.querySelectorAll("[data-cell]")].map((cell) =>
       [cell.dataset.cell, [...cell.querySelectorAll("tbody tr")].map((row) => row.dataset.backend)]),
   }));
@@ -97,6 +99,10 @@ export async function wrongLabels(page, bench) {
   for (const { name, how } of bench.missing) {
     if (!seen.text.includes(name) || !seen.text.includes(how)) problems.push(`${name}: missing, and not named`);
   }
+  const sharing = bench.environment.allocators.filter(({ own_code }) => own_code === false);
+  const told = sharing.filter(({ path }) => seen.sharing.includes(`${path}, in pages that its processes share`));
+  if (told.length < sharing.length || seen.sharing.length !== sharing.length)
+    problems.push(`allocators: not ${sharing.length} of them are said to share pages`);
   for (const { backend, message } of bench.errors ?? []) {
     const named = seen.text.includes(backend) && seen.text.includes(message);
     if (!named) problems.push(`${backend}: failed, and not named`);

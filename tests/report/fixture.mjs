@@ -335,9 +335,9 @@ function environment() {
     },
     allocators: [
       { backend: "glibc", version: "2.36", path: library("libc.so.6"), flags: packaged },
-      { backend: "jemalloc", version: "5.3.0", path: library("libjemalloc.so.2"), flags: packaged },
+      { backend: "jemalloc", version: "5.3.0", path: library("libjemalloc.so.2"), flags: packaged, own_code: true },
       { backend: "tcmalloc", version: "2.10", path: library("libtcmalloc_minimal.so.4"), flags: "-DSETTING=".repeat(60) },
-      { backend: "mimalloc", version: "2.0.9", path: library("libmimalloc.so.2.0"), flags: packaged },
+      { backend: "mimalloc", version: "2.0.9", path: library("libmimalloc.so.2.0"), flags: packaged, own_code: false },
     ],
   };
 }

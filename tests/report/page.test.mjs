@@ -267,6 +267,15 @@ async function found(check, name, change) {
   return problems;
 }
 
+planted("an allocator that shares its code in silence, or is said to, is caught", async () => {
+  for (const own_code of [true, false]) {
+    const problems = await found(wrongLabels, `code-${own_code}`, (copy) => {
+      for (const each of copy.environment.allocators) each.own_code = own_code;
+    });
+    assert.deepEqual(problems, ["allocators: not 1 of them are said to share pages"]);
+  }
+});
+
 const pick = (copy, suite) => copy.cells.filter((row) => row.suite === suite);
 
 planted("a page with a wrong interval, outcome or rank of a cell is caught", async () => {

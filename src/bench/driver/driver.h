@@ -8,6 +8,8 @@
  *   threads.c     threads: several at once, blocks that change hands
  *   arrivals.c    arrivals: requests that come when they come
  *
+ * and core.c, counters.c, code.c of what all of them share.
+ *
  * What a sample holds. A block is written when it is handed out and read before it is given back, as programs do. A
  * sample of several calls is all of their time. A sample of one call is an alloc with the first write to the block,
  * since handing out a cold or an absent page is the allocator's choice; or a free without the read before it, since
@@ -61,6 +63,7 @@ typedef struct run {
     size_t samples;
     size_t load; /* what the suite is given besides: see each */
     int processor;
+    bool own_code; /* draw_code() */
     flat_clock clock;
     hand hand;
     series series[MOST_SERIES];
@@ -96,6 +99,11 @@ void add_call_series(run *r);
 /* From here on what happens to the process is the backend's doing: call it after all of the driver's own memory. */
 void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages);
 void prepare_one(run *r, size_t count);
+
+/* Before any thread is made: gives this process copies of its own of the pages that hold the code and the constants of
+ * all that is loaded, some 2 to 6 MiB. False: the system refuses some of them, and they are the file's as before. What
+ * was copied before is not copied again. */
+bool draw_code(void);
 
 /* Before any thread is made. */
 void open_counters(void);

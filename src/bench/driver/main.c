@@ -68,6 +68,7 @@ int main(int argc, char **argv) {
              .load = strtoul(argv[8], NULL, 10),
              .heap_bytes = SIZE_MAX};
     move_heap(r.hand.random);
+    r.own_code = draw_code();
     bool pinned = pin(r.processor);
     suite *work = find_suite(r.suite, r.load);
     if (r.samples == 0) fail(STATUS_USAGE, "at least one sample is needed, not ", argv[5]);

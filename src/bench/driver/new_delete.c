@@ -74,6 +74,7 @@ void new_delete(run *r) {
     series *bump = add_series(r, "bump", (uint32_t)r->load);
     plain->unranked = bump->unranked = true;
     operators of = find_operators();
+    r->own_code = draw_code() && r->own_code; /* the C++ run time came only now */
     prepare(r, &(bench_class){sizeof(int), 1000}, 1, BENCH_PREFAULTED);
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
         size_t at = i < WARM_UP ? 0 : i - WARM_UP;

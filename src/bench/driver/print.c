@@ -101,12 +101,14 @@ void print(const run *r, bool pinned) {
         "{\"protocol\":1,\"driver\":\"%s\",\"library\":\"%s\",\"version\":\"%s\",\"compiler\":\"%s\",\"flags\":\"%s\","
         "\"optimized\":" OPTIMIZED ",\"assertions\":" ASSERTIONS ",\"sanitizer\":" SANITIZER
         ",\"timer\":\"%s\",\"ticks_per_ns\":%.9g,\"timer_cost_ns\":%.4g,\"timer_invariant\":%s,\"pinned\":%s,"
+        "\"own_code\":%s,"
         "\"page_faults_setup\":%llu,\"page_faults\":%llu,\"context_switches\":%llu,\"resident_kib\":%zu,"
         "\"operations\":%llu,\"counters\":",
         bench_backend.driver, library_path(), bench_version(), COMPILER, BENCH_FLAGS, FLAT_CLOCK_NAME,
         r->clock.ticks_per_ns, r->clock.cost_ns, flat_clock_is_invariant() ? "true" : "false",
-        pinned ? "true" : "false", page_faults(&r->start, &r->before), page_faults(&r->before, &r->after),
-        switches(&r->before, &r->after), resident_kib(), (unsigned long long)r->operations);
+        pinned ? "true" : "false", r->own_code ? "true" : "false", page_faults(&r->start, &r->before),
+        page_faults(&r->before, &r->after), switches(&r->before, &r->after), resident_kib(),
+        (unsigned long long)r->operations);
     at += print_counters(line + at, sizeof line - (size_t)at);
     at += snprintf(line + at, sizeof line - (size_t)at, ",\"series\":[");
     static const char *const units[] = {[TICKS] = "ticks", [DELAY] = "delay", [BYTES] = "bytes"};
