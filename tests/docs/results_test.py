@@ -61,7 +61,7 @@ FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
              + cells("startup", 64, [3] * 7, calls=1000, operation="total", void=True)
-             + cells("memory", 256, [260, 260, 256], unit="bytes", calls=1000, operation="resident"))
+             + cells("memory", 256, [260, 260, 0], unit="bytes", calls=1000, operation="resident"))
 PROGRAMS = bench([], [{
     "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
     "version": "perl 5", "missing": None, "shortfalls": [], "rows": [PROGRAM_ROW],
@@ -147,7 +147,7 @@ class Tables(Manual):
         ])
         self.assertEqual(rows_of(self.table("tails")), [
             "| hot 64 B, alloc | **90.0** | 60.0 | 75.0 | 93.0 | 96.0 | 99.0 |"])
-        self.assertEqual(rows_of(self.table("memory")), ["| memory 256 B, resident | **260** | 256 |"])
+        self.assertEqual(rows_of(self.table("memory")), ["| memory 256 B, resident | **260** | 0.00 |"])
         self.assertEqual(len(rows_of(self.table("lifetime"))), 1)
         self.assertTrue(rows_of(self.table("lifetime"))[0].startswith("| startup 64 B, total (void) | "))
         self.assertIn("| pool | 5.00 | 6.00 | 9.00 | +0.013 |", rows_of(self.table("drift")))
