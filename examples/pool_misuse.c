@@ -2,6 +2,10 @@
 #include <flatline/pool.h>
 #include <stdio.h>
 
+/* Which part of its life the program is in. Only the tests read it: they require that the heap is not called while it
+ * is STEADY. */
+volatile enum { STARTING, STEADY, ENDING } phase;
+
 static int failures;
 
 static void expect(const char *what, flat_status got, flat_status wanted) {
@@ -18,7 +22,9 @@ int main(void) {
     char *other = flat_pool_alloc(pool, 64);
     if (block == NULL || other == NULL) return 1;
     int on_the_stack = 0;
+    (void)printf("%-28s %s\n", "a free of", "gets");
 
+    phase = STEADY;
     expect("an address inside a block", flat_pool_free(pool, block + 16), FLAT_INTERIOR_POINTER);
     expect("an odd address", flat_pool_free(pool, block + 1), FLAT_INTERIOR_POINTER);
     expect("an address on the stack", flat_pool_free(pool, &on_the_stack), FLAT_FOREIGN_POINTER);
@@ -35,6 +41,7 @@ int main(void) {
     expect("a stale pointer, reused", flat_pool_free(pool, block), FLAT_OK);
 
     expect("the pool afterwards", flat_pool_check(pool), FLAT_OK);
+    phase = ENDING;
     flat_pool_destroy(pool);
     return failures == 0 ? 0 : 1;
 }

@@ -5,6 +5,11 @@
 #include <cstdio>
 #include <memory>
 
+// Which part of its life the program is in. Only the tests read it: they require that the heap is not called while it
+// is STEADY.
+enum Phase { STARTING, STEADY, ENDING };
+volatile Phase phase;
+
 namespace {
 
 struct PoolDeleter {
@@ -50,11 +55,13 @@ int main() {
     const Pool pool = make_pool(options);
     if (!pool) return 1;
 
+    phase = STEADY;
     void *first = flat_pool_alloc_or_report(pool.get(), 64);
     void *second = flat_pool_alloc_or_report(pool.get(), 64);
     void *third = flat_pool_alloc_or_report(pool.get(), 64); // the class of 64 has two blocks: NULL, and the handler
     const flat_status once = flat_pool_free_or_report(pool.get(), first);
     const flat_status twice = flat_pool_free_or_report(pool.get(), first); // refused, and the handler
+    phase = ENDING;
 
     report(pool.get());
     flat_pool_stats small{};

@@ -10,6 +10,10 @@
 
 static alignas(FLAT_POOL_MAX_ALIGNMENT) unsigned char memory[BUDGET];
 
+/* Which part of its life the program is in. Only the tests read it: they require that the heap is not called while it
+ * is STEADY. */
+volatile enum { STARTING, STEADY, ENDING } phase;
+
 static int fail(const char *what, flat_status status) {
     (void)fprintf(stderr, "pool_shares: %s: %s\n", what, flat_status_string(status));
     return 1;
@@ -43,6 +47,17 @@ int main(void) {
     }
     size_t used = metadata_at + need.metadata_bytes;
     (void)printf("%zu of %zu bytes, metadata included\n", used, sizeof memory);
+
+    /* Each class serves as many blocks as its share paid for. */
+    phase = STEADY;
+    size_t missing = 0;
+    for (size_t i = 0; i < CLASSES; i++) {
+        for (size_t block = 0; block < classes[i].block_count; block++) {
+            if (flat_pool_alloc(pool, classes[i].block_size) == NULL) missing++;
+        }
+    }
+    phase = ENDING;
+
     flat_pool_destroy(pool);
-    return used <= sizeof memory ? 0 : 1;
+    return used <= sizeof memory && missing == 0 ? 0 : 1;
 }

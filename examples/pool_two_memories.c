@@ -8,6 +8,10 @@
 #define FRAMES 32
 #define FRAME_BYTES 2048
 
+/* Which part of its life the program is in. Only the tests read it: they require that the heap is not called while it
+ * is STEADY. */
+volatile enum { STARTING, STEADY, ENDING } phase;
+
 /* Sizes that `flat_pool_footprint` confirms below: a wrong guess is an error at start-up, not a corruption later. */
 static alignas(64) unsigned char metadata[2048];
 static alignas(FRAME_BYTES) unsigned char frames[FRAMES * FRAME_BYTES];
@@ -33,6 +37,7 @@ int main(void) {
     if (status != FLAT_OK) return fail(flat_status_string(status));
 
     /* Every frame can be handed out, lies in the array, and starts at a multiple of its size. */
+    phase = STEADY;
     for (int i = 0; i < FRAMES; i++) {
         unsigned char *frame = flat_pool_alloc(pool, FRAME_BYTES);
         if (frame == NULL) return fail("a frame is missing");
@@ -40,6 +45,7 @@ int main(void) {
         if ((uintptr_t)frame % FRAME_BYTES != 0) return fail("a frame is misaligned");
     }
     if (flat_pool_alloc(pool, 1) != NULL) return fail("more frames than were declared");
+    phase = ENDING;
 
     flat_pool_destroy(pool); /* the arrays stay ours */
     (void)printf("%d frames of %d bytes, %zu bytes of metadata\n", FRAMES, FRAME_BYTES, need.metadata_bytes);

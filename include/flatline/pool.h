@@ -20,6 +20,7 @@
 #ifndef FLATLINE_POOL_H
 #define FLATLINE_POOL_H
 
+#include <flatline/memory.h>
 #include <flatline/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,8 @@ extern "C" {
 #define FLAT_POOL_MAX_ALIGNMENT 4096                /**< bytes: the most a block's start is aligned to */
 
 typedef struct flat_pool flat_pool;
-typedef struct flat_region_options flat_region_options; /* <flatline/region.h> */
+typedef struct flat_region flat_region; /* <flatline/region.h> */
+typedef struct flat_region_options flat_region_options;
 
 /** A size class. In a pool's options they stand in ascending order of the rounded size. */
 typedef struct flat_class {
@@ -63,16 +65,6 @@ typedef struct flat_pool_options {
     flat_pool_misused *on_misuse;      /**< NULL: nobody is told */
     void *handler_context;             /**< passed to both handlers */
 } flat_pool_options;
-
-typedef struct flat_memory {
-    void *start;
-    size_t size; /**< bytes */
-} flat_memory;
-
-/** What `flat_pool_init` needs: exactly these bytes, at multiples of these powers of two. */
-typedef struct flat_footprint {
-    size_t metadata_bytes, metadata_alignment, block_bytes, block_alignment;
-} flat_footprint;
 
 typedef struct flat_pool_stats {
     size_t block_size;  /**< bytes, as rounded */
@@ -108,10 +100,24 @@ FLAT_API FLAT_NODISCARD flat_status flat_pool_footprint(const flat_pool_options 
 FLAT_API FLAT_NODISCARD flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options,
                                                    flat_memory metadata, flat_memory blocks);
 
-/** footprint + two regions + init. `region` NULL: private and prefaulted, so that no later call faults a page in.
+/** footprint + two regions + init. `region` NULL: private and prefaulted, so that no later call faults a page in. Where
+ * it asks for shared memory the blocks are shared, and the metadata is private.
  * Fails as `flat_pool_footprint` and `flat_region_create` do, and then maps nothing. */
 FLAT_API FLAT_NODISCARD flat_status flat_pool_create(flat_pool **pool, const flat_pool_options *options,
                                                      const flat_region_options *region);
+
+/** The region that the blocks lie in, to report on, or to share: it lives as long as the pool, which destroys it. NULL
+ * iff `pool` is NULL or was made by `flat_pool_init`. O(1). */
+FLAT_API const flat_region *flat_pool_region(const flat_pool *pool);
+
+/** Gives the pages that hold no byte of a live block back to the system; they come again, empty, with the next access
+ * to a block on them, at the price of a page fault. `*returned_bytes` (NULL: nobody asks) gets the bytes of those that
+ * were in memory. The pool itself changes nothing. Not bounded: it calls the system, O(blocks + pages) and a call or
+ * more for each stretch between live blocks.
+ * FLAT_INVALID_ARGUMENT iff `pool` is NULL, was made by `flat_pool_init`, or its region was not created lazy, was
+ * locked, or lies on explicit huge pages; then `*returned_bytes` is left as it was. FLAT_UNAVAILABLE iff the system
+ * refuses a page, as it does where all memory is locked (mlockall); what it took before that is counted. */
+FLAT_API FLAT_NODISCARD flat_status flat_pool_trim(flat_pool *pool, size_t *returned_bytes);
 
 /** Ends a pool: gives back what `flat_pool_create` mapped; of a pool made by `flat_pool_init` it only lifts what
  * memory checkers were told. Live blocks end with it. NULL is left alone. */

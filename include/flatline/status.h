@@ -18,10 +18,13 @@ typedef enum flat_status {
     FLAT_OK = 0,
     FLAT_INVALID_ARGUMENT, /**< an option out of its range, misaligned memory, or percents that do not sum to 100 */
     FLAT_OUT_OF_MEMORY,    /**< the memory handed over is too small, or the system gave none */
-    FLAT_DOUBLE_FREE,      /**< the start of a block that is free already, or was never handed out */
+    FLAT_DOUBLE_FREE,      /**< the start of a block that is free already, or was never handed out; of a heap:
+                              any address in free memory */
     FLAT_INTERIOR_POINTER, /**< inside a block, but not its start */
-    FLAT_FOREIGN_POINTER,  /**< outside every block of this pool */
-    FLAT_CORRUPTED         /**< `flat_pool_check` only: an invariant of the metadata does not hold */
+    FLAT_FOREIGN_POINTER,  /**< outside every block of this pool, or outside this heap */
+    FLAT_CORRUPTED,        /**< `flat_pool_check` and its like only: an invariant of the metadata does not hold */
+    FLAT_NOT_PERMITTED,    /**< a limit of the system or a missing privilege forbids it */
+    FLAT_UNAVAILABLE       /**< the system has not what was asked for: huge pages, a NUMA node, a name */
 } flat_status;
 
 /** A short English phrase, without a full stop, that lives as long as the program. Never NULL: a value outside the

@@ -14,14 +14,23 @@ constexpr std::string_view part_of_flatline = "build Flatline again: it is part 
 constexpr std::string_view from_its_source =
     "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
-constexpr Abilities everything = declared_sizes | any_size | remote_free;
+constexpr Abilities in_containers = containers | plain_arrays;
+constexpr Abilities everything = declared_sizes | any_size | remote_free | in_containers;
+
+/// A row of suite containers, which is always part of Flatline's own build.
+constexpr Backend container_row(std::string_view name, std::string_view title, std::string_view column, Kind kind,
+                                std::string_view driver, std::string_view beside, std::string_view library = "") {
+    return {name, title, column, kind, driver, "", "", library, part_of_flatline, in_containers, beside};
+}
 
 constexpr std::array all_backends{
     Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline,
             declared_sizes | any_size},
     Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline,
-            declared_sizes | any_size},
-    Backend{"floor", "floor (empty calls)", "floor", Kind::control, "floor", "", "", "", part_of_flatline, everything},
+            declared_sizes | any_size, "flatline-pool"},
+    Backend{"flatline-heap", "Flatline heap", "heap", Kind::fixed_pool, "heap", "", "", "", part_of_flatline, any_size},
+    Backend{"floor", "floor", "floor", Kind::control, "floor", "", "", "", part_of_flatline,
+            declared_sizes | any_size | remote_free | plain_arrays},
     Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline, declared_sizes},
     Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
     Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline,
@@ -46,6 +55,19 @@ constexpr std::array all_backends{
             "apt-get install libfoonathan-memory-dev, then build Flatline again", declared_sizes},
     Backend{"o1heap", "o1heap", "o1heap", Kind::fixed_pool, "o1heap", "o1heap", "", "libo1heap.so", from_its_source,
             any_size},
+    container_row("arena-resource", "arena_resource", "arena", Kind::subject, "arena-resource", "std-monotonic"),
+    container_row("arena-resource-again", "arena_resource, copy", "arena2", Kind::again, "arena-resource",
+                  "arena-resource"),
+    container_row("pool-resource", "pool_resource", "pool", Kind::subject, "pool-resource", "std-pool"),
+    container_row("pool-resource-again", "pool_resource, copy", "pool2", Kind::again, "pool-resource", "pool-resource"),
+    container_row("heap-resource", "heap_resource", "heap", Kind::subject, "heap-resource", ""),
+    container_row("inline-arena", "inline_arena", "inline", Kind::subject, "inline-arena", "floor"),
+    container_row("allocator-arena", "allocator, arena", "a.aren", Kind::subject, "allocator-arena", "arena-resource"),
+    container_row("allocator-pool", "allocator, pool", "a.pool", Kind::subject, "allocator-pool", "pool-resource"),
+    container_row("allocator-heap", "allocator, heap", "a.heap", Kind::subject, "allocator-heap", "heap-resource"),
+    container_row("allocator-inline", "allocator, inline", "a.inl", Kind::subject, "allocator-inline", "inline-arena"),
+    container_row("std-monotonic", "std::pmr monotonic", "pmr.mo", Kind::standard, "std-monotonic", "", "libstdc++.so"),
+    container_row("std-pool", "std::pmr pool", "pmr.po", Kind::standard, "std-pool", "", "libstdc++.so"),
 };
 
 constexpr std::array all_suites{
@@ -63,6 +85,8 @@ constexpr std::array all_suites{
     Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false, 0.1},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
           false, true},
+    Suite{"containers", "the standard containers over each memory resource, a round at a time", Unit::ns, false, 0.15,
+          "", false, false, true},
 };
 
 constexpr std::array<std::size_t, 5> all_sizes{16, 64, 256, 1024, 4096};
@@ -141,6 +165,36 @@ void add_arrivals(std::vector<Cell> &all) {
         all.push_back({"arrivals", 0, 1, order, requests, 0, percent});
 }
 
+/// With the usual six processes a cell has 30,000 samples, thirty of them above P99.9; the suite takes three to four
+/// minutes.
+constexpr std::size_t round_samples = 5'000;
+/// Of 32 rounds each: for their body.
+constexpr std::size_t block_samples = 400;
+
+struct Workload {
+    std::string_view name;
+    bool in_arrays; // has a floor
+    bool is_short;  // a few steps of the clock, so that the body needs blocks
+};
+
+constexpr std::array workloads{
+    Workload{"vector", true, false},       Workload{"vector-reserve", true, false},
+    Workload{"strings-short", true, true}, Workload{"strings-long", true, true},
+    Workload{"concatenation", true, true}, Workload{"map-int", false, false},
+    Workload{"map-string", false, false},  Workload{"unordered-map", false, false},
+    Workload{"list", true, false},         Workload{"deque", true, false},
+    Workload{"sensors", false, false},     Workload{"messages", true, false},
+    Workload{"trades", true, true},        Workload{"new-delete", true, true},
+};
+
+void add_containers(std::vector<Cell> &all) {
+    for (const Workload &work : workloads) {
+        const Abilities needs = work.in_arrays ? plain_arrays : containers;
+        all.push_back({"containers", 0, 1, work.name, round_samples, 0, 0, needs});
+        if (work.is_short) all.push_back({"containers", 0, block_of_calls, work.name, block_samples, 0, 0, needs});
+    }
+}
+
 } // namespace
 
 std::string_view name_of(Kind kind) {
@@ -151,6 +205,7 @@ std::string_view name_of(Kind kind) {
     case Kind::unchecked: return "unchecked";
     case Kind::general: return "general";
     case Kind::fixed_pool: return "fixed-pool";
+    case Kind::standard: return "standard";
     }
     return "";
 }
@@ -164,7 +219,9 @@ std::string_view name_of(Unit unit) {
     return "";
 }
 
-bool competes(Kind kind) { return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool; }
+bool competes(Kind kind) {
+    return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool || kind == Kind::standard;
+}
 
 std::span<const Backend> backends() { return all_backends; }
 
@@ -179,6 +236,7 @@ std::vector<Cell> cells(Mode mode, unsigned threads) {
     all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
     add_threads(all, threads);
     add_arrivals(all);
+    add_containers(all);
     return all;
 }
 
@@ -198,6 +256,10 @@ const Suite &suite_of(const Cell &cell) {
     return *found;
 }
 
+bool runs_containers(const Backend &backend) { return (backend.abilities & in_containers) != 0; }
+
+bool runs_calls(const Backend &backend) { return (backend.abilities & ~in_containers) != 0; }
+
 bool takes_part(const Backend &backend, const Cell &cell) { return (cell.needs & ~backend.abilities) == 0; }
 
 std::string grouped(std::uint64_t number) {
@@ -213,9 +275,13 @@ std::string describe_size(std::string_view suite, std::size_t size) {
 }
 
 std::string describe(const Cell &cell) {
-    std::string text = fmt::format("{} {}", cell.suite, describe_size(cell.suite, cell.size));
-    if (!cell.order.empty()) text += fmt::format(" {}", cell.order);
-    if (cell.calls != 0) text += cell.calls == 1 ? ", single calls" : fmt::format(", blocks of {} calls", cell.calls);
+    std::string text(cell.suite);
+    for (const std::string &part : {describe_size(cell.suite, cell.size), std::string(cell.order)}) {
+        if (!part.empty()) text += " " + part;
+    }
+    const char *samples = suite_of(cell).has_rounds ? "rounds" : "calls";
+    if (cell.calls == 1) text += fmt::format(", single {}", samples);
+    if (cell.calls > 1) text += fmt::format(", blocks of {} {}", cell.calls, samples);
     if (cell.threads > 1) text += fmt::format(", {} threads", cell.threads);
     return text;
 }

@@ -13,10 +13,11 @@ namespace flat::bench {
 enum class Kind {
     subject,    // what the project claims something about
     again,      // the subject once more: the A/A copy, no difference smaller than theirs means anything
-    control,    // empty calls: the harness itself
+    control,    // empty calls: the harness itself; for containers the same work in plain arrays
     unchecked,  // fast for want of every check: a control, never a rival
     general,    // a malloc
     fixed_pool, // memory of a fixed size: a pool of equal blocks, or a heap in one region
+    standard,   // what the C++ library brings: a resource of std::pmr
 };
 
 std::string_view name_of(Kind kind);
@@ -29,6 +30,8 @@ using Abilities = unsigned;
 constexpr Abilities declared_sizes = 1; // blocks of the sizes that were declared, in one thread
 constexpr Abilities any_size = 2;       // sizes between those declared
 constexpr Abilities remote_free = 4;    // a free by another thread than allocated
+constexpr Abilities containers = 8;     // memory for the standard containers
+constexpr Abilities plain_arrays = 16;  // the same work as theirs, where arrays can do it too
 
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
 /// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
@@ -37,12 +40,14 @@ struct Backend {
     std::string_view title;
     std::string_view column; // its head in the summary: at most 6 characters
     Kind kind;
-    std::string_view driver;  // libexec/flatline/bench-<driver>
+    std::string_view driver;  // libexec/flatline/bench-<driver>, and in suite containers bench-containers-<driver>
     std::string_view peer;    // built by Flatline: libexec/flatline/peers/lib<peer>.so; or empty
     std::string_view preload; // the SONAME of the system's library, which serves where none was built; or empty
     std::string_view library; // how the file name of the library that serves must begin, or empty: whichever it is
     std::string_view how;     // how it is had where it is missing
     Abilities abilities;
+    std::string_view beside = ""; // the backend that its figures are held against besides the mallocs': of a copy the
+                                  // original, of a resource the one whose place it takes; or empty
 };
 
 /// What a figure is. Of a rate more is better, of all else less.
@@ -65,13 +70,14 @@ struct Suite {
     std::string_view sizes = ""; // what a cell's size of 0 stands for
     bool is_series = false;      // samples are windows in the order of time, whose course is what it is about
     bool has_capacity = false;   // cells without a percentage measure what a request takes: see Cell::percent
+    bool has_rounds = false;     // what is timed is a round of the standard containers, over several subjects
 };
 
 /// One piece of work, timed in one process: all its series come from the same run of the driver.
 struct Cell {
     std::string_view suite;
     std::size_t size;       // bytes; 0 where the suite mixes them
-    unsigned calls;         // calls timed together: 32, 1, or 0 where a whole phase is
+    unsigned calls;         // calls, or rounds, timed together: 32, 1, or 0 where a whole phase is
     std::string_view order; // which variant of the suite; empty where there is but one
     std::size_t samples;    // of each series, in each process
     std::size_t load = 0; // calls in a window of drift; blocks in startup, memory; pairs in new-delete, and in a batch
@@ -101,16 +107,20 @@ const Suite *find_suite(std::string_view name);
 /// Of a cell of the catalogue.
 const Suite &suite_of(const Cell &cell);
 
+/// Whether a backend's driver for suite containers is there to be run; whether one for the others is.
+bool runs_containers(const Backend &backend);
+bool runs_calls(const Backend &backend);
+
 /// Whether a backend can do the work of a cell; where not it has no row there, and no failure either.
 bool takes_part(const Backend &backend, const Cell &cell);
 
-/// "hot 64 B, single calls": what a message calls the cell.
+/// "hot 64 B, single calls", "containers list, single rounds": what a message calls the cell.
 std::string describe(const Cell &cell);
 
 /// "12,345".
 std::string grouped(std::uint64_t number);
 
-/// "64 B", "1 KiB"; what the suite mixes where the size is 0.
+/// "64 B", "1 KiB"; what the suite mixes where the size is 0, which may be nothing to tell.
 std::string describe_size(std::string_view suite, std::size_t size);
 
 } // namespace flat::bench

@@ -24,6 +24,8 @@ json rounded(const std::vector<double> &values) {
 
 json figure(const std::optional<double> &value) { return value ? json(rounded(*value)) : json(nullptr); }
 
+json count(const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); }
+
 json hiccups_json(const Hiccups &hiccups) {
     const double seconds = hiccups.seconds > 0 ? hiccups.seconds : 1; // a single round has nothing between
     return {{"seconds", rounded(hiccups.seconds)},
@@ -121,6 +123,8 @@ json cell_json(const Group &group, const Row &row) {
               {"page_faults", row.page_faults},
               {"page_faults_setup", row.page_faults_setup},
               {"resident_kib", row.resident_kib},
+              {"heap_calls", count(row.heap_calls)},
+              {"held_bytes", count(row.held_bytes)},
               {"void", is_void(group)}};
     for (std::size_t i = 0; i < counter_names.size(); ++i)
         cell[std::string(counter_names[i]) + "_per_operation"] = figure(row.per_operation[i]);
@@ -150,6 +154,22 @@ std::string_view name_of(Outcome outcome) {
     return "";
 }
 
+json verdict_json(const Group &group, const Row &subject, const Row &rival, Figure figure) {
+    const Verdict verdict = judge(group, subject, rival, figure);
+    return {{"suite", group.cell.suite},
+            {"size", group.cell.size},
+            {"calls_per_sample", group.calls},
+            {"operation", group.operation},
+            {"order", group.cell.order},
+            {"figure", name_of(figure)},
+            {"subject", subject.backend->name},
+            {"rival", rival.backend->name},
+            {"outcome", name_of(verdict.outcome)},
+            {"ratio", rounded(verdict.ratio)},
+            {"low", rounded(verdict.interval.low)},
+            {"high", rounded(verdict.interval.high)}};
+}
+
 /// The subject beside every other allocator of the cell, in the figure that decides the cell; nothing where none is
 /// ranked.
 void add_verdicts(json &all, const Group &group) {
@@ -158,25 +178,28 @@ void add_verdicts(json &all, const Group &group) {
     const Figure figure = decider(group);
     for (const Row &rival : group.rows) {
         if (rival.backend->kind == Kind::subject || rival.backend->kind == Kind::again) continue;
-        if (side_by_side(*subject, rival, figure).empty()) continue;
-        const Verdict verdict = judge(group, *subject, rival, figure);
-        all.push_back({{"suite", group.cell.suite},
-                       {"size", group.cell.size},
-                       {"calls_per_sample", group.calls},
-                       {"operation", group.operation},
-                       {"order", group.cell.order},
-                       {"figure", figure == Figure::p50 ? "p50" : "p999"},
-                       {"rival", rival.backend->name},
-                       {"outcome", name_of(verdict.outcome)},
-                       {"ratio", rounded(verdict.ratio)},
-                       {"low", rounded(verdict.interval.low)},
-                       {"high", rounded(verdict.interval.high)}});
+        if (!side_by_side(*subject, rival, figure).empty()) all.push_back(verdict_json(group, *subject, rival, figure));
+    }
+}
+
+/// Of a cell with several subjects: each contest in each figure that rounds are timed for.
+void add_contests(json &all, const Group &group) {
+    for (const Figure figure : {Figure::p50, Figure::p999, Figure::jitter}) {
+        for (const auto &[subject, rival] : contests_of(group, figure)) {
+            if (!side_by_side(*subject, *rival, figure).empty())
+                all.push_back(verdict_json(group, *subject, *rival, figure));
+        }
     }
 }
 
 json verdicts_json(const std::vector<Group> &groups) {
     json all = json::array();
-    for (const Group &group : groups) add_verdicts(all, group);
+    for (const Group &group : groups) {
+        if (group.has_rounds())
+            add_contests(all, group);
+        else
+            add_verdicts(all, group);
+    }
     return all;
 }
 
@@ -185,7 +208,8 @@ json backends_json(const Campaign &campaign) {
     for (const Identity &identity : campaign.identities)
         all.push_back({{"name", identity.backend->name},
                        {"title", identity.backend->title},
-                       {"kind", name_of(identity.backend->kind)}});
+                       {"kind", name_of(identity.backend->kind)},
+                       {"beside", identity.backend->beside}});
     return all;
 }
 

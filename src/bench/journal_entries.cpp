@@ -91,6 +91,8 @@ json json_of(const DriverReport &report, bool in_order) {
     for_each_member(report, [&](const char *name, const auto &member) { line[name] = member; });
     line["counters"] = json::array();
     for (const auto &count : report.counters) line["counters"].push_back(or_null(count));
+    line["heap_calls"] = or_null(report.heap_calls);
+    line["held_bytes"] = or_null(report.held_bytes);
     line["series"] = json::array();
     for (const Series &series : report.series) line["series"].push_back(json_of(series, in_order));
     return line;
@@ -101,6 +103,8 @@ Entry entry_of(const json &all) {
     DriverReport report;
     for_each_member(report, [&](const char *name, auto &member) { all.at(name).get_to(member); });
     for (std::size_t i = 0; i < report.counters.size(); ++i) report.counters[i] = count_of(all.at("counters").at(i));
+    report.heap_calls = count_of(all.at("heap_calls"));
+    report.held_bytes = count_of(all.at("held_bytes"));
     for (const json &series : all.at("series")) report.series.push_back(series_of(series));
     return report;
 }

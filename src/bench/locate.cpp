@@ -1,5 +1,7 @@
 #include "locate.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <stdexcept>
 
@@ -63,7 +65,26 @@ std::string find_library(Place &place, const fs::path &peers, const std::vector<
     return "";
 }
 
+Place place_of(const Backend &backend, const fs::path &drivers) {
+    Place place{&backend, {}};
+    const std::string driver(backend.driver);
+    if (runs_calls(backend)) place.driver = drivers / ("bench-" + driver);
+    if (runs_containers(backend)) place.containers = drivers / ("bench-containers-" + driver);
+    return place;
+}
+
+bool has_its_drivers(const Place &place) {
+    return std::ranges::all_of(std::array{place.driver, place.containers}, [](const fs::path &driver) {
+        std::error_code ignored;
+        return driver.empty() || fs::is_regular_file(driver, ignored);
+    });
+}
+
 } // namespace
+
+const fs::path &driver_for(const Place &place, const Cell &cell) {
+    return suite_of(cell).has_rounds ? place.containers : place.driver;
+}
 
 fs::path drivers_directory() {
     return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "flatline";
@@ -84,10 +105,9 @@ Places locate(const std::vector<const Backend *> &wanted, const fs::path &driver
               const std::vector<fs::path> &libraries) {
     Places places;
     for (const Backend *backend : wanted) {
-        Place place{backend, drivers / ("bench-" + std::string(backend->driver))};
+        Place place = place_of(*backend, drivers);
         const std::string reason = find_library(place, drivers / "peers", libraries);
-        std::error_code ignored;
-        if (reason.empty() && fs::is_regular_file(place.driver, ignored))
+        if (reason.empty() && has_its_drivers(place))
             places.found.push_back(std::move(place));
         else
             places.missing.push_back({backend, reason.empty() ? std::string(backend->how) : reason});

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,17 +60,29 @@ Quantity quantity_of(const json &series) {
 }
 
 /// Cuts the samples of one series off the front of `bytes`.
-Series take_series(const json &line, std::string_view &bytes) {
-    Series series{
-        line.at("operation").get<std::string>(), quantity_of(line), line.at("calls").get<std::uint64_t>(), {}};
+std::vector<std::uint64_t> take_values(const json &line, std::string_view &bytes) {
     const std::size_t samples = line.at("samples").get<std::size_t>();
-    line.at("ranked").get_to(series.ranked);
-    if (series.calls == 0 || samples == 0) fail("an empty series");
+    if (samples == 0) fail("an empty series");
     if (samples > bytes.size() / sizeof(std::uint64_t)) fail("samples are missing");
-    series.values.resize(samples);
-    std::memcpy(series.values.data(), bytes.data(), samples * sizeof(std::uint64_t));
+    std::vector<std::uint64_t> values(samples);
+    std::memcpy(values.data(), bytes.data(), samples * sizeof(std::uint64_t));
     bytes.remove_prefix(samples * sizeof(std::uint64_t));
-    return series;
+    return values;
+}
+
+/// The figures that stand beside the times of a round come as series of one value.
+void take_series(DriverReport &report, const json &line, std::string_view &bytes) {
+    std::vector<std::uint64_t> values = take_values(line, bytes);
+    const std::string unit = line.at("unit");
+    if (unit == "heap calls" || unit == "held bytes") {
+        if (values.size() != 1) fail("a figure of a round more than once");
+        (unit == "heap calls" ? report.heap_calls : report.held_bytes) = values.front();
+    } else {
+        report.series.push_back({line.at("operation").get<std::string>(), quantity_of(line),
+                                 line.at("calls").get<std::uint64_t>(), std::move(values),
+                                 line.at("ranked").get<bool>()});
+        if (report.series.back().calls == 0) fail("an empty series");
+    }
 }
 
 } // namespace
@@ -81,7 +94,7 @@ DriverReport parse_report(std::string_view output) {
         const json line = json::parse(output.substr(0, end));
         DriverReport report = header_of(line);
         std::string_view bytes = output.substr(end + 1);
-        for (const json &each : line.at("series")) report.series.push_back(take_series(each, bytes));
+        for (const json &each : line.at("series")) take_series(report, each, bytes);
         if (report.series.empty()) fail("no series");
         if (!bytes.empty()) fail("more samples than were announced");
         return report;

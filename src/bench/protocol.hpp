@@ -39,6 +39,8 @@ struct DriverReport {
     std::uint64_t page_faults = 0, page_faults_setup = 0, context_switches = 0, migrations = 0, resident_kib = 0;
     std::uint64_t operations = 0; // calls, or pairs of them, that the counters are of; 0: not of calls alone
     Counters counters{};
+    std::optional<std::uint64_t> heap_calls; // in one round of the standard containers
+    std::optional<std::uint64_t> held_bytes; // of the memory that these came from
     std::vector<Series> series;
 };
 

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint64_t samples_for_p9999 = 100'000;
 
+const std::vector<Kind> competitors{Kind::subject, Kind::general, Kind::fixed_pool, Kind::standard};
+
 std::vector<double> figures_of(const std::vector<Distribution> &processes, Rank rank, double step) {
     std::vector<double> figures;
     for (const Distribution &process : processes) figures.push_back(process.at(rank, step));
@@ -48,6 +50,11 @@ void add_times(Row &row, const Measurement &measurement, const Distribution &all
     if (measurement.cell.calls != 0) row.curve = curve_of(all, step);
 }
 
+/// The more of the two, as far as they are told.
+void raise_to(std::optional<std::uint64_t> &most, const std::optional<std::uint64_t> &other) {
+    if (other && (!most || *other > *most)) most = other;
+}
+
 /// Over all processes; nothing where one of them could not count, or did other things besides.
 std::optional<double> count_per_operation(const Measurement &measurement, std::size_t counter) {
     double counted = 0, operations = 0;
@@ -65,6 +72,8 @@ void add_counts(Row &row, const Measurement &measurement) {
         row.page_faults += run.page_faults;
         row.page_faults_setup += run.page_faults_setup;
         row.resident_kib = std::max(row.resident_kib, run.resident_kib);
+        raise_to(row.heap_calls, run.heap_calls);
+        raise_to(row.held_bytes, run.held_bytes);
     }
 }
 
@@ -105,6 +114,14 @@ bool same_work(const Group &group, const Measurement &measurement) {
            group.operation == measurement.operation;
 }
 
+/// Of each process, in the order of the rounds.
+std::vector<double> processes_of(const Row &row, Figure figure) {
+    if (figure == Figure::p50) return row.process_p50;
+    std::vector<double> figures = row.process_p999;
+    if (figure == Figure::jitter) std::ranges::transform(figures, row.process_p50, figures.begin(), std::minus<>());
+    return figures;
+}
+
 } // namespace
 
 std::vector<Group> groups_of(const Campaign &campaign) {
@@ -124,7 +141,17 @@ std::vector<Group> groups_of(const Campaign &campaign) {
     return groups;
 }
 
+std::string_view name_of(Figure figure) {
+    switch (figure) {
+    case Figure::p50: return "p50";
+    case Figure::p999: return "p999";
+    case Figure::jitter: return "jitter";
+    }
+    return "";
+}
+
 std::string describe(const Group &group) {
+    if (group.has_rounds()) return describe(group.cell);
     std::string text = fmt::format("{} {}", group.cell.suite, describe_size(group.cell.suite, group.cell.size));
     if (!group.cell.order.empty())
         text = fmt::format("{} {}, {}", group.cell.suite, group.cell.order,
@@ -146,11 +173,19 @@ const Row *row_of(const Group &group, Kind kind) {
     return nullptr;
 }
 
-double figure_of(const Row &row, Figure figure) { return figure == Figure::p50 ? row.p50 : row.p999; }
+const Row *row_of(const Group &group, std::string_view backend) {
+    for (const Row &row : group.rows) {
+        if (row.backend->name == backend) return &row;
+    }
+    return nullptr;
+}
+
+double figure_of(const Row &row, Figure figure) {
+    return figure == Figure::p50 ? row.p50 : figure == Figure::p999 ? row.p999 : row.p999 - row.p50;
+}
 
 std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure) {
-    const auto &a = figure == Figure::p50 ? above.process_p50 : above.process_p999;
-    const auto &b = figure == Figure::p50 ? below.process_p50 : below.process_p999;
+    const std::vector<double> a = processes_of(above, figure), b = processes_of(below, figure);
     const auto is_none = [](double value) { return value <= 0; };
     if (a.size() != b.size() || std::ranges::any_of(a, is_none) || std::ranges::any_of(b, is_none)) return {};
     std::vector<double> rounds(a.size());
@@ -159,17 +194,19 @@ std::vector<double> side_by_side(const Row &above, const Row &below, Figure figu
 }
 
 std::optional<double> copy_difference(const Group &group, Figure figure) {
-    const Row *subject = row_of(group, Kind::subject);
-    const Row *again = row_of(group, Kind::again);
-    if (subject == nullptr || again == nullptr) return std::nullopt;
-    const std::vector<double> rounds = side_by_side(*subject, *again, figure);
-    if (rounds.empty()) return std::nullopt;
-    return difference_of(ratio_of(rounds).middle);
+    std::optional<double> most;
+    for (const Row &again : group.rows) {
+        const Row *original = again.backend->kind == Kind::again ? row_of(group, again.backend->beside) : nullptr;
+        const std::vector<double> rounds =
+            original == nullptr ? std::vector<double>{} : side_by_side(*original, again, figure);
+        if (!rounds.empty()) most = std::max(most.value_or(0), difference_of(ratio_of(rounds).middle));
+    }
+    return most;
 }
 
 bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
 
-Figure decider(const Group &group) { return group.is_single() ? Figure::p999 : Figure::p50; }
+Figure decider(const Group &group) { return group.is_single() && !group.has_rounds() ? Figure::p999 : Figure::p50; }
 
 const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure figure) {
     const Row *best = nullptr;
@@ -186,8 +223,21 @@ const Row *best_of(const Group &group, const std::vector<Kind> &kinds, Figure fi
 bool is_winner(const Group &group, const Row &row) {
     const Figure figure = decider(group);
     return group.ranked && !is_void(group) && competes(row.backend->kind) &&
-           figure_of(row, figure) ==
-               figure_of(*best_of(group, {Kind::subject, Kind::general, Kind::fixed_pool}, figure), figure);
+           figure_of(row, figure) == figure_of(*best_of(group, competitors, figure), figure);
+}
+
+std::vector<Contest> contests_of(const Group &group, Figure figure) {
+    std::vector<Contest> contests;
+    const Row *best_malloc = best_of(group, {Kind::general}, figure);
+    for (const Row &subject : group.rows) {
+        if (!group.has_rounds() || subject.backend->kind != Kind::subject) continue;
+        const Row *beside = row_of(group, subject.backend->beside);
+        if (beside != nullptr) contests.push_back({&subject, beside});
+        const Backend *place = find_backend(subject.backend->beside);
+        const bool owns_its_memory = place == nullptr || place->kind != Kind::subject;
+        if (owns_its_memory && best_malloc != nullptr) contests.push_back({&subject, best_malloc});
+    }
+    return contests;
 }
 
 double resolution(bool single, double clock_step, double figure) { return single ? clock_step / figure : 0; }

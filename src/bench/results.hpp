@@ -29,6 +29,8 @@ struct Row {
     std::array<std::optional<double>, counter_names.size()> per_operation; // of the timed part, the harness's included
     std::vector<std::pair<double, double>> curve; // percentile, value; empty where a sample is a whole phase
     std::optional<Trend> trend{};                 // where samples are windows in the order of time
+    std::optional<std::uint64_t> heap_calls{};    // in a round of the standard containers; the most in any process
+    std::optional<std::uint64_t> held_bytes{};    // of the memory that these came from; the most in any process
 };
 
 /// All that timed the same work.
@@ -44,10 +46,13 @@ struct Group {
     bool is_rate() const { return unit == Unit::mops; }                      // more is better
     bool is_phase() const { return cell.calls == 0 || unit == Unit::bytes; } // a sample is a whole phase: medians only
     bool is_single() const { return cell.calls == 1; }
+    bool has_rounds() const { return suite_of(cell).has_rounds; }
 };
 
-/// A figure that verdicts are about.
-enum class Figure { p50, p999 };
+/// A figure that verdicts are about; `jitter` is P99.9 - P50.
+enum class Figure { p50, p999, jitter };
+
+std::string_view name_of(Figure figure);
 
 double figure_of(const Row &row, Figure figure);
 
@@ -56,21 +61,24 @@ std::vector<Group> groups_of(const Campaign &campaign);
 /// "hot 64 B, blocks of 32 calls", "order lifo, 64 B, phases of 200,000 free calls".
 std::string describe(const Group &group);
 
-/// nullptr iff the group has no such row.
+/// The first of the kind, the one of the name: nullptr iff the group has no such row.
 const Row *row_of(const Group &group, Kind kind);
+const Row *row_of(const Group &group, std::string_view backend);
 
 /// The ratios of the figures of two rows, round by round: what ran side by side. Empty iff one of them lacks a round or
 /// has a figure of 0, which a coarse clock reads and a control may leave.
 std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure);
 
-/// How far the subject and its copy differ, side by side, as a share; nothing iff either is absent.
+/// How far a copy and its original differ, side by side, as a share; of several pairs the most. Nothing iff there is no
+/// pair.
 std::optional<double> copy_difference(const Group &group, Figure figure = Figure::p50);
 
 /// Beyond this, in P50, the machine was too noisy: the cell is void, which is not a tie.
 constexpr double most_copy_difference = 0.05;
 bool is_void(const Group &group);
 
-/// Median, but the tail where single calls were timed: that is what they were timed for.
+/// Median, but the tail where single calls were timed: that is what they were timed for. A round is long enough to be
+/// timed by itself.
 Figure decider(const Group &group);
 
 /// The best of the rows of these kinds; nullptr iff there is none.
@@ -87,6 +95,15 @@ struct Verdict {
     double ratio; // of the subject's figure to the rival's, side by side
     Interval interval;
 };
+
+/// A subject and whom it is held against.
+struct Contest {
+    const Row *subject, *rival;
+};
+
+/// In suite containers: each subject against the backend that it is beside, and those whose memory is their own, which
+/// are not beside another subject, also against the best malloc by that figure. Elsewhere none.
+std::vector<Contest> contests_of(const Group &group, Figure figure);
 
 /// Fewer processes than this agree by chance.
 constexpr std::size_t fewest_for_a_verdict = 4;

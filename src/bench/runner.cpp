@@ -70,7 +70,8 @@ struct Turn {
 
 DriverReport run_driver(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     const Place &place = plan.places[turn.place];
-    const Ending ending = run_child({place.driver, arguments_for(plan.cells[turn.cell], turn.seed, plan.cpu, load),
+    const Cell &cell = plan.cells[turn.cell];
+    const Ending ending = run_child({driver_for(place, cell), arguments_for(cell, turn.seed, plan.cpu, load),
                                      environment_for(place, turn.padding), plan.limit},
                                     signals);
     require_success(ending, plan.limit);
@@ -167,7 +168,7 @@ class Recorder {
             std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
             all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
                                    report.page_faults_setup, report.resident_kib, std::move(in_order),
-                                   report.operations, report.counters});
+                                   report.operations, report.counters, report.heap_calls, report.held_bytes});
         }
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;

@@ -1,6 +1,7 @@
 #include "bench.hpp"
 
 #include "bench_programs.hpp"
+#include "bench_rounds.hpp"
 #include "bench_table.hpp"
 #include "meanwhile.hpp"
 #include "processor.hpp"
@@ -138,9 +139,16 @@ void print_results(const Results &results) {
     const std::size_t width = std::min(look.width, widest);
     fmt::print("{}{}{}\n", machine_text(results, width), method_text(results, width), libraries_text(results));
     fmt::print("{}\n{}", summary_table(results.groups, look), verdict_text(results.groups, look));
+    fmt::print("{}\n{}", rounds_summary(results.groups, look), rounds_verdict(results.groups, look));
     fmt::print("{}", failures_text(results.campaign.failures, look));
     for (const bench::Missing &missing : results.circumstances.missing)
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
+}
+
+/// What is measured of a backend, as far as it is one file.
+const std::filesystem::path &file_of(const bench::Place &place) {
+    if (!place.preload.empty()) return place.preload;
+    return place.driver.empty() ? place.containers : place.driver;
 }
 
 void print_list(const bench::Places &places) {
@@ -153,8 +161,7 @@ void print_list(const bench::Places &places) {
     }
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
-        fmt::print("  {:<20} {}\n", place.backend->name,
-                   (place.preload.empty() ? place.driver : place.preload).string());
+        fmt::print("  {:<20} {}\n", place.backend->name, file_of(place).string());
     for (const bench::Missing &missing : places.missing)
         fmt::print("  {:<20} missing: {}\n", missing.backend->name, missing.how);
 }

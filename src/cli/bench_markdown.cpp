@@ -21,20 +21,29 @@ using json = nlohmann::ordered_json;
 struct Column {
     std::string name, title, kind;
 
-    bool competes() const { return kind == "subject" || kind == "general" || kind == "fixed-pool"; }
+    bool competes() const {
+        return kind == "subject" || kind == "general" || kind == "fixed-pool" || kind == "standard";
+    }
 };
 
 /// A cell of the run: the medians of all backends in it.
 struct Line {
     std::string name;
-    bool more_is_better, is_void;
+    bool more_is_better, is_void, has_rounds;
     std::map<std::string, double> medians; // by backend
 };
 
-std::vector<Column> columns_of(const json &bench) {
+bool has_figure(const std::vector<Line> &lines, const std::string &backend) {
+    return std::ranges::any_of(lines, [&](const Line &line) { return line.medians.contains(backend); });
+}
+
+/// All but the copies, and but those that have figures among the other lines alone.
+std::vector<Column> columns_of(const json &bench, const std::vector<Line> &lines, const std::vector<Line> &others) {
     std::vector<Column> columns;
     for (const json &each : bench.at("backends")) {
-        if (each.at("kind") != "again") columns.push_back({each.at("name"), each.at("title"), each.at("kind")});
+        const std::string name = each.at("name");
+        if (each.at("kind") != "again" && (has_figure(lines, name) || !has_figure(others, name)))
+            columns.push_back({name, each.at("title"), each.at("kind")});
     }
     return columns;
 }
@@ -42,21 +51,27 @@ std::vector<Column> columns_of(const json &bench) {
 std::string name_of(const json &cell) {
     const std::string suite = cell.at("suite");
     const std::string order = cell.at("order"), operation = cell.at("operation"), unit = cell.at("unit");
+    if (operation == "round") {
+        const std::uint64_t rounds = cell.at("calls_per_sample");
+        return rounds == 1 ? order : fmt::format("{}, {} rounds", order, rounds);
+    }
     std::string name = order.empty() ? fmt::format("{} {}", suite, bench::describe_size(suite, cell.at("size")))
                                      : fmt::format("{}, {} {}", suite, order, operation);
     if (order.empty() && operation != "pair") name += " " + operation;
     return unit == "ns" ? name : fmt::format("{}, {}", name, unit);
 }
 
-/// The cells whose samples are of many calls, where a median says something, in the order of the run.
-std::vector<Line> lines_of(const json &bench) {
+/// The cells of rounds; or those of calls whose samples are of many, where a median says something. In the order of the
+/// run.
+std::vector<Line> lines_of(const json &bench, bool of_rounds) {
     std::vector<Line> lines;
     for (const json &cell : bench.at("cells")) {
-        if (cell.at("calls_per_sample") == 1) continue;
+        const bool has_rounds = cell.at("operation") == "round";
+        if (has_rounds != of_rounds || (!has_rounds && cell.at("calls_per_sample") == 1)) continue;
         const std::string name = name_of(cell);
         auto line = std::ranges::find(lines, name, &Line::name);
         if (line == lines.end())
-            line = lines.insert(lines.end(), {name, cell.at("unit") == "Mops/s", cell.at("void"), {}});
+            line = lines.insert(lines.end(), {name, cell.at("unit") == "Mops/s", cell.at("void"), has_rounds, {}});
         line->medians[cell.at("backend")] = cell.at("p50");
     }
     return lines;
@@ -90,30 +105,41 @@ std::string row_text(const Line &line, const std::vector<Column> &columns) {
         const bool bold = !line.is_void && column.competes() && median != line.medians.end() && median->second == best;
         text += bold ? fmt::format(" **{}** |", figure) : fmt::format(" {} |", figure);
     }
+    if (line.has_rounds) return text + (line.is_void ? " void |\n" : " |\n");
     return text + fmt::format(" {} |\n", ratio_text(line, columns));
 }
 
 std::string heading_of(const json &bench) {
     const json &environment = bench.at("environment");
-    return fmt::format("{}, {} processors, {}, {}; {} processes for each cell and allocator, {}.\n"
-                       "Medians: ns a pair in blocks of 32 calls, every block written and read; order: ns a call; "
-                       "throughput: millions of operations a second, more is better.\n\n",
+    return fmt::format("{}, {} processors, {}, {}; {} processes for each cell and allocator, {}.\n",
                        std::string(environment.at("processor")), int(environment.at("logical_cpus")),
                        std::string(environment.at("kernel")), std::string(environment.at("compiler")),
                        int(bench.at("rounds")), std::string(bench.at("started")));
+}
+
+std::string table_of(const std::vector<Line> &lines, const std::vector<Column> &columns, std::string_view last) {
+    std::string text = "| |";
+    for (const Column &column : columns) text += fmt::format(" {} |", column.title);
+    text += fmt::format(" {} |\n|---|", last);
+    for (std::size_t i = 0; i <= columns.size(); ++i) text += "---:|";
+    text += "\n";
+    for (const Line &line : lines) text += row_text(line, columns);
+    return text;
 }
 
 } // namespace
 
 std::string markdown_of(const std::string &document) {
     return read_bench_document(document, [](const json &bench) {
-        const std::vector<Column> columns = columns_of(bench);
-        std::string text = heading_of(bench) + "| |";
-        for (const Column &column : columns) text += fmt::format(" {} |", column.title);
-        text += " pool / best malloc |\n|---|";
-        for (std::size_t i = 0; i <= columns.size(); ++i) text += "---:|";
-        text += "\n";
-        for (const Line &line : lines_of(bench)) text += row_text(line, columns);
+        const std::vector<Line> calls = lines_of(bench, false), rounds = lines_of(bench, true);
+        std::string text = heading_of(bench);
+        if (!calls.empty() || rounds.empty())
+            text += "Medians: ns a pair in blocks of 32 calls, every block written and read; order: ns a call; "
+                    "throughput: millions of operations a second, more is better.\n\n" +
+                    table_of(calls, columns_of(bench, calls, rounds), "pool / best malloc");
+        if (!rounds.empty())
+            text += "\nMedians: ns a round of the standard containers, by where their memory comes from.\n\n" +
+                    table_of(rounds, columns_of(bench, rounds, calls), "");
         return text;
     });
 }

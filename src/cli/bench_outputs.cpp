@@ -34,9 +34,10 @@ std::string field_of(const json &value) {
 std::string line_of(const std::vector<std::string> &fields) { return fmt::format("{}\n", fmt::join(fields, ",")); }
 
 std::string file_name_of(const json &cell) {
-    return fmt::format("{}-{}-{}-{}-{}.hgrm", cell.at("suite").get<std::string>(), cell.at("size").get<std::size_t>(),
-                       cell.at("calls_per_sample").get<std::size_t>(), cell.at("operation").get<std::string>(),
-                       cell.at("backend").get<std::string>());
+    const std::string order = cell.at("order");
+    return fmt::format("{}-{}{}-{}-{}-{}.hgrm", cell.at("suite").get<std::string>(), cell.at("size").get<std::size_t>(),
+                       order.empty() ? "" : "-" + order, cell.at("calls_per_sample").get<std::size_t>(),
+                       cell.at("operation").get<std::string>(), cell.at("backend").get<std::string>());
 }
 
 /// The count is whole but for what binary fractions do to `share`: 0.999 of 2000 is 1998 and not 1999.

@@ -1,5 +1,6 @@
 #include "bench_table.hpp"
 
+#include "bench_rounds.hpp"
 #include "sparkline.hpp"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<
 std::string_view unit_of(const Group &group) {
     if (group.unit == bench::Unit::bytes) return "bytes a block";
     if (group.is_rate()) return "Mops/s, more is better";
+    if (group.has_rounds()) return "ns a round";
     return group.operation == "pair" ? "ns a pair of alloc and free" : "ns a call";
 }
 
@@ -51,8 +53,26 @@ Column beside_floor(const Row &floor, Figure figure) {
             [&floor, figure](const Row &row) { return compact(figure_of(row, figure) - figure_of(floor, figure)); }};
 }
 
+std::string count_text(const std::optional<std::uint64_t> &count) { return count ? bench::grouped(*count) : "-"; }
+
+/// What a round took, and what of the heap and of memory.
+std::vector<Column> columns_of_rounds(const Group &group) {
+    const Row *steadiest = steadiest_of(group);
+    const auto jitter = [steadiest](const Row &row) {
+        return compact(figure_of(row, Figure::jitter)) + (&row == steadiest ? "*" : " ");
+    };
+    return {{"P50", 9, false, [](const Row &row) { return compact(row.p50); }},
+            {"low..high", 16, true, interval_text},
+            {"P99.9", 9, false, [](const Row &row) { return compact(row.p999); }},
+            {"P99.9-P50 ", 11, false, jitter},
+            {"max", 12, true, [](const Row &row) { return grouped(row.max); }},
+            {"heap calls", 11, false, [](const Row &row) { return count_text(row.heap_calls); }},
+            {"bytes", 10, false, [](const Row &row) { return count_text(row.held_bytes); }}};
+}
+
 /// The columns of times; `floor` may be absent.
 std::vector<Column> columns_of(const Group &group, const Row *floor) {
+    if (group.has_rounds()) return columns_of_rounds(group);
     std::vector<Column> columns{{"P50", 8, false, [](const Row &row) { return compact(row.p50); }},
                                 {"low..high", 13, true, interval_text}};
     if (floor != nullptr && !group.is_rate()) columns.push_back(beside_floor(*floor, Figure::p50));
@@ -154,7 +174,7 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
 }
 
 /// Where a median of calls timed together is told: a row of the summary.
-bool in_summary(const Group &group) { return !group.is_single(); }
+bool in_summary(const Group &group) { return !group.is_single() && !group.has_rounds(); }
 
 std::string short_name(const Group &group) {
     const bench::Cell &cell = group.cell;
@@ -164,11 +184,10 @@ std::string short_name(const Group &group) {
     return group.is_phase() && !group.is_rate() ? fmt::format("{} {}", work, group.operation) : work;
 }
 
-using Backends = std::vector<const bench::Backend *>;
+} // namespace
 
-/// The columns of the summary; the copy of the subject is not one, for it only decides what is void.
-Backends summarised(const std::vector<Group> &groups) {
-    Backends all;
+std::vector<const bench::Backend *> summarised(const std::vector<Group> &groups) {
+    std::vector<const bench::Backend *> all;
     for (const bench::Backend &backend : bench::backends()) {
         const bool measured = std::ranges::any_of(groups, [&](const Group &group) {
             return std::ranges::find(group.rows, &backend, &Row::backend) != group.rows.end();
@@ -177,6 +196,10 @@ Backends summarised(const std::vector<Group> &groups) {
     }
     return all;
 }
+
+namespace {
+
+using Backends = std::vector<const bench::Backend *>;
 
 constexpr std::size_t least_label_width = 18;
 constexpr std::size_t figure_width = 7; // the last column is the winner's mark
@@ -225,8 +248,9 @@ std::string summary_part(const std::vector<Group> &groups, const Backends &colum
     return text;
 }
 
-/// What the heads of the summary stand for, where they are not the names themselves.
-std::string legend(const Backends &columns) {
+} // namespace
+
+std::string legend(const std::vector<const bench::Backend *> &columns) {
     std::string text;
     for (const bench::Backend *backend : columns) {
         if (!backend->title.starts_with(backend->column))
@@ -234,6 +258,8 @@ std::string legend(const Backends &columns) {
     }
     return text;
 }
+
+namespace {
 
 struct Tally {
     std::size_t judged = 0, voided = 0, undecided = 0, won = 0;
@@ -292,13 +318,16 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
                 look.dress(fmt::format("! {:<{}} failed: see below", failure.backend->title, title_width), Style::bad) +
                 "\n";
     }
+    if (group.has_rounds()) return text + contest_lines(group, look);
     text += rival_lines(group, "pool / best malloc", {Kind::general}, look);
     text += rival_lines(group, "pool / best fixed size", {Kind::fixed_pool}, look);
     text += rival_lines(group, "pool / unchecked list", {Kind::unchecked}, look);
     return text;
 }
 
-std::string summary_table(const std::vector<Group> &groups, const Look &look) {
+std::string summary_table(const std::vector<Group> &all, const Look &look) {
+    std::vector<Group> groups;
+    std::ranges::copy_if(all, std::back_inserter(groups), [](const Group &group) { return !group.has_rounds(); });
     const Backends columns = summarised(groups);
     if (columns.empty() || !std::ranges::any_of(groups, in_summary)) return {};
     const std::size_t width = std::min(look.width, widest);

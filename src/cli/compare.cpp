@@ -36,10 +36,16 @@ struct CellOfRun {
 
     std::string key() const { return fmt::format("{}/{}/{}/{}/{}/{}", suite, size, calls, operation, order, threads); }
 
-    /// "hot 64 B", "hot 64 B, single alloc calls", "order, lifo free".
+    bool has_rounds() const { return operation == "round"; }
+
+    /// "hot 64 B", "hot 64 B, single alloc calls", "order, lifo free", "containers trades, 32 rounds".
     std::string name() const {
         if (suite == "order") return fmt::format("{}, {} {}", suite, order, operation);
-        const std::string where = fmt::format("{} {}", suite, bench::describe_size(suite, size));
+        std::string where = suite;
+        for (const std::string &part : {bench::describe_size(suite, size), order}) {
+            if (!part.empty()) where += " " + part;
+        }
+        if (has_rounds()) return calls == 1 ? where : fmt::format("{}, {} rounds", where, calls);
         return calls == 1 ? fmt::format("{}, single {} calls", where, operation) : where;
     }
 };
@@ -47,12 +53,15 @@ struct CellOfRun {
 struct Run {
     std::string machine;
     std::map<std::string, std::string> identities; // by backend: version, source and flags of what served it
-    std::set<std::string> others;                  // backends that are not the pool or its copy
+    std::set<std::string> others;                  // backends that are no subject and no copy of one
+    std::map<std::string, std::string> originals;  // by the name of the copy
     std::vector<CellOfRun> cells;
 };
 
 /// The tail where single calls were timed, else the median.
-const char *figure_of(const json &cell) { return cell.at("calls_per_sample") == 1 ? "process_p999" : "process_p50"; }
+const char *figure_of(const json &cell) {
+    return cell.at("calls_per_sample") == 1 && cell.at("operation") != "round" ? "process_p999" : "process_p50";
+}
 
 void add_row(Run &run, const json &cell, double clock_step) {
     if (!cell.value("ranked", true)) return; // no merit of the backend: a change there is neither good nor bad
@@ -80,7 +89,10 @@ Run run_of(const json &bench) {
         run.identities[each.at("backend")] = each.at("version").dump() + each.at("source").dump() +
                                              each.at("flags").dump() + bench.at("environment").at("compiler").dump();
     for (const json &each : bench.at("backends")) {
-        if (each.at("kind") != "subject" && each.at("kind") != "again") run.others.insert(each.at("name"));
+        if (each.at("kind") == "again")
+            run.originals[each.at("name")] = each.value("beside", "flatline-pool"); // which alone had one at first
+        else if (each.at("kind") != "subject")
+            run.others.insert(each.at("name"));
     }
     const double clock_step = bench.at("environment").at("timer").at("tick_ns");
     for (const json &cell : bench.at("cells")) add_row(run, cell, clock_step);
@@ -107,21 +119,30 @@ std::vector<std::string> controls_of(const Run &before, const Run &after, const 
     return controls;
 }
 
-double copy_difference(const CellOfRun &cell) {
-    const auto subject = cell.processes.find("flatline-pool"), again = cell.processes.find("flatline-pool-again");
-    if (subject == cell.processes.end() || again == cell.processes.end()) return 0;
-    std::vector<double> rounds;
-    for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i) {
-        if (again->second[i] > 0) rounds.push_back(subject->second[i] / again->second[i]);
+/// Of several copies in the cell, that of the one that differs most from its original.
+double copy_difference(const CellOfRun &cell, const Run &run) {
+    double most = 0;
+    for (const auto &[copy, original] : run.originals) {
+        const auto subject = cell.processes.find(original), again = cell.processes.find(copy);
+        if (subject == cell.processes.end() || again == cell.processes.end()) continue;
+        std::vector<double> rounds;
+        for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i) {
+            if (again->second[i] > 0) rounds.push_back(subject->second[i] / again->second[i]);
+        }
+        if (!rounds.empty()) most = std::max(most, bench::difference_of(bench::ratio_of(rounds).middle));
     }
-    return rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).middle);
+    return most;
 }
 
-bench::Side side_of(const CellOfRun &cell, const std::string &backend, const std::vector<std::string> &controls) {
+bench::Side side_of(const CellOfRun &cell, const Run &run, const std::string &backend,
+                    const std::vector<std::string> &controls) {
     const std::vector<double> &processes = cell.processes.at(backend);
     const double usual = bench::Distribution(processes).at(bench::whole / 2);
-    bench::Side side{
-        processes, {}, copy_difference(cell), bench::resolution(cell.calls == 1, cell.clock_step, usual), cell.is_void};
+    bench::Side side{processes,
+                     {},
+                     copy_difference(cell, run),
+                     bench::resolution(cell.calls == 1, cell.clock_step, usual),
+                     cell.is_void};
     for (const std::string &control : controls) side.controls.push_back(cell.processes.at(control));
     return side;
 }
@@ -132,9 +153,16 @@ struct Line {
     std::size_t controls;
 };
 
+/// A cell in both runs.
+struct CellOfBoth {
+    const Run &old_run, &new_run;
+    const CellOfRun &before, &after;
+};
+
 /// `least`: the change that counts, as a share. Nothing iff the backend has no figure in one of them.
-std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, const std::vector<std::string> &unchanged,
+std::optional<Line> line_of(const CellOfBoth &both, const std::vector<std::string> &unchanged,
                             const CompareOptions &options, double least) {
+    const auto &[old_run, new_run, before, after] = both;
     const auto told = [](const CellOfRun &cell,
                          const std::string &name) { // and not as 0, as a coarse clock may have it
         const auto found = cell.processes.find(name);
@@ -148,8 +176,8 @@ std::optional<Line> line_of(const CellOfRun &before, const CellOfRun &after, con
     std::ranges::copy_if(unchanged, std::back_inserter(controls),
                          [&](const std::string &each) { return whole(before, each) && whole(after, each); });
     return Line{before,
-                bench::compare(side_of(before, options.backend, controls), side_of(after, options.backend, controls),
-                               least, before.unit == "Mops/s"),
+                bench::compare(side_of(before, old_run, options.backend, controls),
+                               side_of(after, new_run, options.backend, controls), least, before.unit == "Mops/s"),
                 controls.size()};
 }
 
@@ -167,7 +195,7 @@ std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOpt
         if (other == after.cells.end()) continue;
         const auto known = noise.find(cell.key());
         const double least = std::max(options.fail_over / 100, known == noise.end() ? 0 : known->second);
-        if (const auto line = line_of(cell, *other, unchanged, options, least)) lines.push_back(*line);
+        if (const auto line = line_of({before, after, cell, *other}, unchanged, options, least)) lines.push_back(*line);
     }
     if (lines.empty())
         throw std::runtime_error(fmt::format("the runs have no cell of {} in common: run both with the same suites, "
@@ -202,7 +230,7 @@ std::size_t count(const std::vector<Line> &lines, Change change) {
 
 void print_lines(const std::vector<Line> &lines, const CompareOptions &options) {
     const Look look = Look::of(STDOUT_FILENO);
-    fmt::print("{}\n", look.dress(fmt::format("{:<34}{:>9}  {:<16}{:<16}{}", options.backend, "new/old", "old 95 %",
+    fmt::print("{}\n", look.dress(fmt::format("{:<36}{:>9}  {:<16}{:<16}{}", options.backend, "new/old", "old 95 %",
                                               "new 95 %", ""),
                                   Style::faint));
     for (const Line &line : lines) {
@@ -210,7 +238,7 @@ void print_lines(const std::vector<Line> &lines, const CompareOptions &options) 
         const Style style = found.change == Change::worse    ? Style::bad
                             : found.change == Change::better ? Style::good
                                                              : Style::plain;
-        fmt::print("{:<34}{:>9.3f}  {:<16}{:<16}{}\n", line.cell.name(), found.ratio,
+        fmt::print("{:<36}{:>9.3f}  {:<16}{:<16}{}\n", line.cell.name(), found.ratio,
                    fmt::format("{:.3f}..{:.3f}", found.before.low, found.before.high),
                    fmt::format("{:.3f}..{:.3f}", found.after.low, found.after.high),
                    look.dress(word_for(found.change), style));

@@ -6,6 +6,7 @@
 #include "compare.hpp"
 #include "env.hpp"
 #include "peers.hpp"
+#include "plan.hpp"
 #include "report.hpp"
 
 #include <flatline/version.h>
@@ -43,6 +44,7 @@ int main(int argc, char **argv) {
     flat::cli::CompareOptions compare_options;
     flat::cli::EnvOptions env_options;
     flat::cli::PeersOptions peers_options;
+    flat::cli::PlanOptions plan_options;
     flat::cli::ReportOptions report_options;
     const struct {
         const CLI::App *app;
@@ -52,6 +54,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_compare(program, compare_options), [&] { return flat::cli::run_compare(compare_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
+        {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
     };
     try {

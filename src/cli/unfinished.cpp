@@ -88,7 +88,9 @@ std::string journal_head(const BenchOptions &settled, const Stamped &files) {
 Stamped stamped(const std::vector<bench::Place> &places) {
     Stamped files;
     for (const bench::Place &place : places) {
-        files.emplace_back(place.backend->name, place.driver);
+        for (const fs::path &driver : {place.driver, place.containers}) {
+            if (!driver.empty()) files.emplace_back(place.backend->name, driver);
+        }
         if (!place.preload.empty()) files.emplace_back(place.backend->name, place.preload);
     }
     return files;

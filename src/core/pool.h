@@ -9,6 +9,8 @@
 #ifndef FLATLINE_CORE_POOL_H
 #define FLATLINE_CORE_POOL_H
 
+#include "memory.h"
+
 #include <flatline/pool.h>
 #include <limits.h>
 
@@ -25,8 +27,6 @@
  * on the usual path for the sake of a second use (an address that the instruction itself can compute, a member that
  * only a refusal needs again), or merge two paths that end alike. No instruction comes of it. */
 #define APART(value) __asm__("" : "+r"(value))
-
-#define CACHE_LINE 64 /* bytes; what x86-64 and most aarch64 fetch at once */
 
 /* Requests up to this many bytes find their class in a table of one entry a granule; larger ones by a search in six
  * steps. A larger table would pay for sizes whose blocks take longer to fill than the search takes. */
@@ -178,6 +178,11 @@ static inline size_t block_index(const pool_class *class, const void *address) {
     unsigned bits = sizeof(size_t) * CHAR_BIT;
     return product >> class->twos | product << (bits - class->twos); /* 4 <= twos <= 30 */
 }
+
+/* Calls `visit` for each stretch of the blocks' memory between live blocks, as long as it is, ascending: free blocks
+ * and the padding behind classes. O(high-water marks). */
+void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, uintptr_t start, size_t bytes),
+                          void *context);
 
 _Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LIVE, "an index must not look like the mark");
 _Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");

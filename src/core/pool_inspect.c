@@ -58,6 +58,22 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
     return live;
 }
 
+void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, uintptr_t start, size_t bytes),
+                          void *context) {
+    uintptr_t free_from = pool->start;
+    for (size_t c = 0; c < pool->class_count; c++) {
+        const pool_class *class = class_number(pool, c);
+        for (uint32_t i = 0; i < class->fresh; i++) {
+            if (class->words[i] != WORD_LIVE) continue;
+            uintptr_t block = (uintptr_t)class->start + i * class->size;
+            if (block > free_from) visit(context, free_from, block - free_from);
+            free_from = block + class->size;
+        }
+    }
+    uintptr_t end = pool->start + pool->length;
+    if (end > free_from) visit(context, free_from, end - free_from);
+}
+
 size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t capacity) {
     for (size_t c = 0; c < pool->class_count && c < capacity; c++) {
         const pool_class *class = class_number(pool, c);

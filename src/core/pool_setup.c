@@ -2,28 +2,11 @@
  * Sizes are computed in 64 bits: 64 classes of 2^24 blocks of 2^30 bytes are 2^60, so that no sum or product overflows
  * before it is compared with MOST_BYTES. */
 #include "pool.h"
+#include "pool_layout.h"
 
 #include "instrument.h"
 
-#define MOST_BYTES ((uint64_t)PTRDIFF_MAX / 2)
-
-/* Where everything lies. */
-typedef struct layout {
-    uint64_t class_start[FLAT_POOL_MAX_CLASSES];     /* byte offset into the blocks */
-    uint64_t pool_at, tree_at, refused_at, words_at; /* byte offsets into the metadata */
-    uint64_t metadata_bytes, block_bytes, block_alignment;
-    uint32_t span_shift, spans, tree_nodes;
-} layout;
-
-static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
-
 static uint64_t rounded_size(size_t block_size) { return round_up(block_size, FLAT_POOL_GRANULE); }
-
-/* The largest power of two that divides a rounded size, at most FLAT_POOL_MAX_ALIGNMENT. */
-static uint64_t natural_alignment(uint64_t size) {
-    uint64_t alignment = size & (0 - size);
-    return alignment < FLAT_POOL_MAX_ALIGNMENT ? alignment : FLAT_POOL_MAX_ALIGNMENT;
-}
 
 static bool valid_classes(const flat_class *classes, size_t count) {
     if (classes == NULL || count == 0 || count > FLAT_POOL_MAX_CLASSES) return false;
@@ -36,12 +19,12 @@ static bool valid_classes(const flat_class *classes, size_t count) {
 }
 
 /* Places the classes on spans of 1 << span_shift bytes; returns the number of spans. */
-static uint64_t place_blocks(layout *to, const flat_class *classes, size_t count, uint32_t span_shift) {
+static uint64_t place_blocks(pool_layout *to, const flat_class *classes, size_t count, uint32_t span_shift) {
     uint64_t end = 0;
     to->block_alignment = FLAT_POOL_GRANULE;
     for (size_t i = 0; i < count; i++) {
         uint64_t size = rounded_size(classes[i].block_size);
-        uint64_t alignment = natural_alignment(size);
+        uint64_t alignment = pool_alignment(size);
         if (alignment > to->block_alignment) to->block_alignment = alignment;
         uint64_t span = (uint64_t)1 << span_shift;
         to->class_start[i] = round_up(end, alignment > span ? alignment : span);
@@ -52,8 +35,7 @@ static uint64_t place_blocks(layout *to, const flat_class *classes, size_t count
     return round_up(end, (uint64_t)1 << span_shift) >> span_shift;
 }
 
-/* Entries of the map of spans: a power of two; 1 iff there is one class. */
-static uint32_t map_length(size_t classes, uint64_t blocks) {
+uint32_t flat_pool_map_length(size_t classes, uint64_t blocks) {
     uint64_t most = SPANS_PER_CLASS * classes + blocks / BLOCKS_PER_SPAN;
     if (classes == 1) return 1;
     uint32_t spans = MOST_SPANS;
@@ -70,12 +52,11 @@ static uint32_t tree_length(const flat_class *classes, size_t count) {
     return FLAT_POOL_MAX_CLASSES / 2 + lowest;
 }
 
-/* False iff the classes are invalid or a memory would exceed MOST_BYTES. */
-static bool lay_out(layout *to, const flat_class *classes, size_t count) {
+bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count) {
     if (!valid_classes(classes, count)) return false;
     uint64_t blocks = 0;
     for (size_t i = 0; i < count; i++) blocks += classes[i].block_count;
-    to->spans = map_length(count, blocks);
+    to->spans = flat_pool_map_length(count, blocks);
     uint32_t span_shift = 4;
     while (place_blocks(to, classes, count, span_shift) > to->spans) span_shift++;
     to->tree_nodes = tree_length(classes, count);
@@ -88,14 +69,18 @@ static bool lay_out(layout *to, const flat_class *classes, size_t count) {
     return to->block_bytes <= MOST_BYTES && to->metadata_bytes <= MOST_BYTES;
 }
 
+static flat_footprint footprint_of(const pool_layout *place) {
+    return (flat_footprint){.metadata_bytes = (size_t)place->metadata_bytes,
+                            .metadata_alignment = CACHE_LINE,
+                            .block_bytes = (size_t)place->block_bytes,
+                            .block_alignment = (size_t)place->block_alignment};
+}
+
 flat_status flat_pool_footprint(const flat_pool_options *options, flat_footprint *footprint) {
-    layout place;
+    pool_layout place;
     if (options == NULL || footprint == NULL) return FLAT_INVALID_ARGUMENT;
-    if (!lay_out(&place, options->classes, options->class_count)) return FLAT_INVALID_ARGUMENT;
-    footprint->metadata_bytes = (size_t)place.metadata_bytes;
-    footprint->metadata_alignment = CACHE_LINE;
-    footprint->block_bytes = (size_t)place.block_bytes;
-    footprint->block_alignment = (size_t)place.block_alignment;
+    if (!flat_pool_lay_out(&place, options->classes, options->class_count)) return FLAT_INVALID_ARGUMENT;
+    *footprint = footprint_of(&place);
     return FLAT_OK;
 }
 
@@ -149,7 +134,7 @@ static void make_small_table(flat_pool *pool) {
 }
 
 /* Spans behind the last class are folded addresses only; they get the last class. */
-static void map_spans(flat_pool *pool, const layout *place) {
+static void map_spans(flat_pool *pool, const pool_layout *place) {
     size_t class = 0;
     for (uint64_t span = 0; span < place->spans; span++) {
         while (class + 1 < pool->class_count && place->class_start[class + 1] <= span << place->span_shift) class ++;
@@ -157,7 +142,7 @@ static void map_spans(flat_pool *pool, const layout *place) {
     }
 }
 
-static void make_pool(flat_pool *pool, const flat_pool_options *options, const layout *place, char *blocks) {
+static void make_pool(flat_pool *pool, const flat_pool_options *options, const pool_layout *place, char *blocks) {
     uintptr_t metadata = (uintptr_t)pool - (size_t)place->pool_at;
     uint32_t *words = (uint32_t *)(metadata + (size_t)place->words_at);
     uint32_t *tree = (uint32_t *)(metadata + (size_t)place->tree_at);
@@ -176,7 +161,7 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const l
         pool_class *class = class_number(pool, i);
         make_class(class, &options->classes[i], blocks + (size_t)place->class_start[i], words);
         words += class->count;
-        unsigned best = alignment_index((size_t)natural_alignment(class->size));
+        unsigned best = alignment_index((size_t)pool_alignment(class->size));
         for (unsigned a = 0; a <= best; a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
         uint64_t class_at = place->pool_at - i * sizeof(pool_class);
         class->refused_at = (uint32_t)(place->refused_at + i * sizeof(uint64_t) - class_at);
@@ -189,32 +174,20 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const l
     map_spans(pool, place);
 }
 
-static bool is_aligned(const void *address, size_t alignment) { return ((uintptr_t)address & (alignment - 1)) == 0; }
-
-/* Whether `bytes` from `start` on end before the address space does. */
-static bool is_range(const void *start, size_t bytes) { return (uintptr_t)start <= UINTPTR_MAX - bytes; }
-
-static bool are_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
-    return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
-}
-
 flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options, flat_memory metadata,
                            flat_memory blocks) {
-    layout place;
+    pool_layout place;
     if (pool == NULL) return FLAT_INVALID_ARGUMENT;
     *pool = NULL;
-    if (options == NULL || metadata.start == NULL || blocks.start == NULL) return FLAT_INVALID_ARGUMENT;
-    if (!lay_out(&place, options->classes, options->class_count)) return FLAT_INVALID_ARGUMENT;
-    if (!is_aligned(metadata.start, CACHE_LINE)) return FLAT_INVALID_ARGUMENT;
-    if (!is_aligned(blocks.start, (size_t)place.block_alignment)) return FLAT_INVALID_ARGUMENT;
-    if (metadata.size < place.metadata_bytes || blocks.size < place.block_bytes) return FLAT_OUT_OF_MEMORY;
-    size_t metadata_bytes = (size_t)place.metadata_bytes;
-    size_t block_bytes = (size_t)place.block_bytes;
-    if (!is_range(metadata.start, metadata_bytes) || !is_range(blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
-    if (!are_apart(metadata.start, metadata_bytes, blocks.start, block_bytes)) return FLAT_INVALID_ARGUMENT;
+    if (options == NULL || !flat_pool_lay_out(&place, options->classes, options->class_count)) {
+        return FLAT_INVALID_ARGUMENT;
+    }
+    flat_footprint need = footprint_of(&place);
+    flat_status status = judge_memories(metadata, blocks, &need);
+    if (status != FLAT_OK) return status;
     *pool = (flat_pool *)((uintptr_t)metadata.start + (size_t)place.pool_at);
     make_pool(*pool, options, &place, blocks.start);
-    instrument_begin(*pool, blocks.start, block_bytes);
+    instrument_begin(*pool, blocks.start, need.block_bytes);
     return FLAT_OK;
 }
 
@@ -237,14 +210,14 @@ static void spend(uint64_t budget, const flat_share *shares, size_t count, flat_
 /* FLAT_OK where the pool of `classes` fits in `bytes`, the metadata behind the blocks, or where the budget was too
  * small for a block of each class; FLAT_INVALID_ARGUMENT where a class has too many blocks; else FLAT_OUT_OF_MEMORY. */
 static flat_status judge(uint64_t bytes, const flat_class *classes, size_t count) {
-    layout place;
+    pool_layout place;
     for (size_t i = 0; i < count; i++) {
         if (classes[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
     }
     for (size_t i = 0; i < count; i++) {
         if (classes[i].block_count == 0) return FLAT_OK;
     }
-    if (!lay_out(&place, classes, count)) return FLAT_OUT_OF_MEMORY;
+    if (!flat_pool_lay_out(&place, classes, count)) return FLAT_OUT_OF_MEMORY;
     return round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes ? FLAT_OK : FLAT_OUT_OF_MEMORY;
 }
 

@@ -9,6 +9,8 @@ const char *flat_status_string(flat_status status) {
     case FLAT_INTERIOR_POINTER: return "pointer into the interior of a block";
     case FLAT_FOREIGN_POINTER: return "pointer outside every block";
     case FLAT_CORRUPTED: return "corrupted metadata";
+    case FLAT_NOT_PERMITTED: return "not permitted by a limit or a missing privilege";
+    case FLAT_UNAVAILABLE: return "not available on this system";
     }
     return "unknown status";
 }

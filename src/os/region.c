@@ -1,64 +1,144 @@
+/* Regions of new memory: what is to be mapped, decided from the options. */
 #define _GNU_SOURCE
-#include <flatline/region.h>
+#include "region.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HUGE_PAGE ((size_t)2 << 20) /* bytes: of x86-64 and of aarch64 with 4 KiB base pages */
+static const flat_region_options defaults = {0};
 
-static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+size_t flat_base_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
-
-/* Every page written once. Since Linux 5.14 one call brings them all, and says where memory runs out; an emulator may
- * answer yes and do nothing, so they are written in any case. */
-static bool make_resident(char *start, size_t size) {
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(start, size, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) return false;
-#endif
-    for (size_t at = 0; at < size; at += page_size()) ((volatile char *)start)[at] = 0;
-    return true;
+flat_status flat_refuse(const flat_region_options *options, flat_status status, const char *format, ...) {
+    if (options == NULL || options->message == NULL || options->message_size == 0) return status;
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(options->message, options->message_size, format, values);
+    va_end(values);
+    return status;
 }
 
-/* Fills the body of a mapping. Huge pages are asked for only while that happens: pages granted then stay as they are,
- * and the kernel does not collapse the others later, which would stop the program for the time it takes. */
-static bool fill(char *start, size_t size, const flat_region_options *options) {
-    if (options->lazy) return true;
-    bool huge = !options->base_pages && size >= HUGE_PAGE;
-    if (huge) (void)madvise(start, size, MADV_HUGEPAGE); /* refused where the kernel has none: base pages serve */
-    bool resident = make_resident(start, size);
-    (void)madvise(start, size, MADV_NOHUGEPAGE);
-    return resident;
+const char *flat_error_text(int error) {
+    const char *text = strerrordesc_np(error);
+    return text != NULL ? text : "unknown error";
+}
+
+flat_status flat_refuse_call(const flat_region_options *options, const char *call, int error) {
+    flat_status status;
+    switch (error) {
+    case EPERM:
+    case EACCES: status = FLAT_NOT_PERMITTED; break;
+    case ENOMEM:
+    case ENOSPC:
+    case EFBIG:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE: status = FLAT_OUT_OF_MEMORY; break;
+    default: status = FLAT_UNAVAILABLE;
+    }
+    return flat_refuse(options, status, "%s was refused: %s", call, flat_error_text(error));
+}
+
+flat_status flat_choose_pages(const flat_region_options *options, flat_pages *most, flat_pages *least) {
+    unsigned allowed = (unsigned)options->allowed_pages, required = (unsigned)options->required_pages;
+    if (allowed > FLAT_PAGES_EXPLICIT || required > FLAT_PAGES_EXPLICIT)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT, "allowed_pages and required_pages must be a flat_pages");
+    if (allowed != FLAT_PAGES_DEFAULT && required > allowed)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT,
+                           "required_pages is above allowed_pages: allow what you require");
+    if (options->lazy && required == FLAT_PAGES_TRANSPARENT)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT,
+                           "transparent huge pages come with the first access or not at all: they cannot be required "
+                           "of a lazy region");
+    *least = required == FLAT_PAGES_DEFAULT ? FLAT_PAGES_SMALL : (flat_pages)required;
+    *most = (flat_pages)allowed;
+    if (allowed == FLAT_PAGES_DEFAULT && !options->lazy) *most = FLAT_PAGES_TRANSPARENT;
+    if (allowed == FLAT_PAGES_DEFAULT && required == FLAT_PAGES_EXPLICIT) *most = FLAT_PAGES_EXPLICIT;
+    return FLAT_OK;
+}
+
+/* FLAT_OK iff the arguments are in their ranges and do not contradict one another. */
+static flat_status judge(size_t size, size_t alignment, const flat_region_options *options) {
+    if (size == 0 || size > PTRDIFF_MAX / 2)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT, "a region of %zu bytes: 1 to PTRDIFF_MAX / 2 are possible",
+                           size);
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > HUGE_PAGE)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT, "alignment %zu: powers of two up to %zu are possible",
+                           alignment, HUGE_PAGE);
+    if (options->name == NULL) return FLAT_OK;
+    if (options->shared)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT, "a region has a name or a descriptor: unset one of the two");
+    flat_status status = flat_judge_name(options->name, options);
+    if (status != FLAT_OK) return status;
+    if (options->required_pages == FLAT_PAGES_EXPLICIT)
+        return flat_refuse(options, FLAT_INVALID_ARGUMENT,
+                           "explicit huge pages have no name: set shared instead, and pass the descriptor on");
+    return FLAT_OK;
+}
+
+/* A region of one kind of pages, in a new file where the options want one. */
+static flat_status build(flat_region *region, size_t size, size_t alignment, flat_pages pages, flat_pages required,
+                         const flat_region_options *options) {
+    bool in_file = options->shared || options->name != NULL;
+    /* A region that must lie on huge pages is made of whole ones. */
+    bool whole = pages == FLAT_PAGES_EXPLICIT || required == FLAT_PAGES_TRANSPARENT;
+    region_plan plan = {
+        .size = size,
+        .alignment = alignment,
+        .body = flat_round_up(in_file ? size : flat_round_up(size, alignment), whole ? HUGE_PAGE : flat_base_page()),
+        .pages = pages,
+        .required = required,
+        .from_file = in_file,
+        .descriptor = -1,
+        .is_memory = true,
+        .options = options};
+    plan.file_size = whole ? plan.body : size;
+    flat_status status = FLAT_OK;
+    if (options->shared) status = flat_make_memory_file(&plan);
+    if (options->name != NULL) status = flat_make_named_file(&plan);
+    if (status != FLAT_OK) return status;
+    status = flat_map_plan(region, &plan);
+    if (status != FLAT_OK && options->name != NULL) (void)shm_unlink(options->name);
+    bool keeps = status == FLAT_OK && options->shared;
+    if (keeps) region->descriptor = plan.descriptor;
+    if (plan.from_file && !keeps) (void)close(plan.descriptor);
+    return status;
 }
 
 flat_status flat_region_create(flat_region *region, size_t size, size_t alignment, const flat_region_options *options) {
-    static const flat_region_options defaults = {0};
-    if (region == NULL || size == 0 || size > PTRDIFF_MAX / 2) return FLAT_INVALID_ARGUMENT;
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > HUGE_PAGE) return FLAT_INVALID_ARGUMENT;
+    flat_pages most, least;
     if (options == NULL) options = &defaults;
-    size_t page = page_size();
-    size_t body = round_up(round_up(size, alignment), page);
-    /* Room to place the body's end at a multiple of `alignment`, and its start at one of a huge page where it has some.
-     */
-    size_t grain = body >= HUGE_PAGE ? HUGE_PAGE : alignment > page ? alignment : page;
-    size_t mapping_size = body + grain + 2 * page;
-    char *mapping = mmap(NULL, mapping_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED) return FLAT_OUT_OF_MEMORY;
-    char *start = (char *)round_up((uintptr_t)mapping + page, grain);
-    char *end = start + body;
-    if (mprotect(start, body, PROT_READ | PROT_WRITE) != 0 || !fill(start, body, options)) {
-        (void)munmap(mapping, mapping_size);
-        return FLAT_OUT_OF_MEMORY;
+    if (region == NULL) return flat_refuse(options, FLAT_INVALID_ARGUMENT, "no region to describe the memory in");
+    flat_status status = judge(size, alignment, options);
+    if (status == FLAT_OK) status = flat_choose_pages(options, &most, &least);
+    if (status != FLAT_OK) return status;
+    if (most == FLAT_PAGES_EXPLICIT) {
+        bool worth_it = size >= HUGE_PAGE && options->name == NULL;
+        if (least == FLAT_PAGES_EXPLICIT || worth_it) {
+            status = build(region, size, alignment, FLAT_PAGES_EXPLICIT, least, options);
+            if (status == FLAT_OK || least == FLAT_PAGES_EXPLICIT) return status;
+        }
+        most = FLAT_PAGES_TRANSPARENT;
     }
-    *region = (flat_region){
-        .start = end - round_up(size, alignment), .size = size, .mapping = mapping, .mapping_size = mapping_size};
+    return build(region, size, alignment, most, least, options);
+}
+
+flat_status flat_region_from_memory(flat_region *region, flat_memory memory) {
+    if (region == NULL || memory.start == NULL || memory.size == 0) return FLAT_INVALID_ARGUMENT;
+    if ((uintptr_t)memory.start > UINTPTR_MAX - memory.size) return FLAT_INVALID_ARGUMENT;
+    *region = (flat_region){.start = memory.start, .size = memory.size, .descriptor = -1};
     return FLAT_OK;
 }
 
 void flat_region_destroy(flat_region *region) {
-    if (region == NULL || region->mapping == NULL) return;
-    (void)munmap(region->mapping, region->mapping_size);
+    if (region == NULL || region->start == NULL) return;
+    if (region->mapping != NULL) {
+        (void)munmap(region->mapping, region->mapping_size);
+        if (region->descriptor >= 0) (void)close(region->descriptor);
+    }
     *region = (flat_region){0};
 }

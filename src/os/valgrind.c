@@ -32,3 +32,10 @@ void flat_instrument_widen(const void *pool, const void *block, size_t block_siz
     VALGRIND_MEMPOOL_CHANGE(pool, block, block, block_size);
     VALGRIND_MAKE_MEM_UNDEFINED(first, (uintptr_t)block + block_size - first);
 }
+
+void flat_instrument_resize(const void *pool, const void *block, size_t block_size, size_t size) {
+    flat_instrument_widen(pool, block, block_size);
+    size_t used = size != 0 ? size : 1;
+    VALGRIND_MEMPOOL_CHANGE(pool, block, block, used);
+    VALGRIND_MAKE_MEM_NOACCESS((const char *)block + used, block_size - used);
+}

@@ -63,7 +63,8 @@ export class Curve extends Chart<Row> {
     const scale = chooseScale(this.view.scale, values, Math.max(...rows.map((row) => row.p999)) * 1.1);
     this.note.textContent = scale.note;
     const last = xs[xs.length - 1] ?? 1;
-    const label = this.cell.kind === "body" ? "ns per pair, mean of a block" : "ns";
+    const what = this.cell.kind === "round" ? "round" : "pair";
+    const label = this.cell.callsPerSample > 1 ? `ns per ${what}, mean of a block` : "ns";
     const axes = [percentileAxis(last), timeAxis(scale, label)];
     const read = (plot: uPlot) =>
       this.say(plot, rows, (x) => percentileAt(x, last), (value) => inCell(this.cell, value));

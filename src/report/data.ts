@@ -2,9 +2,10 @@
 
 import { sizeName } from "./format";
 
-export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool";
+export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool" | "standard";
 
-export interface Backend { name: string; title: string; kind: BackendKind }
+/// `beside`: whom its figures are held against besides the mallocs', of a copy the original.
+export interface Backend { name: string; title: string; kind: BackendKind; beside?: string }
 export interface Missing { name: string; how: string }
 export interface Failure { backend: string; suite: string; size: number; order?: string; message: string }
 export interface Hiccups {
@@ -44,12 +45,14 @@ export interface Row extends Work {
   p50_net?: number | null; page_faults: number; page_faults_setup?: number; resident_kib?: number;
   instructions_per_operation?: number | null; branch_misses_per_operation?: number | null;
   cache_misses_per_operation?: number | null; tlb_misses_per_operation?: number | null;
+  heap_calls?: number | null; held_bytes?: number | null; // of a round of the standard containers
   void: boolean; curve?: [number, number][]; windows?: Windows;
 }
 
-/// The pool beside one rival in the figure that decides the cell: the ratio of the two and its 95 % interval.
+/// A subject beside one rival: the ratio of the two and its 95 % interval. Of rounds there are several subjects and
+/// figures; elsewhere the pool alone, in the figure that decides the cell.
 export interface Verdict extends Work {
-  rival: string; outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
+  figure?: "p50" | "p999" | "jitter"; subject?: string; rival: string; outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
 }
 
 /// Over the processes of one program under one allocator.
@@ -79,8 +82,8 @@ export interface Bench {
 }
 
 /// What a cell's figures are: ns a pair in blocks of calls, ns of one call, the windows of a long run, ns a call of a
-/// whole phase, a rate, or bytes.
-export type CellKind = "body" | "tail" | "drift" | "phase" | "rate" | "bytes";
+/// whole phase, a rate, bytes, or ns a round of the standard containers.
+export type CellKind = "body" | "tail" | "drift" | "phase" | "rate" | "bytes" | "round";
 
 /// All rows that timed the same work, one for each backend.
 export interface Cell {
@@ -130,6 +133,7 @@ function kindOf(rows: Row[]): CellKind {
   if (unit === "Mops/s") return "rate";
   if (unit === "bytes") return "bytes";
   if (rows.some((row) => row.windows)) return "drift";
+  if (rows[0]?.operation === "round") return "round";
   if (!rows.some((row) => row.curve)) return "phase";
   return calls === 1 ? "tail" : "body";
 }
@@ -151,9 +155,9 @@ function groupBy<T>(all: T[], key: (each: T) => string): Map<string, T[]> {
 
 const suiteOrder = [
   "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-  "threads", "arrivals",
+  "threads", "arrivals", "containers",
 ];
-const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes"];
+const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes", "round"];
 
 /// A suite the page does not know comes after those it does.
 function suiteRank(suite: string): number {
@@ -181,10 +185,24 @@ export function groupCells(bench: Bench): Cell[] {
 }
 
 /// Where and what, short enough for the label of a row: "hot 64 B", "mixed seven sizes, alloc", "order random, free".
-/// What goes without saying is left out: the size beside an order, in a suite of one size, and the operation "pair".
+/// What goes without saying is left out: the size beside an order, in a suite of one size, the operation "pair", and
+/// that a round was timed by itself.
 function nameOf(row: Row, manySizes: boolean): string {
+  if (row.operation === "round") {
+    const rounds = row.calls_per_sample;
+    return `${row.suite} ${row.order}${rounds === 1 ? "" : `, ${rounds} rounds`}`;
+  }
   const places = [row.order === "" || manySizes ? sizeName(row.suite, row.size) : "", row.order].filter(Boolean);
   return `${row.suite} ${places.join(" ")}${row.operation === "pair" ? "" : `, ${row.operation}`}`;
+}
+
+/// The backends that have a figure where rounds are timed, or where they are not: no other is missed there.
+export function measuredIn(bench: Bench, inRounds: boolean): Backend[] {
+  const names = new Set(bench.cells.filter((row) => (row.operation === "round") === inRounds)
+    .map((row) => row.backend));
+  const elsewhere = new Set(bench.cells.filter((row) => (row.operation === "round") !== inRounds)
+    .map((row) => row.backend));
+  return bench.backends.filter(({ name }) => names.has(name) || !elsewhere.has(name));
 }
 
 export function higherIsBetter(cell: Cell): boolean {

@@ -7,7 +7,7 @@ const minus = "\u2212";
 export const noFigure = "\u2014";
 
 /// Decimals of a figure. A block of calls resolves hundredths of a nanosecond; a single call one timer tick.
-const decimalsOf: Record<CellKind, number> = { body: 2, tail: 1, drift: 1, phase: 2, rate: 1, bytes: 2 };
+const decimalsOf: Record<CellKind, number> = { body: 2, tail: 1, drift: 1, phase: 2, rate: 1, bytes: 2, round: 1 };
 
 /// A figure with its thousands apart; from 1,000 up, decimals would be noise and are left out.
 export function figure(value: number | null | undefined, decimals: number): string {
@@ -57,6 +57,8 @@ export function method(cell: Cell): string {
     case "drift": return `${cell.operation} of each window of a long run; ns`;
     case "phase": return `${cell.operation}, mean over phases of ${calls}; ns each`;
     case "rate": return `batches of ${calls}, uninstrumented; Mops/s, higher is better`;
+    case "round": return cell.callsPerSample === 1 ? "each round timed by itself; ns"
+      : `blocks of ${calls} rounds; ns a round`;
     case "bytes": return `${cell.operation}, bytes for each of ${calls} live blocks`;
   }
 }

@@ -1,6 +1,6 @@
 // The whole run at a glance: cells down, backends across, the winner of each cell and every loss marked.
 
-import type { Backend, Bench, Cell, CellKind, Row } from "./data";
+import { measuredIn, type Backend, type Bench, type Cell, type CellKind, type Row } from "./data";
 import { el, scrollBox, type Child } from "./dom";
 import { figure, inCell, range } from "./format";
 import { looksOf, swatch } from "./palette";
@@ -16,6 +16,8 @@ const matrices: Matrix[] = [
   { kind: "phase", title: "Phases", unit: "P50, ns each, means over whole phases", note: "" },
   { kind: "rate", title: "Throughput", unit: "P50, Mops/s, higher is better", note: "" },
   { kind: "bytes", title: "Memory", unit: "P50, bytes for each live block", note: "" },
+  { kind: "round", title: "Containers", unit: "P50, ns a round of the standard containers",
+    note: "How each resource stands to what it replaces is told in front and beside each cell." },
 ];
 
 const words = { win: "wins", loss: "loses", even: "even", void: "void" };
@@ -46,8 +48,8 @@ function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
   const verdict = judge(cell, backends);
   return el("tr", { class: cell.isVoid ? "void" : undefined },
     el("th", { scope: "row" }, el("a", { href: `#${cell.id}` }, cell.name)),
-    ratioCell(cell, verdict, "any"),
-    ratioCell(cell, judge(cell, backends, ["general"]), "general"),
+    ...(cell.kind === "round" ? []
+      : [ratioCell(cell, verdict, "any"), ratioCell(cell, judge(cell, backends, ["general"]), "general")]),
     ...backends.map((backend) =>
       valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, winner, verdict)));
 }
@@ -68,8 +70,8 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
         el("caption", {}, el("span", {}, el("b", {}, matrix.title), ` ${matrix.unit}. `, matrix.note)),
         el("thead", {}, el("tr", {},
           el("th", { scope: "col" }, "Cell"),
-          el("th", { scope: "col" }, "pool ÷ best rival"),
-          el("th", { scope: "col" }, "pool ÷ best general"),
+          ...(matrix.kind === "round" ? [] : ["pool ÷ best rival", "pool ÷ best general"])
+            .map((head) => el("th", { scope: "col" }, head)),
           ...backends.map((backend) => {
             const look = looks.get(backend.name);
             return el("th", { scope: "col", "data-backend": backend.name, "data-kind": backend.kind },
@@ -80,13 +82,14 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
 
 /// Columns as a reader compares them: the subject and what bounds it first, then the rivals.
 function columnOrder(backends: Backend[]): Backend[] {
-  const rank = ["subject", "again", "control", "unchecked", "general", "fixed-pool"];
+  const rank = ["subject", "again", "control", "unchecked", "standard", "general", "fixed-pool"];
   return [...backends].sort((a, b) => rank.indexOf(a.kind) - rank.indexOf(b.kind));
 }
 
 export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
   const measured = new Set(bench.cells.map((row) => row.backend));
-  const backends = columnOrder(bench.backends.filter((each) => measured.has(each.name)));
+  const columns = (inRounds: boolean) =>
+    columnOrder(measuredIn(bench, inRounds).filter((each) => measured.has(each.name)));
   return el("section", { id: "overview", "aria-labelledby": "overview-title" },
     el("h2", { id: "overview-title" }, "Overview"),
     el("p", { class: "key" },
@@ -96,5 +99,5 @@ export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
       "void: A and A differed by more than 5 %; below each ratio its 95 % interval. ",
       "The floor (empty calls) and the unchecked list stand beside them and do not compete; ",
       "figures that tell no merit are in their sections only."),
-    ...matrices.map((matrix) => matrixTable(matrix, cells, backends)));
+    ...matrices.map((matrix) => matrixTable(matrix, cells, columns(matrix.kind === "round"))));
 }

@@ -7,6 +7,7 @@ import { el, type Child } from "./dom";
 import { DriftChart } from "./drift";
 import { method } from "./format";
 import { meaningOf } from "./glossary";
+import { contestTable } from "./rounds";
 import { cellTable, hasBars } from "./table";
 import { decider, inWords, judge, winnerOf } from "./verdict";
 import type { View } from "./view";
@@ -36,7 +37,9 @@ function cellSection(bench: Bench, cell: Cell, view: View): { element: HTMLEleme
   };
   if (hasBars(cell)) return { element: el("article", attributes, head, table) };
   const chart = cell.kind === "drift" ? new DriftChart(bench, cell, view) : new Curve(bench, cell, view);
-  return { element: el("article", attributes, head, el("div", { class: "pair" }, chart.element, table)), chart };
+  const contests = cell.kind === "round" && contestTable(bench, cell);
+  const pair = el("div", { class: "pair" }, chart.element, table);
+  return { element: el("article", attributes, head, pair, contests), chart };
 }
 
 /// The section of a suite and the charts in it, which need drawing once the section is in the document.

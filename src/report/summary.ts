@@ -3,6 +3,7 @@
 import type { Backend, Bench, Cell } from "./data";
 import { el, type Child } from "./dom";
 import { frontierText } from "./programs";
+import { roundsStanding } from "./rounds";
 import { judgedCells, percentAway, verdictOf, type Judged, type Outcome } from "./verdict";
 
 /// The order in which a sceptic reads.
@@ -45,5 +46,6 @@ export function summary(bench: Bench, cells: Cell[]): Child[] {
     others !== "" && el("p", { class: "others" }, others),
     programs !== "" && el("p", { class: sentence === "" ? "verdict" : "others" }, programs),
     ...standing(bench, cells),
+    roundsStanding(bench, cells),
   ];
 }

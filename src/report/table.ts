@@ -1,6 +1,6 @@
 // The figures of one cell: a row for each backend, best median first, the floor apart.
 
-import { higherIsBetter, type Backend, type Bench, type Cell, type Row } from "./data";
+import { higherIsBetter, measuredIn, type Backend, type Bench, type Cell, type Row } from "./data";
 import { el, scrollBox, type Child } from "./dom";
 import { count, figure, inCell, noFigure, partsPerMillion, range } from "./format";
 import { looksOf, swatch } from "./palette";
@@ -40,6 +40,24 @@ function counterColumns(cell: Cell): Column<Row>[] {
   return all.filter(({ field }) => cell.rows.some((row) => typeof row[field as keyof Row] === "number"));
 }
 
+function exceedanceColumns(cell: Cell): Column<Row>[] {
+  if (cell.kind === "round") return []; // a round is longer than the least of them
+  return [
+    { field: "over_100ns_ppm", head: ">100 ns", unit: "ppm", text: (row) => partsPerMillion(row.over_100ns_ppm) },
+    { field: "over_1us_ppm", head: ">1 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_1us_ppm) },
+    { field: "over_10us_ppm", head: ">10 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_10us_ppm) },
+  ];
+}
+
+/// What a round of containers asked of the heap, and held of the memory it stands on.
+function memoryColumns(cell: Cell): Column<Row>[] {
+  if (cell.kind !== "round") return [];
+  return [
+    { field: "heap_calls", head: "Heap\ncalls", unit: "a round", text: (row) => count(row.heap_calls) },
+    { field: "held_bytes", head: "Held", unit: "bytes", text: (row) => count(row.held_bytes) },
+  ];
+}
+
 function timeColumns(cell: Cell): Column<Row>[] {
   const time = (value: number | null | undefined) => inCell(cell, value);
   return [
@@ -51,10 +69,9 @@ function timeColumns(cell: Cell): Column<Row>[] {
       below: (row) => ({ field: "p999_interval", text: intervalText(cell, row.p999_low, row.p999_high) }) },
     { field: "jitter", head: "P99.9\n\u2212P50", unit: "ns", text: (row) => time(row.p999 - row.p50) },
     { field: "p9999", head: "P99.99", unit: "ns", text: (row) => time(row.p9999) },
-    { field: "over_100ns_ppm", head: ">100 ns", unit: "ppm", text: (row) => partsPerMillion(row.over_100ns_ppm) },
-    { field: "over_1us_ppm", head: ">1 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_1us_ppm) },
-    { field: "over_10us_ppm", head: ">10 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_10us_ppm) },
+    ...exceedanceColumns(cell),
     { field: "max", head: "Max", unit: "ns", text: (row) => count(row.max) },
+    ...memoryColumns(cell),
     ...counterColumns(cell),
   ];
 }
@@ -145,13 +162,13 @@ function captionOf(cell: Cell): string {
   const order = higherIsBetter(cell) ? "highest" : "lowest";
   const first = cell.kind === "drift" ? "median window" : "P50";
   const worst = cell.kind === "drift" ? "; worst: of any process" : "";
-  const noP9999 = (cell.kind === "body" || cell.kind === "tail") && cell.rows.some((row) => row.p9999 === null)
+  const noP9999 = !hasBars(cell) && cell.kind !== "drift" && cell.rows.some((row) => row.p9999 === null)
     ? `; ${noFigure}: under 100,000 samples` : "";
   return `${order} ${first} first; small figures: 95 % interval over processes, faults of the set-up${worst}${noP9999}`;
 }
 
 function absentNote(bench: Bench, cell: Cell): Child {
-  const absent = bench.backends.filter((each) => !cell.rows.some((row) => row.backend === each.name));
+  const absent = measuredIn(bench, cell.kind === "round").filter((each) => !cell.rows.some((row) => row.backend === each.name));
   if (absent.length === 0) return null;
   return el("p", { class: "note" }, `Not in this cell: ${absent.map((each) => each.title).join(", ")}.`);
 }

@@ -20,6 +20,7 @@ const outcomes: Record<Said["outcome"], Outcome> =
   { faster: "win", slower: "loss", "no difference": "even", void: "void" };
 
 const everyRival: BackendKind[] = ["general", "fixed-pool"];
+const competitors: BackendKind[] = ["subject", "standard", ...everyRival];
 
 function rowsOfKind(cell: Cell, backends: Backend[], kinds: BackendKind[]): Row[] {
   const names = new Set(backends.filter((each) => kinds.includes(each.kind)).map((each) => each.name));
@@ -37,18 +38,18 @@ export function decider(cell: Cell): { field: "p50" | "p999"; name: string } {
   return cell.kind === "tail" ? { field: "p999", name: "P99.9" } : { field: "p50", name: "P50" };
 }
 
-/// The best row among the allocators that compete: the subject, the general ones and the fixed-size pools. None where
-/// the cell is void or its figure tells no merit.
+/// The best row among the allocators that compete: subjects, general ones, fixed-size pools and the C++ library's. None
+/// where the cell is void or its figure tells no merit.
 export function winnerOf(cell: Cell, backends: Backend[]): Row | undefined {
   if (cell.isVoid || !cell.ranked) return undefined;
   const { field } = decider(cell);
-  return bestOf(cell, rowsOfKind(cell, backends, ["subject", ...everyRival]), (row) => row[field]);
+  return bestOf(cell, rowsOfKind(cell, backends, competitors), (row) => row[field]);
 }
 
 /// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent, the cell
-/// is not ranked, or the run has no verdict on it.
+/// is not ranked, the run has no verdict on it, or rounds are timed, which have several subjects (rounds.ts).
 export function judge(cell: Cell, backends: Backend[], kinds = everyRival): Judgement | undefined {
-  if (!cell.ranked) return undefined;
+  if (!cell.ranked || cell.kind === "round") return undefined;
   const { field } = decider(cell);
   const best = bestOf(cell, rowsOfKind(cell, backends, kinds), (row) => row[field]);
   const verdict = cell.verdicts.find((each) => each.rival === best?.backend);
@@ -105,7 +106,8 @@ export interface Verdict { sentence: string; others: string }
 
 /// One sentence that a reader may quote about the body (wins, losses, what was too close, what was too noisy), and the
 /// count of the rest.
-export function verdictOf(bench: Bench, cells: Cell[]): Verdict {
+export function verdictOf(bench: Bench, all: Cell[]): Verdict {
+  const cells = all.filter(({ kind }) => kind !== "round");
   const subject = bench.backends.find((each) => each.kind === "subject");
   const body = cells.filter((cell) => cell.kind === "body");
   const { win, loss, even, void: noisy } = judgedCells(body, bench.backends);

@@ -29,6 +29,8 @@ TEST(catalogue, names_every_cell_of_the_full_run_once_and_the_quick_ones_first) 
         }
     }
     EXPECT_TRUE(names.contains("anysize any size uniform, single calls"));
+    EXPECT_TRUE(names.contains("containers map-int, single rounds"));
+    EXPECT_TRUE(names.contains("containers trades, blocks of 32 rounds"));
     EXPECT_TRUE(names.contains("threads 64 B larson, single calls, 2 threads"));
     EXPECT_EQ(std::ranges::count(cells(Mode::full, 6), 6U, &Cell::threads), 6);
 }
@@ -67,24 +69,65 @@ TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
         EXPECT_FALSE(takes_part(*find_backend(fixed), any)) << fixed;
         EXPECT_TRUE(takes_part(*find_backend(fixed), plain)) << fixed;
     }
-    for (const Backend &backend : backends())
-        EXPECT_EQ(takes_part(backend, plain), backend.name != "o1heap") << backend.name;
-    EXPECT_TRUE(takes_part(*find_backend("o1heap"), any));
+    for (const char *heap : {"o1heap", "flatline-heap"}) {
+        EXPECT_FALSE(takes_part(*find_backend(heap), plain)) << heap;
+        EXPECT_TRUE(takes_part(*find_backend(heap), any)) << heap;
+    }
 }
 
-TEST(catalogue, has_samples_for_p9999_in_four_rounds) {
+TEST(catalogue, has_every_resource_and_every_malloc_in_containers_and_the_floor_where_arrays_do_the_work) {
     for (const Cell &cell : cells(Mode::full)) {
-        if (cell.calls != 0) {
+        for (const Backend &backend : backends()) {
+            const bool in_containers = backend.kind == Kind::general || backend.driver.starts_with("std-") ||
+                                       backend.driver.starts_with("allocator-") ||
+                                       backend.driver.ends_with("-resource") || backend.driver == "inline-arena";
+            const bool with_calls = runs_calls(backend);
+            if (!suite_of(cell).has_rounds) {
+                EXPECT_LE(takes_part(backend, cell), with_calls) << backend.name << describe(cell);
+            } else if (backend.name == "floor") {
+                EXPECT_EQ(takes_part(backend, cell), cell.needs == plain_arrays) << describe(cell);
+            } else {
+                EXPECT_EQ(takes_part(backend, cell), in_containers) << backend.name << describe(cell);
+            }
+        }
+    }
+    EXPECT_TRUE(runs_calls(*find_backend("glibc")) && runs_containers(*find_backend("glibc")));
+    EXPECT_FALSE(runs_calls(*find_backend("std-pool")));
+    EXPECT_FALSE(runs_containers(*find_backend("flatline-pool")));
+}
+
+TEST(catalogue, holds_each_resource_against_one_that_is_there) {
+    for (const Backend &backend : backends()) {
+        if (!backend.beside.empty()) {
+            EXPECT_NE(find_backend(backend.beside), nullptr) << backend.name;
+        }
+        if (backend.kind == Kind::again) {
+            EXPECT_EQ(find_backend(backend.beside)->driver, backend.driver) << backend.name;
+            EXPECT_EQ(find_backend(backend.beside)->kind, Kind::subject) << backend.name;
+        }
+    }
+}
+
+TEST(catalogue, has_samples_for_p9999_of_calls_and_for_p999_of_rounds_in_four_processes) {
+    for (const Cell &cell : cells(Mode::full)) {
+        if (suite_of(cell).has_rounds && cell.calls == 1) {
+            EXPECT_GE(cell.samples * 4, 20'000U) << describe(cell);
+        } else if (!suite_of(cell).has_rounds && cell.calls != 0) {
             EXPECT_GE(cell.samples * 4, 100'000U) << describe(cell);
         }
     }
 }
 
 TEST(catalogue, names_each_backend_once_and_fits_the_summary) {
-    std::set<std::string_view> names, columns;
+    std::set<std::string_view> names, of_calls, of_containers; // summaries of their own
     for (const Backend &backend : backends()) {
         EXPECT_TRUE(names.insert(backend.name).second) << backend.name;
-        EXPECT_TRUE(columns.insert(backend.column).second) << backend.column;
+        if (runs_calls(backend)) {
+            EXPECT_TRUE(of_calls.insert(backend.column).second) << backend.column;
+        }
+        if (runs_containers(backend)) {
+            EXPECT_TRUE(of_containers.insert(backend.column).second) << backend.column;
+        }
         EXPECT_LE(backend.column.size(), 6U) << backend.name;
         EXPECT_LE(backend.title.size(), 20U) << backend.name;
         EXPECT_FALSE(backend.how.empty()) << backend.name;
@@ -100,4 +143,5 @@ TEST(catalogue, ranks_neither_the_floor_nor_what_checks_nothing) {
     EXPECT_TRUE(competes(find_backend("flatline-pool")->kind));
     EXPECT_TRUE(competes(find_backend("mimalloc")->kind));
     EXPECT_TRUE(competes(find_backend("boost-pool")->kind));
+    EXPECT_TRUE(competes(find_backend("std-pool")->kind));
 }

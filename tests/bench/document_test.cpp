@@ -101,6 +101,7 @@ TEST(document, tells_each_process_and_each_verdict) {
     EXPECT_EQ(parsed.at("cells").at(0).at("process_p50"), json::array({parsed.at("cells").at(0).at("p50")}));
     EXPECT_EQ(parsed.at("cells").at(0).at("process_p999"), json::array({4000.0}));
     const json verdict = parsed.at("verdicts").at(0);
+    EXPECT_EQ(verdict.at("subject"), "flatline-pool");
     EXPECT_EQ(verdict.at("rival"), "glibc");
     EXPECT_EQ(verdict.at("figure"), "p50");
     EXPECT_EQ(verdict.at("ratio"), 1);
@@ -131,4 +132,27 @@ TEST(document, can_be_made_of_a_run_in_which_everything_failed) {
     const json parsed = json::parse(document_of(campaign, {}, Circumstances{}));
     EXPECT_TRUE(parsed.at("cells").empty());
     EXPECT_EQ(parsed.at("errors").size(), 1U);
+}
+
+TEST(document, tells_each_contest_of_rounds_in_each_figure_and_what_stands_beside_the_times) {
+    Campaign campaign = small_campaign();
+    flat::bench::Run run{Distribution({10, 11, 40}), 16, 1, 2, 3};
+    run.heap_calls = 7;
+    campaign.measurements.clear();
+    for (const char *backend : {"glibc", "pool-resource", "allocator-pool", "std-pool"})
+        campaign.measurements.push_back({find_backend(backend), {"containers", 0, 1, "list", 3}, "round", 1, {run}});
+    campaign.identities.push_back({find_backend("pool-resource"), DriverReport{}, {}});
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    EXPECT_EQ(parsed.at("cells").at(0).at("heap_calls"), 7);
+    EXPECT_TRUE(parsed.at("cells").at(0).at("held_bytes").is_null());
+    EXPECT_EQ(parsed.at("backends").back().at("beside"), "std-pool");
+    std::vector<std::string> told;
+    for (const json &verdict : parsed.at("verdicts"))
+        told.push_back(verdict.at("figure").get<std::string>() + " " + verdict.at("subject").get<std::string>() + " " +
+                       verdict.at("rival").get<std::string>());
+    EXPECT_EQ(told, (std::vector<std::string>{"p50 pool-resource std-pool", "p50 pool-resource glibc",
+                                              "p50 allocator-pool pool-resource", "p999 pool-resource std-pool",
+                                              "p999 pool-resource glibc", "p999 allocator-pool pool-resource",
+                                              "jitter pool-resource std-pool", "jitter pool-resource glibc",
+                                              "jitter allocator-pool pool-resource"}));
 }

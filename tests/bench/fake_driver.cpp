@@ -39,6 +39,12 @@ void log_call(const std::filesystem::path &self, int argc, char **argv) {
     out << '\n';
 }
 
+/// A series in JSON.
+std::string series_of(const char *operation, const char *unit, const std::string &calls, std::size_t samples) {
+    return std::string("{\"operation\":\"") + operation + "\",\"unit\":\"" + unit +
+           "\",\"ranked\":true,\"calls\":" + calls + ",\"samples\":" + std::to_string(samples) + "}";
+}
+
 const char *text_of(bool value) { return value ? "true" : "false"; }
 
 /// Multiples of 26, as of a counter that advances by 26 at once; some far out.
@@ -64,26 +70,28 @@ int main(int argc, char **argv) {
         return 0;
     }
     const std::string calls = argv[3];
+    const bool rounds = std::string(argv[1]) == "containers";
     const bool pair = calls == "32" || std::string(argv[1]) == "throughput";
     const std::string count = calls != "0" ? calls : pair ? "100000" : "200000";
     const std::size_t samples = std::strtoul(argv[5], nullptr, 10);
     const std::uint64_t seed = std::strtoull(argv[6], nullptr, 10);
     const std::string library = fault.starts_with("library ") ? fault.substr(8) : self;
-    const std::string series =
-        "\",\"unit\":\"ticks\",\"ranked\":true,\"calls\":" + count + ",\"samples\":" + std::string(argv[5]) + "}";
+    std::string series = series_of(rounds ? "round" : pair ? "pair" : "alloc", "ticks", count, samples);
+    if (rounds)
+        series += "," + series_of("heap calls", "heap calls", "1", 1) + "," + series_of("held", "held bytes", "1", 1);
+    else if (!pair)
+        series += "," + series_of("free", "ticks", count, samples);
     std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
                 "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
                 "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"own_code\":true,"
                 "\"page_faults\":1,"
                 "\"page_faults_setup\":2,\"context_switches\":3,\"resident_kib\":1000,\"operations\":0,"
                 "\"counters\":{\"instructions\":null,\"branch_misses\":null,\"cache_misses\":null,\"tlb_misses\":null},"
-                "\"series\":[%s%s]}\n",
+                "\"series\":[%s]}\n",
                 library.c_str(), text_of(fault != "unoptimised"), text_of(fault == "assertions"),
                 text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
-                text_of(fault != "unpinned"),
-                ("{\"operation\":\"" + std::string(pair ? "pair" : "alloc") + series).c_str(),
-                pair ? "" : (",{\"operation\":\"free" + series).c_str());
-    std::size_t total = samples * (pair ? 1 : 2);
+                text_of(fault != "unpinned"), series.c_str());
+    std::size_t total = rounds ? samples + 2 : samples * (pair ? 1 : 2);
     total += fault == "long" ? 1 : 0;
     total -= fault == "short" ? 1 : 0;
     const std::uint64_t part = fault.starts_with("faster ") ? std::stoul(fault.substr(7)) : 1;

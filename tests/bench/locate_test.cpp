@@ -13,6 +13,8 @@ constexpr const char *record = R"({"version": "3.3.2", "source": "crate m 1", "c
 
 class locate_backends : public ::testing::Test {
   protected:
+    locate_backends() { put("bench-containers-malloc"); }
+
     void put(const std::string &file, const std::string &text = "x") const { root_.put(file, text); }
 
     Places locate(const std::vector<const char *> &names) const {
@@ -80,4 +82,18 @@ TEST_F(locate_backends, refuses_a_damaged_record) {
         put("peers/mimalloc.json", damaged);
         EXPECT_THROW(locate({"mimalloc"}), std::runtime_error) << damaged;
     }
+}
+
+TEST_F(locate_backends, takes_part_in_containers_by_a_driver_of_its_own) {
+    for (const char *file : {"bench-malloc", "bench-pool", "bench-floor", "bench-containers-std-pool"}) put(file);
+    const Places places = locate({"glibc", "flatline-pool", "std-pool", "floor"});
+    const Cell hot{"hot", 64, 32, "", 1}, list{"containers", 0, 1, "list", 1};
+    ASSERT_EQ(places.found.size(), 3U);
+    EXPECT_EQ(driver_for(places.found[0], hot), root_ / "bench-malloc");
+    EXPECT_EQ(driver_for(places.found[0], list), root_ / "bench-containers-malloc");
+    EXPECT_EQ(driver_for(places.found[1], hot), root_ / "bench-pool");
+    EXPECT_EQ(driver_for(places.found[1], list), "");
+    EXPECT_EQ(driver_for(places.found[2], list), root_ / "bench-containers-std-pool");
+    ASSERT_EQ(places.missing.size(), 1U); // one of its two drivers is not there
+    EXPECT_EQ(places.missing[0].backend->name, "floor");
 }

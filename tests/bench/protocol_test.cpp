@@ -45,6 +45,19 @@ TEST(protocol, reads_the_header_and_every_sample) {
     EXPECT_EQ(report.series[1].values, (std::vector<std::uint64_t>{12}));
 }
 
+TEST(protocol, takes_what_stands_beside_the_times_of_a_round_for_no_series) {
+    const std::string samples = bytes_of({10, 11, 12});
+    DriverReport report = parse_report(header + "\n" + samples);
+    EXPECT_FALSE(report.heap_calls.has_value());
+    EXPECT_FALSE(report.held_bytes.has_value());
+    report = parse_report(replaced(header, "\"bytes\"", "\"heap calls\"") + "\n" + samples);
+    EXPECT_EQ(report.heap_calls, 12U);
+    EXPECT_EQ(report.series.size(), 1U);
+    report = parse_report(replaced(header, "\"bytes\"", "\"held bytes\"") + "\n" + samples);
+    EXPECT_EQ(report.held_bytes, 12U);
+    EXPECT_THROW(parse_report(replaced(header, "\"ticks\"", "\"heap calls\"") + "\n" + samples), std::runtime_error);
+}
+
 TEST(protocol, refuses_anything_else) {
     const std::string samples = bytes_of({10, 11, 12});
     EXPECT_THROW(parse_report(""), std::runtime_error);

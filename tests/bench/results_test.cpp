@@ -15,7 +15,9 @@ Run run_of(std::vector<double> values) { return {Distribution(values), 16, 1, 10
 Measurement measured(const char *backend, const Cell &cell, std::vector<Run> runs) {
     return {find_backend(backend),
             cell,
-            cell.calls == 1 ? "alloc" : "pair",
+            cell.suite == "containers" ? "round"
+            : cell.calls == 1          ? "alloc"
+                                       : "pair",
             cell.calls == 0 ? 100000 : cell.calls,
             std::move(runs),
             unit_of(cell, Quantity::ticks)};
@@ -273,4 +275,78 @@ TEST(results, keep_different_work_apart) {
     ASSERT_EQ(groups.size(), 3U);
     EXPECT_EQ(groups[0].rows.size(), 2U);
     EXPECT_EQ(describe(groups[1]), "hot 64 B, single alloc calls");
+}
+
+namespace {
+
+const Cell list{"containers", 0, 1, "list", 100};
+
+/// One value in each process: P50 and P99.9 are the same.
+Measurement round_of(const char *backend, double value) { return constant(backend, value, list); }
+
+/// Two values in each process: P50 is the first, P99.9 the other.
+Measurement round_of(const char *backend, double usual, double late) {
+    return measured(backend, list, std::vector<Run>(fewest_for_a_verdict, run_of({usual, usual, late})));
+}
+
+std::vector<std::string> names_of(const std::vector<Contest> &contests) {
+    std::vector<std::string> names;
+    for (const Contest &each : contests)
+        names.push_back(std::string(each.subject->backend->name) + "/" + std::string(each.rival->backend->name));
+    return names;
+}
+
+} // namespace
+
+TEST(rounds, are_void_where_any_copy_differs_from_its_original) {
+    const auto pools = [](double arena, double copy_of_arena, double pool, double copy_of_pool) {
+        return group_of({round_of("arena-resource", arena), round_of("arena-resource-again", copy_of_arena),
+                         round_of("pool-resource", pool), round_of("pool-resource-again", copy_of_pool)});
+    };
+    EXPECT_FALSE(is_void(pools(100, 101, 200, 202)));
+    EXPECT_TRUE(is_void(pools(100, 110, 200, 202)));
+    EXPECT_TRUE(is_void(pools(100, 101, 200, 220)));
+    EXPECT_NEAR(*copy_difference(pools(100, 101, 200, 204)), 0.02, 1e-3);
+    EXPECT_FALSE(copy_difference(group_of({round_of("arena-resource", 1), round_of("pool-resource-again", 1)})));
+}
+
+TEST(rounds, hold_each_subject_against_what_it_replaces_and_the_best_malloc) {
+    const Group group =
+        group_of({round_of("floor", 1), round_of("glibc", 9, 10), round_of("jemalloc", 8, 20),
+                  round_of("arena-resource", 5), round_of("pool-resource", 6), round_of("heap-resource", 7),
+                  round_of("inline-arena", 4), round_of("allocator-pool", 3), round_of("std-pool", 8)});
+    EXPECT_EQ(names_of(contests_of(group, Figure::p50)),
+              (std::vector<std::string>{"arena-resource/jemalloc", "pool-resource/std-pool", "pool-resource/jemalloc",
+                                        "heap-resource/jemalloc", "inline-arena/floor", "inline-arena/jemalloc",
+                                        "allocator-pool/pool-resource"}));
+    EXPECT_EQ(names_of(contests_of(group, Figure::p999)).front(), "arena-resource/glibc");
+    EXPECT_EQ(names_of(contests_of(group, Figure::jitter)).front(), "arena-resource/glibc");
+    EXPECT_TRUE(contests_of(group_of({constant("flatline-pool", 1), constant("glibc", 2)}), Figure::p50).empty());
+}
+
+TEST(rounds, are_won_by_their_median_and_tell_their_jitter) {
+    const Group group =
+        group_of({round_of("arena-resource", 5, 50), round_of("std-monotonic", 6, 9), round_of("floor", 1)});
+    EXPECT_EQ(decider(group), Figure::p50);
+    EXPECT_TRUE(is_winner(group, row(group, "arena-resource")));
+    EXPECT_FALSE(is_winner(group, row(group, "std-monotonic")));
+    EXPECT_EQ(figure_of(row(group, "arena-resource"), Figure::jitter), 45);
+    const Verdict verdict = judge(group, row(group, "std-monotonic"), row(group, "arena-resource"), Figure::jitter);
+    EXPECT_EQ(verdict.outcome, Outcome::faster);
+    EXPECT_NEAR(verdict.ratio, 3.0 / 45, 1e-9);
+    // The floor's jitter is nothing, to which nothing has a ratio.
+    EXPECT_TRUE(side_by_side(row(group, "arena-resource"), row(group, "floor"), Figure::jitter).empty());
+    EXPECT_EQ(judge(group, row(group, "arena-resource"), row(group, "floor"), Figure::jitter).outcome,
+              Outcome::no_difference);
+    EXPECT_EQ(describe(group), "containers list, single rounds");
+}
+
+TEST(rounds, tell_the_most_heap_calls_and_bytes_of_any_process) {
+    Measurement measurement = round_of("glibc", 5);
+    for (std::size_t i = 0; i < measurement.runs.size(); ++i) measurement.runs[i].heap_calls = 500 + i;
+    measurement.runs[1].held_bytes = 4096;
+    const Group group = group_of({measurement, round_of("floor", 1)});
+    EXPECT_EQ(row(group, "glibc").heap_calls, 503U);
+    EXPECT_EQ(row(group, "glibc").held_bytes, 4096U);
+    EXPECT_FALSE(row(group, "floor").heap_calls.has_value());
 }

@@ -120,6 +120,19 @@ TEST_F(runner, interleaves_in_a_random_order_and_backwards_with_one_seed_a_round
     EXPECT_NE(made[0][seed], made[3][seed]);
 }
 
+TEST_F(runner, runs_rounds_by_the_driver_for_containers) {
+    plan_.cells = {{"hot", 64, 32, "", 50}, {"containers", 0, 1, "list", 50, 0, 0, plain_arrays}};
+    add("floor");
+    plan_.places.back().containers = root_ / "floor-containers";
+    fs::copy_file(FAKE_DRIVER, plan_.places.back().containers);
+    add("flatline-pool"); // takes no part in the other
+    EXPECT_TRUE(run().failures.empty());
+    std::multiset<std::string> used;
+    for (const std::vector<std::string> &call : calls()) used.insert(call.at(0) + " " + call.at(1));
+    EXPECT_EQ(used, (std::multiset<std::string>{"flatline-pool hot", "flatline-pool hot", "floor hot", "floor hot",
+                                                "floor-containers containers", "floor-containers containers"}));
+}
+
 TEST_F(runner, gives_every_backend_every_place_in_the_order) {
     add("flatline-pool");
     add("floor");

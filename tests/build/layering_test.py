@@ -38,6 +38,9 @@ CASES = [
     ("include/flatline/a.h", "#include <stdio.h>", False),
     ("include/flatline/a.h", '#include "../../src/core/pool.h"', False),
     ("include/flatline/a.hpp", "#include <memory_resource>", True),
+    ("include/flatline/a.hpp", "#include <pthread.h>", True),
+    ("include/flatline/a.hpp", "#include <unistd.h>", False),
+    ("include/flatline/a.h", "#include <pthread.h>", False),
 ]
 
 HOUSE = ["src/core/pool.h", "src/os/clock.h", "src/engine/ring.h", "src/bench/bench.hpp", "src/report/page.hpp",

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Plants one fault in a copy of src/core and src/os, links tests with it, and demands that each of them fails.
+"""Plants one fault in a copy of src/core, src/os and include, links tests with it, and demands that each of them fails.
 
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --test NAME=OBJECT:OBJECT...
                       --libraries LIBRARY...
+    planted_faults.py --list
 
-The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
-the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
+--list names every fault, for CMake, which makes a test of each. The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+the source is an error, never a pass: change its pattern along with the code. What a public header compiles into its
+callers is tested through one C file a header (CALLS), which alone of a test's objects is compiled anew. Exit status 0:
+seen (control: passed).
 """
 import argparse
 import glob
@@ -15,7 +18,11 @@ import shutil
 import subprocess
 import sys
 
-# name: (file below src, pattern, replacement, tests that must see it)
+# Tests call the inlined functions of public headers here.
+CALLS = ["tests/core/arena_calls.c"]
+ARENA = ["arena_test", "arena_model_test", "arena_exhaustive_test"]
+
+# name: (file below src, or from include on; pattern, replacement, tests that must see it)
 FAULTS = {
     "block_write_in_free": ("core/pool.c", r"class->head = block;",
                             r"class->head = block; *(volatile char *)block = 0;",
@@ -58,17 +65,203 @@ FAULTS = {
     "alloc_many_gives_one_too_many": ("core/pool_inspect.c", r"found >= count", r"found + 1 >= count",
                                       ["pool_inspect_test", "pool_model_test", "pool_exhaustive_test"]),
     "check_sees_nothing": ("core/pool_inspect.c", r"return FLAT_CORRUPTED;", r"return FLAT_OK;", ["pool_inspect_test"]),
-    "overlap_not_looked_for": ("core/pool_setup.c", r"return \(uintptr_t\)a \+ a_bytes <= \(uintptr_t\)b \|\|",
-                               r"return a_bytes > 0 || (uintptr_t)a + a_bytes <= (uintptr_t)b ||", ["pool_setup_test"]),
-    "guard_pages_writable": ("os/region.c", r"mmap\(NULL, mapping_size, PROT_NONE,",
+    "overlap_not_looked_for": ("core/memory.h", r"return \(uintptr_t\)a \+ a_bytes <= \(uintptr_t\)b \|\|",
+                               r"return a_bytes > 0 || (uintptr_t)a + a_bytes <= (uintptr_t)b ||", ["pool_setup_test", "heap_setup_test"]),
+    "guard_pages_writable": ("os/region_map.c", r"mmap\(NULL, mapping_size, PROT_NONE,",
                              r"mmap(NULL, mapping_size, PROT_READ | PROT_WRITE,", ["region_test", "pool_create_test"]),
-    "prefault_forgotten": ("os/region.c", r"bool resident = make_resident\(start, size\);", r"bool resident = true;",
-                           ["region_test", "pool_create_test"]),
-    "failed_create_keeps_a_region": ("os/pool_create.c", r"flat_region_destroy\(&mapped\.metadata\);\s*return status;",
-                                     r"return status;", ["pool_create_test"]),
+    "prefault_forgotten": ("os/region_settle.c", r"status = make_resident\(body, plan\);", r"status = FLAT_OK;",
+                           ["region_test", "region_file_test", "pool_create_test"]),
+    "prefault_overwrites_what_is_there": ("os/region_settle.c", r"&content, content, false", r"&content, 0, false",
+                                          ["region_file_test"]),
+    "lock_not_taken": ("os/region_settle.c", r"mlock2\([^)]*\) == 0", r"true", ["region_settle_test"]),
+    "limit_taken_for_lack_of_memory": (
+        "os/region_settle.c", r"error != EPERM && \(error != ENOMEM \|\|[^)]*\)", r"true", ["region_settle_test"]),
+    "node_not_bound": ("os/region_settle.c", r"syscall\(SYS_mbind,[^)]*\) == 0", r"true", ["region_settle_test"]),
+    "required_pages_not_verified": ("os/region_settle.c", r"plan->required > FLAT_PAGES_SMALL", r"false",
+                                    ["region_file_test"]),
+    "explicit_pages_required_and_not_insisted_on": (
+        "os/region.c", r"status == FLAT_OK \|\| least == FLAT_PAGES_EXPLICIT", r"status == FLAT_OK",
+        ["region_settle_test"]),
+    "refused_region_keeps_its_name": ("os/region.c", r"\(void\)shm_unlink\(options->name\);", r";",
+                                      ["region_file_test"]),
+    "descriptor_left_open": ("os/region.c", r"if \(plan\.from_file && !keeps\)", r"if (false)", ["region_file_test"]),
+    "memory_file_can_be_cut": ("os/region_file.c", r"F_SEAL_SHRINK \| F_SEAL_GROW \| F_SEAL_SEAL", r"F_SEAL_SEAL",
+                               ["region_file_test"]),
+    "end_of_the_file_not_looked_at": ("os/region_file.c", r"plan->size > left", r"false", ["region_file_test"]),
+    "offset_in_the_file_ignored": ("os/region_map.c", r"\(off_t\)plan->offset", r"0", ["region_file_test"]),
+    "report_repeats_the_request": ("os/region_report.c", r"found\.resident = seen\.resident;",
+                                   r"found.resident = found.bytes;", ["region_report_test", "region_settle_test"]),
+    "report_of_huge_pages_guessed": ("os/region_report.c", r"certain_huge\(mapping, from, to\);", r"to - from;",
+                                     ["region_report_test", "region_settle_test"]),
+    "huge_pages_of_one_kind_only": ("os/smaps.c", r'"ShmemPmdMapped", ', r"", ["region_report_test"]),
+    "locked_flag_misread": ("os/smaps.c", r"at\[-1\] == ' ' &&", r"", ["region_report_test"]),
+    "trim_takes_the_page_of_a_live_block": (
+        "os/pool_trim.c", r": flat_round_up\(start, page\);", r": start / page * page;", ["pool_trim_test"]),
+    "trim_counts_pages_that_were_not_there": ("os/pool_trim.c", r"trim->returned \+= resident \* page;",
+                                              r"trim->returned += chunk;", ["pool_trim_test"]),
+    "trim_breaks_a_promise": ("os/pool_trim.c", r"\|\| !blocks->can_trim", r"", ["pool_trim_test"]),
+    "trim_forgets_the_end": ("core/pool_inspect.c", r"if \(end > free_from\) visit", r"if (false) visit",
+                             ["pool_inspect_test", "pool_trim_test"]),
+    "metadata_shared_with_the_blocks": ("os/region.h", r"own\.shared = false;", r";", ["pool_create_test"]),
+    "failed_create_keeps_a_region": ("os/backing.c", r"flat_region_destroy\(&mapped\.metadata\);\s*return status;",
+                                     r"return status;", ["pool_create_test", "heap_create_test"]),
+    "arena_end_off_by_one": ("include/flatline/arena.h", r"size > arena->end - block", r"size > arena->end - block + 1",
+                             ARENA),
+    "arena_cursor_not_rounded": ("include/flatline/arena.h", r"\(cursor \+ mask\) & ~mask", r"cursor", ARENA),
+    "arena_alignment_beyond_the_end": ("include/flatline/arena.h", r"if \(__builtin_expect\(beyond \|\|",
+                                       r"if (__builtin_expect(", ARENA),
+    "arena_odd_alignment_taken": ("include/flatline/arena.h", r"\(alignment \^ mask\) <= mask", r"alignment == 0",
+                                  ARENA),
+    "arena_size_0_takes_no_byte": ("include/flatline/arena.h", r"size \+= size == 0;", r";", ARENA),
+    "arena_block_written": ("include/flatline/arena.h", r"arena->cursor = block \+ size;",
+                            r"arena->cursor = block + size; *(volatile char *)block = 0;", ARENA),
+    "arena_refusal_not_counted": ("include/flatline/arena.h", r"arena->refused\+\+;", r";", ARENA),
+    "arena_missing_bytes_forgotten": ("include/flatline/arena.h", r"countable \? missing \+ more",
+                                      r"countable ? missing", ARENA),
+    "arena_missing_bytes_wrap_around": ("include/flatline/arena.h", r"= countable \?", r"= true ?", ARENA),
+    "arena_missing_bytes_not_aligned": ("include/flatline/arena.h", r"\(arena->missing \+ mask\) & ~mask",
+                                        r"arena->missing", ["arena_model_test", "arena_exhaustive_test"]),
+    "arena_mark_forgets_missing_bytes": ("include/flatline/arena.h", r"\{arena, arena->cursor, arena->missing\}",
+                                         r"{arena, arena->cursor, 0}", ARENA),
+    "arena_start_not_rounded": ("core/arena.c", r"\(first \+ ROUNDING\) & ~ROUNDING", r"first", ARENA),
+    "arena_end_not_rounded": ("core/arena.c", r"\(first \+ memory\.size\) & ~ROUNDING", r"first + memory.size", ARENA),
+    "arena_of_memory_that_wraps_around": ("core/arena.c", r"first > UINTPTR_MAX - memory\.size", r"false",
+                                          ["arena_test"]),
+    "arena_peaks_lost_on_the_way_down": ("core/arena.c", r"arena->high_water = high_water\(arena\);", r";", ARENA),
+    "arena_needed_lost_on_the_way_down": ("core/arena.c", r"arena->needed = needed\(arena\);", r";", ARENA),
+    "arena_rewinds_up": ("core/arena.c", r"\|\| mark\.cursor - arena->start > used\(arena\)", r"", ARENA),
+    "arena_rewinds_to_any_mark": ("core/arena.c", r"mark\.arena != arena \|\|", r"",
+                                  ["arena_test", "arena_model_test"]),
+    "arena_resizes_any_block": ("core/arena.c", r"\|\| \(uintptr_t\)block != arena->cursor - old_size", r"", ARENA),
+    "arena_resizes_past_its_end": ("core/arena.c", r"more > arena->end - arena->cursor",
+                                   r"more > arena->end - arena->start", ARENA),
+    "arena_owns_its_end": ("include/flatline/arena.h", r"(arena->start) < (arena->end)", r"\1 <= \2",
+                           ["arena_test", "arena_model_test"]),
+    "arena_keeps_its_region": ("os/arena_create.c", r"flat_region_destroy\(&arena->region\);", r";",
+                               ["arena_create_test"]),
+    "arena_slack_before_the_guard": ("os/arena_create.c", r"(granules \* FLAT_ARENA_GRANULE,) FLAT_ARENA_GRANULE",
+                                     r"\1 4096", ["arena_create_test"]),
+    # The heap: what is handed out, and from where.
+    "heap_block_written_in_free": ("core/heap.c", r"size_t granule = granule_of\(heap, block\);\s*if \(RARE",
+                                   r"size_t granule = granule_of(heap, block); if (block) *(volatile char *)block = 0; if (RARE",
+                                   ["heap_test", "heap_setup_test"]),
+    "heap_cuts_the_largest_piece": ("core/heap.c", r"\(unsigned\)__builtin_ctz\(enough\)",
+                                    r"31 - (unsigned)__builtin_clz(enough)",
+                                    ["heap_test", "heap_model_test", "heap_exhaustive_test", "heap_bound_test"]),
+    "heap_loses_the_other_half": ("core/heap.c", r"add_free_piece\(heap, at, cell \+ piece_cells\(at\)\);", r";",
+                                  ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_slot_not_marked": ("core/heap.c", r"heap->slots\[cell\] = \(uint16_t\)rest;", r";",
+                             ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_size_cut_to_32_bits": ("core/heap.c", r"RARE\(size > heap->bytes\)", r"RARE((uint32_t)size > heap->bytes)",
+                                 ["heap_test"]),
+    "heap_serves_half_of_the_size": ("core/heap.h", r"last / \(FLAT_HEAP_GRANULE / 2\)", r"last / FLAT_HEAP_GRANULE",
+                                     ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_rounds_powers_of_two_up": ("core/heap.h", r"size_t last = size - \(size != 0\);", r"size_t last = size;",
+                                     ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_alignment_of_the_start_ignored": ("core/heap.c", r" && alignment <= heap->alignment", r"",
+                                            ["heap_test", "heap_model_test"]),
+    "heap_refusal_not_counted": ("core/heap.c", r"heap->refused\+\+;", r";", ["heap_test", "heap_model_test"]),
+    "heap_high_water_not_kept": ("core/heap.c", r"heap->live > heap->high_water \? heap->live : heap->high_water",
+                                 r"heap->live", ["heap_test", "heap_model_test"]),
+    # What comes back.
+    "heap_never_merges": ("core/heap.c", r"RARE\(is_free_piece\(heap, order, cell \^ piece_cells\(order\)\)\)", r"0",
+                          ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_merges_once": ("core/heap.c", r"(cell &= ~size;\s*order\+\+;)", r"\1 break;",
+                         ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_merges_beyond_the_region": ("core/heap.c", r"return cell < heap->cells && heap->tags", r"return heap->tags",
+                                      ["heap_setup_test"]),
+    "heap_merges_halves_of_any_size": ("core/heap.c", r"heap->tags\[cell\] == \(FREE \| order\)",
+                                       r"(heap->tags[cell] & FREE) != 0",
+                                       ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_tag_left_inside": ("core/heap.c", r"heap->tags\[cell \| size\] = 0;", r";",
+                             ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_closed_cell_stays_listed": ("core/heap.c", r"if \(before != 0\) list_remove\(heap, order, cell\);", r"",
+                                      ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_full_cell_not_listed_again": ("core/heap.c", r"if \(before == 0\) list_push\(heap, order, cell\);", r"",
+                                        ["heap_model_test", "heap_exhaustive_test"]),
+    "heap_list_does_not_lead_back": ("core/heap.h", r"heap->links\[around\.next\]\.previous = around\.previous;", r"",
+                                     ["heap_model_test", "heap_exhaustive_test"]),
+    "heap_live_not_counted_down": ("core/heap.c", r"heap->live -= block_bytes\(order\);\s*instrument_free", r"instrument_free",
+                                   ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    # What is refused.
+    "heap_unaligned_address_taken": ("core/heap.c", r" \| offset \* \(SIZE_MAX / FLAT_HEAP_GRANULE \+ 1\)", r"",
+                                     ["heap_test", "heap_model_test"]),
+    "heap_middle_of_a_piece_taken": ("core/heap.c",
+                                     r"if \(RARE\(granule % CELL_GRANULES != 0\)\) return refusal\(heap, block\);", r"",
+                                     ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_free_slot_taken": ("core/heap.c", r"all_slots\(order\) & ~\(uint32_t\)heap->slots\[granule / CELL_GRANULES\]",
+                             r"all_slots(order)", ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_region_ends_a_granule_late": ("core/heap.c", r"RARE\(granule >= heap->granules\)",
+                                        r"RARE(granule > heap->granules)", ["heap_setup_test"]),
+    "heap_free_piece_called_live": ("core/heap.c", r"return \(tag & FREE\) != 0 \?", r"return (tag & FREE) == 0 ?",
+                                    ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_free_slot_called_live": ("core/heap.c", r"return \(heap->slots\[cell\] & slot\) != 0 \?",
+                                   r"return (heap->slots[cell] & slot) == 0 ?",
+                                   ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_looks_for_a_piece_not_far_enough": ("core/heap.c", r"unsigned step = 1; step < STEPS;",
+                                              r"unsigned step = 1; step < 7;", ["heap_test", "heap_setup_test"]),
+    # Realloc.
+    "heap_realloc_never_moves_to_shrink": ("core/heap.c", r"order < CELL_ORDER \|\| has_smaller\(heap, to, order\)",
+                                           r"order < CELL_ORDER",
+                                           ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_realloc_overlooks_free_slots": ("core/heap.c", r"\(pieces \| \(uint32_t\)1 << to\)", r"pieces",
+                                          ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_realloc_copies_too_little": (
+        "core/heap.c", r"(memcpy\(block, from, )(size < block_bytes\(order\) \? size : block_bytes\(order\))",
+        r"\1(\2) / 2", ["heap_realloc_test", "heap_model_test"]),
+    "heap_realloc_copies_too_much": ("core/heap.c", r"size < block_bytes\(order\) \? size : block_bytes\(order\)",
+                                     r"block_bytes(order)", ["heap_model_test"]),
+    "heap_realloc_keeps_the_old_block": ("core/heap.c", r"\(void\)flat_heap_free\(heap, from\);", r"",
+                                         ["heap_realloc_test", "heap_model_test"]),
+    "heap_realloc_grows_down": ("core/heap.c", r"half < cell \|\| ", r"",
+                                ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_realloc_grows_over_a_tag": ("core/heap.c", r"heap->tags\[half\] = 0;", r"",
+                                      ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_realloc_counts_what_was_not_refused": ("core/heap.c", r"heap->refused = refused;[^\n]*", r";",
+                                                 ["heap_realloc_test", "heap_model_test"]),
+    "heap_realloc_loses_the_end": ("core/heap.c", r"add_free_piece\(heap, order, cell \+ piece_cells\(order\)\);", r";",
+                                   ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_realloc_takes_0_for_nothing": ("core/heap.c", r"size \+= size == 0;[^\n]*", r"", ["heap_realloc_test"]),
+    # How it is made, and the bound.
+    "heap_footprint_a_byte_short": ("core/heap_setup.c", r"to->metadata_bytes = to->tags_at \+ to->cells;",
+                                    r"to->metadata_bytes = to->tags_at + to->cells - 1;", ["heap_setup_test"]),
+    "heap_links_not_written": ("core/heap_setup.c", r"made->links\[cell\] = \(heap_link\)\{0, 0\};", r";",
+                               ["heap_setup_test"]),
+    "heap_reset_keeps_the_high_water_mark": ("core/heap_setup.c", r"heap->high_water = 0;", r";",
+                                             ["heap_test", "heap_model_test"]),
+    "heap_bound_a_window_short": ("core/heap_setup.c", r"\(size_t\)windows \* block", r"(size_t)(windows - 1) * block",
+                                  ["heap_bound_test", "heap_setup_test"]),
+    "heap_bound_a_window_long": ("core/heap_setup.c", r"\(size_t\)windows \* block", r"(size_t)(windows + 1) * block",
+                                 ["heap_bound_test", "heap_setup_test"]),
+    "heap_bound_of_half_a_window_less": ("core/heap_setup.c", r"\(before \+ 1\) / 2", r"before / 2", ["heap_bound_test"]),
+    "heap_bound_without_the_last_cells": ("core/heap_setup.c", r" \+ CELL_SIZE - block_bytes\(order\);", r";",
+                                          ["heap_bound_test"]),
+    "heap_bound_pins_twice": ("core/heap_setup.c", r"pins = scattered \* of->smallest", r"pins = scattered * 2 * of->smallest",
+                              ["heap_bound_test"]),
+    "heap_bound_pins_whole_blocks": ("core/heap_setup.c", r"block_bytes\(order - 1\) \+ 1;", r"block_bytes(order);",
+                                     ["heap_bound_test"]),
+    "heap_bound_forgets_alignment": ("core/heap_setup.c", r" \|\| block_bytes\(order\) <= of->alignment", r"",
+                                     ["heap_bound_test"]),
+    "heap_bound_forgets_that_two_copies_live": ("core/heap_setup.c", r"if \(demand->reallocates\)", r"if (0)",
+                                                ["heap_bound_test"]),
+    # What it tells.
+    "heap_check_sees_nothing": ("core/heap_inspect.c", r"return FLAT_CORRUPTED;", r"return FLAT_OK;",
+                                ["heap_inspect_test"]),
+    "heap_check_skips_the_lists": ("core/heap_inspect.c", r"!check_list\(heap, order, found\.members\[order\]\)", r"0",
+                                   ["heap_inspect_test"]),
+    "heap_visit_skips_slots": ("core/heap_inspect.c", r"live \+= visit_slots\(heap, cell, visit, context\);", r";",
+                               ["heap_test", "heap_model_test"]),
+    "heap_largest_free_is_the_smallest": ("core/heap_inspect.c", r"31 - \(unsigned\)__builtin_clz\(heap->lists\)",
+                                          r"CELL_ORDER + (unsigned)__builtin_ctz(pieces)",
+                                          ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
+    "heap_create_does_not_align": ("os/heap_create.c", r"while \(alignment < MOST_ALIGNMENT", r"while (alignment < CELL_SIZE",
+                                   ["heap_create_test"]),
 }
 CONTROL = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test", "pool_exhaustive_test",
-           "pool_misuse_test", "region_test", "pool_create_test"]
+           "pool_misuse_test", "region_test", "region_settle_test", "region_file_test", "region_report_test",
+           "pool_create_test", "pool_trim_test", "arena_create_test", "heap_test", "heap_realloc_test",
+           "heap_setup_test", "heap_inspect_test", "heap_model_test", "heap_exhaustive_test", "heap_bound_test",
+           "heap_create_test"] + ARENA
 ENVIRONMENT = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE="0.2")
 TEST_SECONDS = 120
 # Long ones that no fault needs.
@@ -80,15 +273,16 @@ def planted_copy(fault, source, work):
     shutil.rmtree(work, ignore_errors=True)
     for part in ("core", "os"):
         shutil.copytree(os.path.join(source, "src", part), os.path.join(work, "src", part))
+    shutil.copytree(os.path.join(source, "include"), os.path.join(work, "include"))
     copy = os.path.join(work, "src")
     if fault != "none":
         file, pattern, replacement, _ = FAULTS[fault]
-        path = os.path.join(copy, file)
+        path = os.path.join(work if file.startswith("include/") else copy, file)
         with open(path) as opened:
             text = opened.read()
         changed, places = re.subn(pattern, replacement, text)
         if places == 0:
-            sys.exit("the fault %s has no place left in src/%s: change its pattern in planted_faults.py along "
+            sys.exit("the fault %s has no place left in %s: change its pattern in planted_faults.py along "
                      "with the code" % (fault, file))
         with open(path, "w") as opened:
             opened.write(changed)
@@ -97,14 +291,17 @@ def planted_copy(fault, source, work):
 
 def build(copy, arguments, test, objects):
     program = os.path.join(arguments.work, test)
-    sources = sorted(glob.glob(os.path.join(copy, "core", "*.c"))) + [
-        os.path.join(copy, "os", name) for name in ("region.c", "pool_create.c", "faults.c")]
+    sources = [path for part in ("core", "os") for path in sorted(glob.glob(os.path.join(copy, part, "*.c")))
+               if os.path.basename(path) != "valgrind.c"]
+    calls = [path for path in CALLS if any(os.path.basename(path) in name for name in objects)]
+    sources += [os.path.join(arguments.source, path) for path in calls]
+    objects = [name for name in objects if not any(os.path.basename(path) in name for path in calls)]
     compiled = []
     for path in sources:
-        compiled.append(path[:-2] + ".o")
+        compiled.append(os.path.join(arguments.work, os.path.basename(path) + ".o"))
         if not os.path.exists(compiled[-1]):
             subprocess.run([arguments.compiler, "-std=c11", "-O2", "-fPIC", "-w", "-I",
-                            os.path.join(arguments.source, "include"), "-c", path, "-o", compiled[-1]], check=True)
+                            os.path.join(arguments.work, "include"), "-c", path, "-o", compiled[-1]], check=True)
     subprocess.run([arguments.linker] + objects + compiled + arguments.libraries + ["-pthread", "-o", program],
                    check=True)
     return program
@@ -132,6 +329,9 @@ def main():
     parser.add_argument("--linker", required=True)
     parser.add_argument("--test", action="append", default=[])
     parser.add_argument("--libraries", nargs="+", default=[])
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(["none"] + list(FAULTS)))
+        return 0
     arguments = parser.parse_args()
     objects = dict(given.split("=", 1) for given in arguments.test)
     copy = planted_copy(arguments.fault, arguments.source, arguments.work)

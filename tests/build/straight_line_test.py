@@ -3,9 +3,13 @@
 
     straight_line_test.py COMPILER ROOT [FLAG...]
 
-First in small functions made for it, then in a copy of the pool's own `flat_pool_free`, compiled with the flags that its source file has.
+First in small functions made for it, then in a copy of the pool's own `flat_pool_free`, compiled with the flags that its
+source file has, and in a copy of the arena's header.
+First in small functions made for it, then in copies of the pool's `flat_pool_free`, compiled with the flags that its
+source file has, and of the heap.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +19,7 @@ CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "straight_line.
 PREAMBLE = """
 #include <stdint.h>
 extern void outside(int);
+extern void elsewhere(int);
 static int (*volatile through)(int);
 __attribute__((noinline, noclone)) static int other(int x) { __asm__ volatile("" : "+r"(x)); return x * 3; }
 __attribute__((noinline, noclone, section(".text.later"))) static int later(int x) {
@@ -22,6 +27,16 @@ __attribute__((noinline, noclone, section(".text.later"))) static int later(int 
     return x * 3;
 }
 int subject(int *p, int n);
+__attribute__((noinline, noclone, unused)) static int looping(int *p, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) { __asm__ volatile(""); sum += p[i]; }
+    return sum;
+}
+__attribute__((noinline, noclone, unused)) static int around(int *p, int n) { return subject(p, n - 1) + 1; }
+__attribute__((noinline, noclone, unused)) static int tenfold(int x) {
+    __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop" : "+r"(x));
+    return x;
+}
 """
 
 # name, body of `subject`, what the check must say ("" where it must be content)
@@ -55,11 +70,27 @@ CASES = [
 ]
 
 
+# Six instructions where nothing jumps, the return included: two for the condition, two of nothing, the result.
+USUAL = "__asm__ volatile goto(\"test %0, %0; jne %l1\" : : \"r\"(n) : \"cc\" : other); " \
+        "__asm__ volatile(\"nop; nop\"); return n; other: __asm__ volatile(\"nop; nop; nop; nop; nop\"); return 0;"
+
 # The same with --may-jump-back: what only lies behind is no objection, what comes again is.
 MAY_JUMP_BACK = [
     ("a loop", "can be reached from itself"),
     ("a loop in a .cold part", "can be reached from itself"),
     ("a jump into another function, back", ""),
+]
+
+# With --may-call --may-jump-back --outside outside: what is called is looked at as well.
+MAY_CALL = [
+    ("a call", "return other(n) + p[0];", ""),
+    ("a call of the one function outside", "outside(n); return p[0];", ""),
+    ("a call of another function outside", "elsewhere(n); return p[0];", "calls"),
+    ("a call through a pointer", "return through(n) + 1;", "calls"),
+    ("a call of what loops", "return looping(p, n) + p[0];", "can be reached from itself"),
+    ("a call of itself", "if (n > 3) n = subject(p, n - 1) * p[1]; return n;", "calls what is under way"),
+    ("a call of what calls it again", "if (n > 3) n = around(p, n) * p[1]; return n;", "calls what is under way"),
+    ("a longer path through a call", "if (n == 7) return p[0]; return tenfold(n) + p[0];", "on its longest path"),
 ]
 
 
@@ -107,6 +138,58 @@ def outcome_in_free(compiler, flags, folder, root, planted):
                           stderr=subprocess.STDOUT)
 
 
+# The same in what <flatline/arena.h> compiles into its callers: where a refusal is counted.
+IN_ARENA = [
+    ("nothing", "", ""),
+    ("a call", "outside(7);", "calls"),
+    ("a loop", "for (size_t i = 0; i < size; i++) __asm__ volatile(\"\");", "can be reached from itself"),
+    ("a lock prefix", "__atomic_fetch_add(&arena->refused, 1u, __ATOMIC_SEQ_CST);", "locks"),
+]
+REFUSAL = "arena->refused++;"
+
+
+def outcome_in_arena(compiler, folder, root, planted):
+    with open(os.path.join(root, "include/flatline/arena.h")) as file:
+        text = file.read()
+    if text.count(REFUSAL) != 1:
+        sys.exit("straight_line_test.py: %s is no longer once in arena.h: change REFUSAL" % REFUSAL)
+    os.makedirs(os.path.join(folder, "flatline"), exist_ok=True)
+    library = os.path.join(folder, "libarena.so")
+    with open(os.path.join(folder, "flatline/arena.h"), "w") as file:
+        file.write("__attribute__((cold)) extern void outside(int);\n"
+                   + text.replace(REFUSAL, "{ %s %s }" % (planted, REFUSAL)))
+    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-I", folder, "-I", os.path.join(root, "include"),
+                    os.path.join(root, "tests/build/inlined_arena.c"), "-o", library], check=True)
+    return subprocess.run([sys.executable, CHECK, "--may-jump-back", library, "arena_alloc_of_48",
+                           "arena_aligned_alloc_at_any"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+# In the heap: what its code must not come to, and what the check must say.
+IN_HEAP = [
+    ("nothing", "", "", ""),
+    ("a merge that is not unrolled", r"#pragma GCC unroll 28(?=\n.*\n.*\n.*half)", "#pragma GCC unroll 1",
+     "can be reached from itself"),
+    ("a search of the list", r"(uint32_t cell = heap->heads\[at\];)",
+     r"\1 while (heap->links[cell].next != heap->cells) cell = heap->links[cell].next;", "can be reached from itself"),
+    ("a call of another library", r"heap->refused\+\+;", "heap->refused++; outside(7);", "calls"),
+]
+
+
+def outcome_in_heap(compiler, folder, root, pattern, replacement):
+    with open(os.path.join(root, "src/core/heap.c")) as file:
+        text = file.read()
+    changed, places = re.subn(pattern, replacement, text) if pattern else (text, 1)
+    if places == 0:
+        sys.exit("straight_line_test.py: %s has no place left in src/core/heap.c: change IN_HEAP" % pattern)
+    copy, library = os.path.join(folder, "heap.c"), os.path.join(folder, "libheap.so")
+    with open(copy, "w") as file:
+        file.write("extern void outside(int);\n" + changed)
+    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding", "-Wl,-Bsymbolic-functions", "-w",
+                    "-I", os.path.join(root, "include"), "-I", os.path.join(root, "src/core"), copy, "-o", library],
+                   check=True)
+    return subprocess.run([sys.executable, CHECK, "--may-call", "--may-jump-back", "--outside", "memcpy", "--most", "9999",
+                           library, "flat_heap_alloc", "flat_heap_free"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+
+
 def is_seen(result, objection):
     if not objection:
         return result.returncode == 0
@@ -133,10 +216,37 @@ def main():
             if not seen:
                 wrong += 1
                 print(result.stdout)
+        for most, objection in ((6, ""), (5, "6 instructions where nothing jumps, more than 5")):
+            result = outcome_of(compiler, folder, USUAL, False, "--usual", str(most))
+            seen = is_seen(result, objection)
+            print("%s a usual path of 6 instructions where %d are allowed" % ("ok  " if seen else "MISS", most))
+        for name, body, objection in MAY_CALL:
+            most = "15" if "longest" in objection else "60"
+            result = outcome_of(compiler, folder, body, True, "--may-call", "--may-jump-back", "--outside", "outside",
+                                "--most", most)
+            seen = is_seen(result, objection)
+            print("%s %s (--may-call)" % ("ok  " if seen else "MISS", name))
+            if not seen:
+                wrong += 1
+                print(result.stdout)
+        for name, pattern, replacement, objection in IN_HEAP:
+            result = outcome_in_heap(compiler, folder, root, pattern, replacement)
+            seen = is_seen(result, objection)
+            print("%s the heap with %s" % ("ok  " if seen else "MISS", name))
+            if not seen:
+                wrong += 1
+                print(result.stdout)
         for name, planted, objection in IN_FREE:
             result = outcome_in_free(compiler, flags, folder, root, planted)
             seen = is_seen(result, objection)
             print("%s flat_pool_free with %s" % ("ok  " if seen else "MISS", name))
+            if not seen:
+                wrong += 1
+                print(result.stdout)
+        for name, planted, objection in IN_ARENA:
+            result = outcome_in_arena(compiler, folder, root, planted)
+            seen = is_seen(result, objection)
+            print("%s an inlined alloc of an arena with %s" % ("ok  " if seen else "MISS", name))
             if not seen:
                 wrong += 1
                 print(result.stdout)

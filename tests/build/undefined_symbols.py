@@ -15,7 +15,7 @@ ALLOWED = {"memset", "memcpy", "memmove", "memcmp"}
 FORCED = {
     "x86_64": set(),
     "aarch64": set(),
-    "i686": {"__udivdi3", "__umoddi3", "__udivmoddi4", "__ctzdi2", "_GLOBAL_OFFSET_TABLE_"},
+    "i686": {"__divdi3", "__udivdi3", "__umoddi3", "__udivmoddi4", "__ctzdi2", "_GLOBAL_OFFSET_TABLE_"},
 }
 
 

@@ -67,3 +67,20 @@ TEST(markdown, leaves_a_place_empty_where_a_backend_failed) {
     bench["cells"].erase(3);
     EXPECT_EQ(last_line(bench), "| hot 64 B | **4.00** | 2.00 |  |  |");
 }
+
+TEST(markdown, gives_rounds_a_table_of_their_own) {
+    json bench = run();
+    bench["backends"].push_back({{"name", "pool-resource"}, {"title", "pool_resource"}, {"kind", "subject"}});
+    bench["backends"].push_back({{"name", "std-pool"}, {"title", "std::pmr pool"}, {"kind", "standard"}});
+    for (const auto &[backend, p50] : {std::pair{"pool-resource", 30.0}, {"std-pool", 20.0}, {"glibc", 40.0}}) {
+        json round = cell(backend, p50, "containers", "ns", 1);
+        round.update({{"operation", "round"}, {"order", "list"}, {"size", 0}});
+        bench["cells"].push_back(round);
+    }
+    EXPECT_EQ(last_line(bench), "| list | 40.00 | 30.00 | **20.00** | |");
+    const std::string text = markdown_of(bench.dump());
+    EXPECT_NE(text.find("| | glibc | pool_resource | std::pmr pool |  |\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("| hot 64 B | **4.00** | 2.00 | 8.00 | 0.50 |"), std::string::npos) << text;
+    for (json &each : bench["cells"]) each["void"] = true;
+    EXPECT_EQ(last_line(bench), "| list | 40.00 | 30.00 | 20.00 | void |");
+}

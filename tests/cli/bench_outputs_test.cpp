@@ -47,8 +47,11 @@ TEST(csv, has_a_line_for_each_cell_and_backend_and_nothing_for_what_was_not_told
 TEST(hgrm, has_value_percentile_count_and_one_by_the_rest) {
     json phase = cell("order", "glibc");
     phase.erase("curve");
-    const auto files = hgrm_of(document({cell("hot", "glibc"), phase}));
-    ASSERT_EQ(files.size(), 1U);
+    json ordered = cell("containers", "glibc");
+    ordered["order"] = "list";
+    const auto files = hgrm_of(document({cell("hot", "glibc"), phase, ordered}));
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[1].first, "containers-64-list-32-pair-glibc.hgrm");
     EXPECT_EQ(files[0].first, "hot-64-32-pair-glibc.hgrm");
     const auto lines = lines_of(files[0].second);
     const auto words = [](const std::string &line) {

@@ -6,14 +6,14 @@ faults(document) returns a list of sentences, empty iff there are none.
 NUMBER = (int, float)
 SUITES = {
     "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-    "threads", "arrivals",
+    "threads", "arrivals", "containers",
 }
 # What a cell's figures are, by suite: where calls were timed together, and beside those what was counted.
 UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads") else "ns"} for suite in SUITES}
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
-KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool"}
+KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard"}
 
 DOCUMENT = {
     "schema": str, "mode": str, "started": str, "resumed": bool, "duration_seconds": NUMBER, "rounds": int, "seed": int,
@@ -31,7 +31,7 @@ HICCUPS = {
     "seconds": NUMBER, "over_10us": int, "over_10us_per_second": NUMBER, "lost_us_per_second": NUMBER, "max_ns": int,
 }
 ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str, "own_code": bool}
-BACKEND = {"name": str, "title": str, "kind": str}
+BACKEND = {"name": str, "title": str, "kind": str, "beside": str}
 MISSING = {"name": str, "how": str}
 ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}
 CELL = {
@@ -43,13 +43,15 @@ CELL = {
     "process_p999": list,
 }
 VERDICT = {
-    "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "figure": str, "rival": str,
-    "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
+    "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "figure": str, "subject": str,
+    "rival": str, "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
 }
 OUTCOMES = {"faster", "slower", "no difference", "void"}
 ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
 COUNTED = [counter + "_per_operation" for counter in ("instructions", "branch_misses", "cache_misses", "tlb_misses")]
-MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES + COUNTED
+ONLY_OF_ROUNDS = ["heap_calls", "held_bytes"]
+MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES + COUNTED + ONLY_OF_ROUNDS
+FIGURES = {"p50", "p999", "jitter"}
 WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
            "slope_ns_per_million": NUMBER}
 PROGRAM = {
@@ -146,6 +148,12 @@ def wrong_figures(where, cell):
         yield f"{where}: exceedances and a median without the clock's cost are there iff the figures are times"
     elif times and not 1e6 >= cell["over_100ns_ppm"] >= cell["over_1us_ppm"] >= cell["over_10us_ppm"] >= 0:
         yield f"{where}: the exceedances do not descend"
+    if (cell["operation"] == "round") != (cell["suite"] == "containers"):
+        yield f"{where}: rounds are what containers are timed by"
+    if (cell["heap_calls"] is not None) != (cell["suite"] == "containers"):
+        yield f"{where}: calls of the heap are counted iff rounds are timed"
+    if cell["held_bytes"] is not None and cell["suite"] != "containers":
+        yield f"{where}: bytes are held by what rounds are timed over"
 
 
 def wrong_cell(where, cell):
@@ -164,10 +172,15 @@ def wrong_cell(where, cell):
 
 def wrong_verdicts(document):
     work = ("suite", "size", "calls_per_sample", "operation", "order")
+    names = {backend["name"] for backend in document["backends"]}
     rates = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["unit"] == "Mops/s"}
     voids = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["void"]}
     for i, verdict in enumerate(document["verdicts"]):
         where, key = f"verdicts[{i}]", tuple(verdict[name] for name in work)
+        if verdict["figure"] not in FIGURES:
+            yield f"{where}: there is no figure {verdict['figure']}"
+        if not {verdict["subject"], verdict["rival"]} <= names or verdict["subject"] == verdict["rival"]:
+            yield f"{where}: {verdict['subject']} and {verdict['rival']} are not two of the backends"
         if verdict["outcome"] not in OUTCOMES:
             yield f"{where}: there is no outcome {verdict['outcome']}"
         if not verdict["low"] <= verdict["high"]:
@@ -243,6 +256,8 @@ def wrong_names(document):
     for backend in document["backends"]:
         if backend["kind"] not in KINDS:
             yield f"there is no kind {backend['kind']}"
+        if backend["kind"] == "again" and not backend["beside"]:
+            yield f"{backend['name']} is a copy of nothing"
 
 
 def faults(document):

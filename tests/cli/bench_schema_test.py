@@ -13,11 +13,11 @@ CELL = {
     "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "ranked": True,
     "void": False, "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
     "instructions_per_operation": 44.5, "branch_misses_per_operation": None, "cache_misses_per_operation": 0,
-    "tlb_misses_per_operation": None,
+    "tlb_misses_per_operation": None, "heap_calls": None, "held_bytes": None,
 }
 VERDICT = {
     "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "figure": "p50",
-    "rival": "floor", "outcome": "slower", "ratio": 1.1, "low": 1.05, "high": 1.2,
+    "subject": "pool-resource", "rival": "floor", "outcome": "slower", "ratio": 1.1, "low": 1.05, "high": 1.2,
 }
 WINDOWS = {"operations": 10, "values": [3, 4], "first": 3, "last": 4, "worst": 5, "slope_ns_per_million": 0.5}
 DRIFT = {**CELL, "suite": "drift", "calls_per_sample": 1, "operation": "P99", "windows": WINDOWS, "samples": 8,
@@ -26,6 +26,8 @@ del DRIFT["curve"]
 MEMORY = {**DRIFT, "suite": "memory", "calls_per_sample": 1000, "operation": "resident", "unit": "bytes",
           "p50_net": None, "over_100ns_ppm": None, "over_1us_ppm": None, "over_10us_ppm": None}
 del MEMORY["windows"]
+ROUND = {**CELL, "suite": "containers", "size": 0, "calls_per_sample": 1, "operation": "round", "order": "list",
+         "heap_calls": 0, "held_bytes": 16000}
 HICCUPS = {
     "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
 }
@@ -60,10 +62,12 @@ GOOD = {
         "hiccups": {"before": HICCUPS, "between": HICCUPS, "after": HICCUPS},
         "allocators": [{"backend": "floor", "version": "1", "path": "/x", "source": "", "flags": "-O2", "own_code": True}],
     },
-    "backends": [{"name": "floor", "title": "floor", "kind": "control"}],
+    "backends": [{"name": "floor", "title": "floor", "kind": "control", "beside": ""},
+                 {"name": "pool-resource", "title": "pool_resource", "kind": "subject", "beside": "std-pool"},
+                 {"name": "std-pool", "title": "std::pmr pool", "kind": "standard", "beside": ""}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
-    "cells": [CELL, DRIFT, MEMORY],
+    "cells": [CELL, DRIFT, MEMORY, ROUND],
     "verdicts": [VERDICT],
     "programs": [PROGRAM],
 }
@@ -117,6 +121,14 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(unit="bytes")
         self.planted_in_cell(p50_net=None)
 
+    def test_rounds(self):
+        for change in ({"heap_calls": None}, {"operation": "pair"}, {"held_bytes": "many"}):
+            self.planted(lambda document: document["cells"][3].update(change))
+        self.planted_in_cell(heap_calls=0)
+        self.planted_in_cell(held_bytes=16)
+        self.planted_in_cell(operation="round")
+        self.planted(lambda document: document["backends"][1].update(kind="again", beside=""))
+
     def test_wrong_curves(self):
         self.planted_in_cell(curve=[[0, 1], [50, 2], [99, 6]])
         self.planted_in_cell(curve=[[0, 1], [50, 3], [100, 7]])
@@ -129,6 +141,9 @@ class SchemaCheck(unittest.TestCase):
         for name in VERDICT:
             self.planted(lambda document: document["verdicts"][0].pop(name))
         self.planted_in_verdict(outcome="tie")
+        self.planted_in_verdict(figure="mean")
+        self.planted_in_verdict(subject="ceiling")
+        self.planted_in_verdict(subject="floor")
         self.planted_in_verdict(outcome="faster")
         self.planted_in_verdict(outcome="void")
         self.planted_in_verdict(low=0.9)

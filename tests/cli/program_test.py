@@ -19,13 +19,15 @@ from bench_schema import SUITES, faults
 
 PROGRAM, FAKE, TEMPLATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 OWN_DRIVERS = ["pool", "floor", "list", "boost-pool", "foonathan-pool"]
+CONTAINER_DRIVERS = ["containers-floor", "containers-pool-resource", "containers-allocator-pool"]
+CONTAINER_BACKENDS = ["floor", "pool-resource", "pool-resource-again", "allocator-pool"]
 OWN_BACKENDS = ["flatline-pool", "flatline-pool-again", "floor", "list", "boost-pool", "foonathan-pool"]
 
 
 class Tree:
     """bin/, libexec/ and share/ in a directory of their own."""
 
-    def __init__(self, directory, drivers=OWN_DRIVERS):
+    def __init__(self, directory, drivers=OWN_DRIVERS + CONTAINER_DRIVERS):
         self.root = pathlib.Path(directory)
         self.libexec = self.root / "libexec/flatline"
         for part in ("bin", "libexec/flatline", "share/flatline"):
@@ -71,7 +73,7 @@ class Program(unittest.TestCase):
 
     def test_help_fits_a_screen(self):
         for arguments in (["--help"], ["bench", "--help"], ["compare", "--help"], ["env", "--help"], ["peers", "--help"],
-                          ["report", "--help"]):
+                          ["plan", "--help"], ["report", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
@@ -127,12 +129,63 @@ class Program(unittest.TestCase):
             self.assertIn(name, result.stdout)
 
     def test_full_runs_every_suite_of_the_drivers(self):
-        result = self.tree.run("bench", "--full", "--processes", "1", "--backends", ",".join(OWN_BACKENDS), "--json",
-                               "out.json")
+        backends = ",".join(OWN_BACKENDS + CONTAINER_BACKENDS[1:])
+        result = self.tree.run("bench", "--full", "--processes", "1", "--backends", backends, "--json", "out.json")
         self.assertEqual(result.returncode, 0, result.stderr)
         document = json.loads((self.tree.root / "out.json").read_text())
         self.assertEqual(document["mode"], "full")
         self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES)
+        self.assertEqual(faults(document), [])
+
+    def containers(self, *arguments):
+        return self.tree.run("bench", "containers", "--processes", "4", "--backends", ",".join(CONTAINER_BACKENDS),
+                             *arguments)
+
+    def test_containers_are_timed_by_the_round_and_written_in_every_form(self):
+        result = self.containers("--json", "out.json", "--html", "out.html", "--csv", "out.csv", "--markdown", "out.md",
+                                 "--hgrm", "curves")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(faults(document), [])
+        self.assertEqual({(cell["heap_calls"] is None, cell["held_bytes"] is None) for cell in document["cells"]},
+                         {(False, False)})
+        lists = [cell["backend"] for cell in document["cells"] if cell["order"] == "list"]
+        self.assertEqual(lists, CONTAINER_BACKENDS)
+        self.assertNotIn("floor", [cell["backend"] for cell in document["cells"] if cell["order"] == "map-int"])
+        self.assertEqual({(verdict["subject"], verdict["rival"]) for verdict in document["verdicts"]},
+                         {("allocator-pool", "pool-resource")})
+        self.assertEqual({line.split(",")[0] for line in (self.tree.root / "out.csv").read_text().splitlines()},
+                         {"suite", "containers"})
+        self.assertIn("| trades, 32 rounds |", (self.tree.root / "out.md").read_text())
+        self.assertTrue((self.tree.root / "curves/containers-0-map-int-1-round-pool-resource.hgrm").is_file())
+        for part in ("containers trades, blocks of 32 rounds", "heap calls", "allocator, pool / pool_resource",
+                     "P99.9 - P50: ns, of single rounds."):
+            self.assertIn(part, result.stdout)
+        too_wide = [line for line in result.stdout.splitlines() if len(line) > 100 and str(self.tree.root) not in line]
+        self.assertEqual(too_wide, [])
+        self.assertNotIn("containers", "".join((self.tree.libexec / "calls").read_text().split("bench-containers-")[0]))
+
+    def test_containers_are_compared_by_the_resource_that_is_named(self):
+        for name, factor in (("old.json", 1), ("new.json", 1.2)):
+            self.assertEqual(self.containers("--seed", "1", "--json", name).returncode, 0)
+            document = json.loads((self.tree.root / name).read_text())
+            for cell in document["cells"]:
+                if cell["backend"].startswith("pool-resource"):
+                    cell["process_p50"] = [factor * figure for figure in cell["process_p50"]]
+            (self.tree.root / name).write_text(json.dumps(document))
+        self.assert_refused(self.tree.run("compare", "old.json", "new.json"), "no cell of flatline-pool")
+        same = self.tree.run("compare", "old.json", "old.json", "--backend", "pool-resource")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        worse = self.tree.run("compare", "old.json", "new.json", "--backend", "pool-resource")
+        self.assertEqual(worse.returncode, 1, worse.stderr)
+        self.assertIn("containers trades, 32 rounds", worse.stdout)
+        self.assertIn("19 of 19 cells are worse", worse.stdout)
+        # The difference between a copy and its original is of pool_resource, wherever it lies among the backends.
+        for cell in document["cells"]:
+            if cell["backend"] == "pool-resource-again":
+                cell["process_p50"] = [1.3 * figure for figure in cell["process_p50"]]
+        (self.tree.root / "new.json").write_text(json.dumps(document))
+        self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--backend", "pool-resource").returncode, 0)
 
     def test_as_many_threads_run_as_are_asked_for(self):
         result = self.tree.run("bench", "threads", "--threads", "6", "--processes", "1", "--backends", "floor", "--json",
@@ -197,7 +250,8 @@ class Program(unittest.TestCase):
         library = peers / f"lib{name}.so"
         shutil.copy(FAKE, library)
         (peers / f"{name}.json").write_text(record)
-        shutil.copy(FAKE, self.tree.libexec / "bench-malloc")
+        for driver in ("bench-malloc", "bench-containers-malloc"):
+            shutil.copy(FAKE, self.tree.libexec / driver)
         self.tree.break_driver("malloc", f"library {library}")
         return library
 
@@ -369,7 +423,7 @@ class Program(unittest.TestCase):
             (self.tree.root / name).write_text(text)
             self.assert_refused(self.tree.run("report", name), "not flatline.bench/1", "flatline bench --json")
         (self.tree.root / "bare.json").write_text('{"schema": "flatline.bench/1"}')
-        self.assert_refused(self.tree.run("report", "bare.json"), "lacks", "backends")
+        self.assert_refused(self.tree.run("report", "bare.json"), "lacks", "cells")
         self.assert_refused(self.tree.run("report", "absent.json"), "absent.json", "cannot be read")
         self.assert_refused(self.tree.run("report", "."), "cannot be read")
         self.assert_refused(self.tree.run("report"), "flatline report --help")

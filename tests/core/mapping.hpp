@@ -34,6 +34,11 @@ class mapping {
     char *start_;
 };
 
+inline std::uintptr_t address_of(const void *pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// A pointer value that is only ever compared, never followed.
+inline void *at(std::uintptr_t address) { return reinterpret_cast<void *>(address); }
+
 } // namespace test
 
 #endif

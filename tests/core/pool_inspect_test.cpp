@@ -1,5 +1,7 @@
 // pool_inspect.c: what a pool tells about itself, and the operations on many blocks.
 #include "core/corrupt.h"
+#include "core/environment.hpp"
+#include "core/random_source.hpp"
 #include "core/test_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace {
@@ -26,7 +29,20 @@ void note(void *context, void *block, std::size_t size) {
     static_cast<visited *>(context)->blocks.emplace_back(block, size);
 }
 
+struct stretches {
+    std::vector<std::pair<std::uintptr_t, std::size_t>> all;
+};
+
+void note_stretch(void *context, std::uintptr_t start, std::size_t bytes) {
+    static_cast<stretches *>(context)->all.emplace_back(start, bytes);
+}
+
 } // namespace
+
+// src/core/pool.h, which is C.
+extern "C" void flat_pool_visit_free(const flat_pool *pool,
+                                     void (*visit)(void *context, std::uintptr_t start, std::size_t bytes),
+                                     void *context);
 
 TEST(pool_owns, every_byte_of_every_block_live_or_free) {
     test_pool pool({{48, 3}, {80, 2}}, PROT_NONE);
@@ -53,6 +69,43 @@ TEST(pool_usable_size, is_the_rounded_size_of_a_live_block_and_else_zero) {
     EXPECT_EQ(flat_pool_usable_size(pool, nullptr), 0u);
     ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
     EXPECT_EQ(flat_pool_usable_size(pool, block), 0u) << "free";
+}
+
+TEST(pool_visit_free, is_every_byte_that_no_live_block_has) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
+    test::random_source random(seed);
+    for (int round = 0; round < 100; round++) {
+        test_pool pool({{48, 1 + random.below(20)}, {80, 1 + random.below(20)}, {4000, 1 + random.below(9)}},
+                       PROT_NONE);
+        std::vector<void *> blocks;
+        for (std::uint64_t steps = random.below(60); steps > 0; steps--) {
+            const std::size_t sizes[] = {48, 80, 4000};
+            if (void *const block = flat_pool_alloc(pool, sizes[random.below(3)])) blocks.push_back(block);
+        }
+        for (void *block : blocks) {
+            if (random.one_in(2)) {
+                ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
+            }
+        }
+        std::vector<bool> is_free(pool.footprint().block_bytes, true);
+        visited live;
+        flat_pool_visit(pool, note, &live);
+        for (const auto &[block, size] : live.blocks) {
+            const std::size_t from = address_of(block) - address_of(pool.blocks().start());
+            std::fill_n(is_free.begin() + static_cast<std::ptrdiff_t>(from), size, false);
+        }
+        stretches found;
+        flat_pool_visit_free(pool, note_stretch, &found);
+        std::vector<bool> told(is_free.size(), false);
+        std::uintptr_t last = 0;
+        for (const auto &[start, bytes] : found.all) {
+            ASSERT_TRUE(bytes > 0 && (last == 0 || start > last)) << "two stretches could be one";
+            last = start + bytes;
+            for (std::size_t i = 0; i < bytes; i++) told.at(start - address_of(pool.blocks().start()) + i) = true;
+        }
+        ASSERT_EQ(told, is_free);
+    }
 }
 
 TEST(pool_alloc_many, gives_all) {

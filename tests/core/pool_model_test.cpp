@@ -3,11 +3,11 @@
 #include "core/environment.hpp"
 #include "core/layouts.hpp"
 #include "core/model_run.hpp"
+#include "core/model_shrink.hpp"
 #include "core/random_source.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -43,52 +43,6 @@ std::vector<operation> random_operations(random_source &random, std::size_t coun
     return operations;
 }
 
-// "" or what went wrong; `steps` then is the number of operations that it took.
-std::string run(model_run &pair, const std::vector<operation> &operations, std::size_t &steps) {
-    pair.start_again();
-    for (steps = 0; steps < operations.size();) {
-        const std::string wrong = pair.apply(operations[steps++]);
-        if (!wrong.empty()) return wrong;
-    }
-    std::string wrong = pair.compare();
-    return wrong.empty() ? pair.drain() : wrong;
-}
-
-// Leaves out ever smaller pieces as long as the rest still fails, for at most ten seconds.
-std::vector<operation> shrink(model_run &pair, std::vector<operation> failing) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (std::size_t piece = failing.size() / 2 + 1; piece > 0; piece = piece == 1 ? 0 : (piece + 1) / 2) {
-        for (std::size_t from = 0; from < failing.size();) {
-            if (std::chrono::steady_clock::now() > until) return failing;
-            std::vector<operation> shorter(failing.begin(), failing.begin() + static_cast<std::ptrdiff_t>(from));
-            if (from + piece < failing.size()) {
-                shorter.insert(shorter.end(), failing.begin() + static_cast<std::ptrdiff_t>(from + piece),
-                               failing.end());
-            }
-            std::size_t steps;
-            if (run(pair, shorter, steps).empty()) {
-                from += piece;
-            } else {
-                shorter.resize(steps);
-                failing = shorter;
-            }
-        }
-    }
-    return failing;
-}
-
-std::string in_words(model_run &pair, const std::vector<operation> &operations) {
-    std::string text;
-    pair.start_again();
-    for (const operation &op : operations) {
-        text += "  " + pair.describe(op) + '\n';
-        const std::string wrong = pair.apply(op);
-        if (!wrong.empty()) return text + "  -> " + wrong + '\n';
-    }
-    const std::string wrong = pair.compare();
-    return text + "  -> " + (wrong.empty() ? pair.drain() : wrong) + '\n';
-}
-
 // Runs `operations` random steps on each of `layouts` random pools.
 void explore(std::uint64_t seed, std::size_t layouts, std::size_t operations, const test::layout_bounds &bounds) {
     for (std::size_t round = 0; round < layouts; round++) {
@@ -99,12 +53,12 @@ void explore(std::uint64_t seed, std::size_t layouts, std::size_t operations, co
         ASSERT_EQ(test::check_placement(pool, pair.reference()), "") << test::describe(layout);
         std::vector<operation> list = random_operations(random, operations);
         std::size_t steps;
-        if (run(pair, list, steps).empty()) continue;
+        if (test::run(pair, list, steps).empty()) continue;
         list.resize(steps);
-        const std::vector<operation> shortest = shrink(pair, list);
+        const std::vector<operation> shortest = test::shrink(pair, list);
         FAIL() << "repeat with FLATLINE_TEST_SEED=" << seed + round << "\nclasses: " << test::describe(layout)
                << "\nshortest failing list found (" << shortest.size() << " of " << list.size() << " operations):\n"
-               << in_words(pair, shortest);
+               << test::in_words(pair, shortest);
     }
 }
 

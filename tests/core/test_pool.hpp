@@ -59,11 +59,6 @@ class test_pool {
     flat_pool *pool_ = nullptr;
 };
 
-inline std::uintptr_t address_of(const void *pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
-// A pointer value that is only ever compared, never followed.
-inline void *at(std::uintptr_t address) { return reinterpret_cast<void *>(address); }
-
 } // namespace test
 
 #endif

@@ -41,7 +41,7 @@ PROGRAM_ROW = {"backend": "glibc", "wall_s": {"median": 2.5, "low": 2.4, "high":
                "frontier": True}
 
 
-def bench(cells, programs=(), **more):
+def bench(cells, programs=(), backends=BACKENDS, **more):
     return {
         "schema": "flatline.bench/1", "started": "then", "resumed": False, "duration_seconds": 100.4,
         "rounds": 4, "seed": 1, "mode": "quick", "errors": [],
@@ -51,12 +51,47 @@ def bench(cells, programs=(), **more):
             "isolated_cpus": "",
             "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {"tick_ns": 10},
             "hiccups": {when: {"lost_us_per_second": 20} for when in ("before", "between", "after")},
-            "allocators": [{"backend": name, "version": "1.2"} for name, _ in BACKENDS]},
-        "backends": [{"name": name, "title": "T " + name, "kind": kind} for name, kind in BACKENDS],
+            "allocators": [{"backend": name, "version": "1.2"} for name, _ in backends]},
+        "backends": [{"name": name, "title": "T " + name, "kind": kind} for name, kind in backends],
         "cells": cells, "programs": list(programs), **more}
 
 
 QUICK = bench(QUICK_CELLS)
+
+# Of suite containers: backend, kind, P50, P99.9 - P50.
+ROUNDS = [("floor", "control", 100, 10), ("glibc", "general", 240, 90), ("jemalloc", "general", 200, 95),
+          ("arena-resource", "subject", 110, 40), ("arena-resource-again", "again", 111, 40),
+          ("pool-resource", "subject", 150, 30), ("pool-resource-again", "again", 151, 30),
+          ("heap-resource", "subject", 180, 50), ("inline-arena", "subject", 105, 20),
+          ("allocator-arena", "subject", 100, 41), ("allocator-pool", "subject", 120, 42),
+          ("allocator-heap", "subject", 160, 43), ("allocator-inline", "subject", 101, 44),
+          ("std-monotonic", "standard", 120, 60), ("std-pool", "standard", 300, 80)]
+
+
+def rounds(order, calls=1, void=False, without=(), **factors):
+    """A cell of rounds; a factor on the P50 of a backend by its name, with _ for -."""
+    cells = []
+    for name, kind, p50, jitter in ROUNDS:
+        if name in without:
+            continue
+        p50 *= factors.get(name.replace("-", "_"), 1)
+        late = p50 + jitter
+        cells.append({"suite": "containers", "size": 0, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                      "p99": late, "p999": late, "p9999": None, "max": 9 * late, "over_1us_ppm": 0, "unit": "ns",
+                      "ranked": True, "calls_per_sample": calls, "operation": "round", "order": order, "void": void,
+                      "samples": 30000, "process_p50": [p50] * 3, "process_p999": [late] * 3,
+                      "heap_calls": 500 if kind == "general" else 0,
+                      "held_bytes": None if name == "floor" else 16000})
+    return cells
+
+
+def containers(**factors):
+    return bench(rounds("list", **factors) + rounds("map-int", without=("floor",), **factors)
+                 + rounds("trades", **factors) + rounds("trades", calls=32, **factors) + rounds("vector", void=True),
+                 backends=[(name, kind) for name, kind, _, _ in ROUNDS])
+
+
+CONTAINERS = containers()
 FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
@@ -70,6 +105,8 @@ PROGRAMS = bench([], [{
 PAGES = {
     "README.md": ("<!-- results lost tails -->\n<!-- /results -->\n"
                   "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n"),
+    "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
+        "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
@@ -108,15 +145,16 @@ class Manual(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
                               capture_output=True)
 
-    def collect(self, *quick, full=FULL, programs=(PROGRAMS,)):
+    def collect(self, *quick, containers=(CONTAINERS,), full=FULL, programs=(PROGRAMS,)):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
                 pathlib.Path(name).write_text(json.dumps(run))
             return names
 
-        return self.run_script("collect", "--quick", *files("quick", quick), "--full", *files("full", [full]),
-                               "--programs", *files("programs", programs))
+        return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
+                               *files("containers", containers), "--full", *files("full", [full]), "--programs",
+                               *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -125,8 +163,8 @@ class Manual(unittest.TestCase):
     def page(self, name):
         return (self.root / name).read_text()
 
-    def table(self, name):
-        return self.page("docs/results.md").split("<!-- results %s -->\n" % name)[1].split("<!-- /results -->")[0]
+    def table(self, name, page="docs/results.md"):
+        return self.page(page).split("<!-- results %s -->\n" % name)[1].split("<!-- /results -->")[0]
 
 
 class Tables(Manual):
@@ -210,6 +248,76 @@ class Tables(Manual):
             self.assertEqual([line for line in losses.splitlines() if "P99.9" in line], told)
 
 
+class Containers(Manual):
+    def of(self, name, *runs):
+        self.write(QUICK, containers=runs or (CONTAINERS,))
+        return self.table("containers " + name, "docs/choosing.md")
+
+    def test_have_a_row_for_each_workload_and_the_best_malloc_by_its_name(self):
+        rows = rows_of(self.of("medians"))
+        self.assertEqual([row.split(" | ")[0] for row in rows],
+                         ["| list", "| map-int", "| trades", "| trades, 32 rounds", "| vector (void)"])
+        self.assertEqual(rows[0], "| list | 100 | 110 | 150 | 180 | 105 | **100** | 120 | 160 | 101 | 120 | 300 | "
+                                  "240 | 200 jemalloc |")
+        self.assertTrue(rows[1].startswith("| map-int |  | 110 |"), rows[1])
+        self.assertNotIn("**", rows[4])
+        self.assertIn("Medians over 1 run of `flatline bench containers`, all kept, 4 processes for each cell and "
+                      "backend and 30,000 single rounds from each run", self.page("docs/choosing.md"))
+        fast = containers(jemalloc=0.4)
+        self.assertTrue(rows_of(self.of("medians", CONTAINERS, fast, fast))[0].endswith("| **80.0 jemalloc** |"))
+
+    def test_tell_the_jitter_of_single_rounds_the_memory_and_the_choice(self):
+        jitter = rows_of(self.of("jitter"))
+        self.assertEqual(jitter[0], "| list | 10.0 | 40.0 | 30.0 | 50.0 | **20.0** | 41.0 | 42.0 | 43.0 | 44.0 | "
+                                    "60.0 | 80.0 | 90.0 | 90.0 glibc |")
+        self.assertEqual(len(jitter), 4)
+        self.assertEqual(rows_of(self.of("memory"))[0],
+                         "| list | 500 | 0 | 16,000 | 16,000 | 16,000 | 16,000 | 16,000 | 16,000 |")
+        self.assertEqual(rows_of(self.of("choice"))[0],
+                         "| list | inline_arena, 105 | allocator, arena, 100 | allocator, pool, 120 | "
+                         "inline_arena, 20.0 | std::pmr monotonic, 120 | jemalloc, 200 |")
+
+    def test_tell_ratios_with_their_range_and_without_void_cells(self):
+        rows = rows_of(self.of("ratios", CONTAINERS, containers(arena_resource=1.2), containers(arena_resource=1.5)))
+        self.assertTrue(rows[0].startswith("| list | 1.10 (0.92 to 1.38) | "), rows[0])
+        self.assertTrue(rows[0].endswith(" | 0.50 (0.50 to 0.50) | 0.75 (0.75 to 0.75) | 0.90 (0.90 to 0.90) | "
+                                         "1.05 (1.05 to 1.05) |"), rows[0])
+        self.assertEqual(rows[4], "| vector (void) |  |  |  |  |  |  |")
+        self.assertTrue(rows_of(self.of("allocators"))[0].startswith("| list | 0.91 (0.91 to 0.91) | 0.80"))
+
+    def test_tell_every_goal_that_is_missed(self):
+        self.assertEqual(self.of("goals"), "- vector: void in every run\n")
+        for factors, told in (
+                ({"arena_resource": 1.13}, "list, P50: arena_resource at 1.04 (1.04 to 1.04) of std::pmr monotonic; the "
+                                           "goal is at most 1.00"),
+                ({"std_monotonic": 0.7}, "map-int, P99.9: arena_resource at 1.04"),
+                ({"pool_resource": 1.7}, "map-int, P50: pool_resource at 0.85 (0.85 to 0.85) of std::pmr pool; the goal "
+                                         "is at most 0.80"),
+                ({"pool_resource": 1.4}, "list, P50: pool_resource at 1.05 (1.05 to 1.05) of best malloc"),
+                ({"inline_arena": 1.2}, "trades, 32 rounds, P50: inline_arena at 1.26 (1.26 to 1.26) of floor; the "
+                                        "goal is at most 1.15"),
+                ({"allocator_heap": 1.2}, "trades, P50: allocator, heap at 1.07 (1.07 to 1.07) of heap_resource")):
+            self.assertIn("- " + told, self.of("goals", containers(**factors)))
+        within = self.of("goals", containers(arena_resource=1.11))  # 1.02 of the other
+        self.assertNotIn("list, P50", within)
+        steady = copy.deepcopy(CONTAINERS)
+        for cell in steady["cells"]:
+            if cell["backend"] == "glibc":
+                cell["p999"] = cell["p50"] + 5
+        self.assertIn("- trades, P99.9 − P50: inline_arena has 20.0 ns, glibc 5.00; the goal is the least of all\n",
+                      self.of("goals", steady))
+
+    def test_are_collected_alone_and_the_others_stay(self):
+        self.write(QUICK)
+        before = self.page("README.md")
+        other = self.root / "other.json"
+        other.write_text(json.dumps(containers(jemalloc=0.4)))
+        self.assertEqual(self.run_script("collect", "--containers", str(other)).returncode, 0)
+        self.assertEqual(self.run_script("write").returncode, 0)
+        self.assertIn("80.0 jemalloc", self.page("docs/choosing.md"))
+        self.assertEqual(self.page("README.md"), before)
+
+
 # Writes the JSON that lies beside it for the kind of run that it is asked for, and a line for each call; not that which
 # FAULT names.
 PROGRAM = """#!/usr/bin/env python3
@@ -230,7 +338,7 @@ class Measure(Manual):
         self.folder = self.root / "build/bin"
         self.folder.mkdir(parents=True)
         for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
-                           "programs.json": json.dumps(PROGRAMS)}.items():
+                           "containers.json": json.dumps(CONTAINERS), "programs.json": json.dumps(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
 
@@ -245,7 +353,7 @@ class Measure(Manual):
     def test_runs_all_and_writes_the_tables(self):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(self.calls(), 10 * ["quick"] + ["full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -255,7 +363,7 @@ class Measure(Manual):
         self.assertIn("begin again", interrupted.stderr)
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
-        self.assertEqual(self.calls(), 10 * ["quick"] + ["full", "full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + ["full", "full", "programs"])
 
 
 class Check(Manual):
@@ -263,7 +371,7 @@ class Check(Manual):
         self.write(QUICK)
         self.assertEqual(self.run_script("check").returncode, 0)
         for page, old, new in (("README.md", "| 5.00 |", "| 4.00 |"), ("docs/pool.md", "fifo", "FIFO"),
-                               ("docs/results.md", "1.2", "1.3")):
+                               ("docs/results.md", "1.2", "1.3"), ("docs/choosing.md", "jemalloc", "glibc")):
             text = self.page(page)
             (self.root / page).write_text(text.replace(old, new, 1))
             done = self.run_script("check")
@@ -299,7 +407,12 @@ class Refusals(Manual):
                             "quick-1.json is not a flatline.bench/1 file")
         self.assert_refused(self.collect(QUICK, {**QUICK, "cells": QUICK["cells"][:7]}), "do not have the same cells")
         self.assert_refused(self.collect(QUICK, programs=[PROGRAMS, QUICK]), "programs-1.json has no programs")
+        self.assert_refused(self.collect(QUICK, containers=[QUICK]), "name what `flatline bench containers` wrote")
         self.assert_refused(self.run_script("check"), "results.json cannot be read")
+        quick = self.root / "quick.json"
+        quick.write_text(json.dumps(QUICK))
+        self.assertEqual(self.run_script("collect", "--quick", str(quick)).returncode, 0)
+        self.assert_refused(self.run_script("check"), "no runs of containers, full, programs")
         (self.root / "docs/results.json").write_text("{}")
         self.assert_refused(self.run_script("write"), "is not flatline.results/1")
 

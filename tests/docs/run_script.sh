@@ -11,6 +11,6 @@ mkdir -p "$work"
 cd "$work"
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 ln -s "$project" flatline
-cp "$project"/examples/*.c .
-export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig LD_LIBRARY_PATH=$work/prefix/lib CMAKE_GENERATOR=Ninja
+cp "$project"/examples/*.c "$project"/examples/*.cpp .
+export PATH=$work/prefix/bin:$PATH PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig LD_LIBRARY_PATH=$work/prefix/lib CMAKE_GENERATOR=Ninja
 "$script"

@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 
-RUNS = {"options": 200000, "operations": 30000}
+RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
+        "plan_tracking": 50000}
 SANITIZERS = "address,undefined"
 
 
@@ -33,16 +34,18 @@ def main():
     with open(empty, "w") as file:
         file.write('extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n')
     flags = ["-O1", "-g", "-fno-sanitize-recover=all", "-I", os.path.join(source, "include"), "-I",
-             os.path.join(source, "tests")]
+             os.path.join(source, "tests"), "-I", os.path.join(source, "src"), "-DFMT_HEADER_ONLY"]
     probe = subprocess.run(["clang++-19", "-fsanitize=fuzzer," + SANITIZERS, empty, "-o", os.path.join(work, "empty")],
                            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if probe.returncode != 0:
         print("clang-19 has no libFuzzer here (Debian: libclang-rt-19-dev): skipped\n" + probe.stdout)
         return 77
     objects = []
-    for path in sorted(glob.glob(os.path.join(source, "src/core/*.c"))) + [
-            os.path.join(source, "src/os/pool_create.c"), os.path.join(source, "src/os/region.c"),
-            os.path.join(source, "tests/fuzz", arguments.target + ".cpp")]:
+    parts = ["src/core/*.c", "src/os/*.c"] + (["src/plan/*.cpp"] if arguments.target.startswith("plan_") else [])
+    library = [path for part in parts for path in sorted(glob.glob(os.path.join(source, part)))
+               if os.path.basename(path) != "valgrind.c"]
+    for path in library + [os.path.join(source, "tests/core/arena_calls.c"),
+                           os.path.join(source, "tests/fuzz", arguments.target + ".cpp")]:
         objects.append(os.path.join(work, os.path.basename(path) + ".o"))
         language = ["clang-19", "-std=c11"] if path.endswith(".c") else ["clang++-19", "-std=c++20"]
         subprocess.run(language + flags + ["-fsanitize=fuzzer-no-link," + SANITIZERS, "-c", path, "-o", objects[-1]],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Under Valgrind the pool tells memcheck which blocks are live: misuse of a block is seen, right use is not.
+"""Under Valgrind pool and heap tell memcheck which blocks are live: misuse of a block is seen, right use is not.
 
     valgrind.py --source ROOT --compiler CC --work FOLDER
 
@@ -25,6 +25,16 @@ SCENES = [
     ("after_reset", "Invalid read of size 1"),
     ("usable_size", ""),
     ("after_destroy", ""),
+    ("heap_right_use", ""),
+    ("heap_realloc", ""),
+    ("heap_overflow_after_shrinking", "Invalid write of size 1"),
+    ("heap_read_of_what_was_given_back", "Invalid read of size 1"),
+    ("heap_overflow_after_growing", "Invalid write of size 1"),
+    ("heap_uninitialised_after_growing", "uninitialised value"),
+    ("heap_uninitialised_after_moving", "uninitialised value"),
+    ("heap_use_after_free", "Invalid read of size 1"),
+    ("heap_use_after_moving", "Invalid read of size 1"),
+    ("heap_overflow_by_one", "Invalid write of size 1"),
 ]
 
 
@@ -39,8 +49,8 @@ def main():
         return 77
     os.makedirs(arguments.work, exist_ok=True)
     program = os.path.join(arguments.work, "scenes")
-    sources = glob.glob(os.path.join(arguments.source, "src/core/*.c")) + [
-        os.path.join(arguments.source, "src/os", name) for name in ("region.c", "pool_create.c", "valgrind.c")]
+    sources = [path for part in ("src/core/*.c", "src/os/*.c")
+               for path in glob.glob(os.path.join(arguments.source, part))]
     here = os.path.dirname(os.path.abspath(__file__))
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-g", "-DFLATLINE_VALGRIND", "-Wall", "-Wextra", "-Werror",
                     "-I", os.path.join(arguments.source, "include"), os.path.join(here, "valgrind_scenes.c"),

@@ -17,7 +17,7 @@ function counted(row) {
 /// The texts that one row of the JSON must appear as, by name of the field.
 function expectedTexts(row) {
   const kind = kindOf(row);
-  const decimals = ["rate", "tail", "drift"].includes(kind) ? 1 : 2;
+  const decimals = ["rate", "tail", "drift", "round"].includes(kind) ? 1 : 2;
   const time = (value) => figure(value, decimals);
   const range = (low, high) => `${time(low)}\u2013${time(high)}`;
   const counts = {
@@ -31,12 +31,15 @@ function expectedTexts(row) {
     return { ...median, ...course, slope_ns_per_million: figure(slope_ns_per_million, 3), ...counts };
   }
   if (!isCurved(row)) return { ...median, mean: time(row.mean), max: time(row.max), ...counts };
-  const net = row.calls_per_sample === 1 ? { p50_net: time(row.p50_net) } : {};
+  const net = kind === "tail" ? { p50_net: time(row.p50_net) } : {};
+  const beside = kind === "round"
+    ? { heap_calls: figure(row.heap_calls, 0), held_bytes: figure(row.held_bytes, 0) }
+    : { over_100ns_ppm: ppm(row.over_100ns_ppm), over_1us_ppm: ppm(row.over_1us_ppm),
+      over_10us_ppm: ppm(row.over_10us_ppm) };
   return {
-    ...median, ...net, p90: time(row.p90), p99: time(row.p99), p999: time(row.p999),
+    ...median, ...net, ...beside, p90: time(row.p90), p99: time(row.p99), p999: time(row.p999),
     p999_interval: range(row.p999_low, row.p999_high), jitter: time(row.p999 - row.p50), p9999: time(row.p9999),
-    over_100ns_ppm: ppm(row.over_100ns_ppm), over_1us_ppm: ppm(row.over_1us_ppm),
-    over_10us_ppm: ppm(row.over_10us_ppm), max: figure(row.max, 0), ...counts,
+    max: figure(row.max, 0), ...counts,
   };
 }
 
@@ -91,7 +94,7 @@ export async function wrongLabels(page, bench) {
     sharing: [...document.querySelectorAll("td")].map((cell) => cell.textContent)
       .filter((text) => text.includes("in pages that its processes share")),
     orders: [...document.querySelectorAll("[data-cell]")].map((cell) =>
-      [cell.dataset.cell, [...cell.querySelectorAll("tbody tr")].map((row) => row.dataset.backend)]),
+      [cell.dataset.cell, [...cell.querySelectorAll(".figures tbody tr")].map((row) => row.dataset.backend)]),
   }));
   const problems = [];
   for (const id of voids) if (!seen.voids.includes(id)) problems.push(`${id}: void, and not labelled so`);

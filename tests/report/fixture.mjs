@@ -35,8 +35,20 @@ const backends = [
   ["foonathan-pool", "foonathan/memory", "fixed-pool", 6.6, 0.05, 1.2],
 ];
 
-const percentiles = [
-  0, 5, 10, 20, 30, 40, 50, 60, 68, 75, 80, 84, 87.5, 90, 92, 93.75, 95, 96, 96.8, 97.5, 98, 98.4, 98.75, 99, 99.2,
+// name, title, kind, beside, what a round costs it; calls of the heap, bytes held (null: none to tell)
+const containerBackends = [
+  ["arena-resource", "arena_resource", "subject", "std-monotonic", 1.0, 0, 16000],
+  ["arena-resource-again", "arena_resource, copy", "again", "arena-resource", 1.01, 0, 16000],
+  ["pool-resource", "pool_resource", "subject", "std-pool", 1.3, 0, 16000],
+  ["pool-resource-again", "pool_resource, copy", "again", "pool-resource", 1.305, 0, 16000],
+  ["inline-arena", "inline_arena", "subject", "floor", 0.98, 0, 16000],
+  ["allocator-pool", "allocator, pool", "subject", "pool-resource", 1.1, 0, 16000],
+  ["std-monotonic", "std::pmr monotonic", "standard", "", 1.12, 0, 15000],
+  ["std-pool", "std::pmr pool", "standard", "", 2.1, 0, 31296],
+];
+const alsoInContainers = [["floor", 0.4, 0, null], ["glibc", 2.4, 500, 16000], ["mimalloc", 1.9, 500, 16000]];
+
+const percentiles = [  0, 5, 10, 20, 30, 40, 50, 60, 68, 75, 80, 84, 87.5, 90, 92, 93.75, 95, 96, 96.8, 97.5, 98, 98.4, 98.75, 99, 99.2,
   99.375, 99.5, 99.6, 99.75, 99.84, 99.9, 99.9375, 99.96, 99.975, 99.984, 99.99, 99.995, 99.9975, 99.999, 100,
 ];
 
@@ -222,6 +234,44 @@ function orderedCells(random) {
   return cells;
 }
 
+/// Rounds by themselves and in blocks; the floor has no row where arrays cannot do the work.
+function roundCells(random) {
+  const cells = [];
+  const all = [...containerBackends.map(([name, , , , cost, calls, held]) => [name, cost, calls, held]),
+    ...alsoInContainers];
+  for (const [order, work, inArrays, calls] of [
+    ["list", 4000, true, 1], ["map-int", 12000, false, 1], ["trades", 130, true, 1], ["trades", 100, true, 32]]) {
+    for (const [backend, cost, heap_calls, held_bytes] of all.filter(([name]) => inArrays || name !== "floor")) {
+      const where = { suite: "containers", backend, size: 0, calls_per_sample: calls, operation: "round", order };
+      const row = timed(random, where, work * cost, work * cost * 0.2, calls === 1 ? 30000 : 2400);
+      cells.push({ ...row, heap_calls, held_bytes });
+    }
+  }
+  return cells;
+}
+
+/// Each subject beside its own rival and the best malloc, in each figure.
+function contestsOf(cells) {
+  const rounds = cells.filter(({ suite }) => suite === "containers");
+  const value = (row, name) => (name === "jitter" ? row.p999 - row.p50 : row[name]);
+  const works = [...new Set(rounds.map((row) => JSON.stringify(workOf(row))))];
+  return works.flatMap((work) => ["p50", "p999", "jitter"].flatMap((name) => {
+    const rows = rounds.filter((row) => JSON.stringify(workOf(row)) === work);
+    const malloc = rows.filter(({ backend }) => ["glibc", "mimalloc"].includes(backend))
+      .sort((a, b) => value(a, name) - value(b, name))[0];
+    return containerBackends.filter(([, , kind]) => kind === "subject").flatMap(([subject, , , beside]) => {
+      const own = rows.find(({ backend }) => backend === subject);
+      const rivals = [rows.find(({ backend }) => backend === beside), beside.endsWith("-resource") ? null : malloc];
+      return rivals.filter(Boolean).map((rival) => {
+        const ratio = rounded(value(own, name) / value(rival, name));
+        const outcome = own.void ? "void" : Math.abs(ratio - 1) < 0.05 ? "no difference" : ratio < 1 ? "faster" : "slower";
+        const [low, high] = [rounded(ratio * 0.98), rounded(ratio * 1.01)];
+        return { ...workOf(own), figure: name, subject, rival: rival.backend, outcome, ratio, low, high };
+      });
+    });
+  }));
+}
+
 /// What a page of today does not know: it must show it all the same.
 function unheardOf(random) {
   const cells = [];
@@ -238,6 +288,7 @@ function withRareCases(cells) {
   const pick = (suite, size, calls, operation) => (cell) =>
     cell.suite === suite && cell.size === size && cell.calls_per_sample === calls && cell.operation === operation;
   for (const cell of cells.filter(pick("churn", 64, 32, "pair"))) cell.void = true;
+  for (const cell of cells.filter(pick("containers", 0, 32, "round"))) cell.void = true;
   for (const cell of cells.filter(pick("fifo", 1024, 1, "free"))) {
     cell.samples = 90000;
     cell.p9999 = null;
@@ -264,7 +315,7 @@ function verdictsOf(cells) {
     const better = row.unit === "Mops/s" ? ratio > 1 : ratio < 1;
     const outcome = row.void ? "void" : Math.abs(ratio - 1) < 0.01 ? "no difference" : better ? "faster" : "slower";
     const [low, high] = [rounded(ratio * 0.99), rounded(ratio * 1.01)];
-    return [{ ...workOf(row), figure, rival: row.backend, outcome, ratio, low, high }];
+    return [{ ...workOf(row), figure, subject: "flatline-pool", rival: row.backend, outcome, ratio, low, high }];
   });
 }
 
@@ -346,15 +397,17 @@ export function makeBench() {
   const random = generator(seed);
   const cells = withRareCases([
     ...timedCells(random), ...coarseCells(random), ...driftCells(random), ...memoryCells(random),
-    ...orderedCells(random), ...unheardOf(random),
+    ...orderedCells(random), ...unheardOf(random), ...roundCells(random),
   ]);
   return {
     schema: "flatline.bench/1", mode: "full", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
     environment: environment(),
-    backends: backends.map(([name, title, kind]) => ({ name, title, kind })),
+    backends: [...backends.map(([name, title, kind]) =>
+      ({ name, title, kind, beside: kind === "again" ? "flatline-pool" : "" })),
+      ...containerBackends.map(([name, title, kind, beside]) => ({ name, title, kind, beside }))],
     missing: [{ name: "o1heap <latest>", how: "see docs/peers.md & build it" }],
     errors: [{ backend: "mimalloc", suite: "order", size: 64, message: "an allocation returned NULL <at once>" }],
-    cells, verdicts: verdictsOf(cells), programs: makePrograms(random),
+    cells, verdicts: [...verdictsOf(cells), ...contestsOf(cells)], programs: makePrograms(random),
   };
 }
 

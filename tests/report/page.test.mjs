@@ -119,7 +119,7 @@ for (const scheme of ["light", "dark"]) {
       assert.deepEqual(await poorContrast(page), []);
       await page.screenshot({ path: join(folder, `top-${width}-${scheme}.png`) });
       await page.screenshot({ path: join(folder, `page-${width}-${scheme}.png`), fullPage: true });
-      for (const [name, part] of [["drift", "#drift"], ["programs", "#programs"]]) {
+      for (const [name, part] of [["drift", "#drift"], ["programs", "#programs"], ["rounds", "#containers"]]) {
         const element = await page.$(part);
         await element?.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`) });
       }
@@ -295,6 +295,17 @@ planted("a page with a wrong interval, outcome or rank of a cell is caught", asy
   const rank = await found(wrongVerdicts, "rank", (copy) => { for (const row of copy.cells) delete row.ranked; });
   const crowned = /^startup-.*-create-.*winner: the page says \S+, the JSON $/;
   assert.ok(rank.some((problem) => crowned.test(problem)), rank.join("\n"));
+});
+
+planted("a page of rounds with a wrong ratio, outcome or count of the heap's calls is caught", async () => {
+  const of = (copy) => copy.verdicts.filter(({ order, subject }) => order === "list" && subject === "pool-resource");
+  const ratio = await found(wrongVerdicts, "ratio", (copy) => { of(copy)[0].ratio *= 1.1; });
+  assert.equal(ratio.length, 1, ratio.join("\n"));
+  assert.match(ratio[0], /^containers-0-1-round-list\/contest pool-resource std-pool p50: /);
+  const outcome = await found(wrongVerdicts, "contest", (copy) => { of(copy)[0].outcome = "slower"; });
+  assert.ok(outcome.some((problem) => problem.startsWith("standing/pool-resource std-pool: ")), outcome.join("\n"));
+  const calls = await found(wrongFigures, "calls", (copy) => { pick(copy, "containers")[2].heap_calls = 1; });
+  assert.deepEqual(calls, ["containers-0-1-round-list/pool-resource/heap_calls: the page says 1, the JSON 0"]);
 });
 
 planted("a chart of a long run with a wrong window, or without a line, is caught", async () => {

@@ -21,10 +21,11 @@ export function kindOf(row) {
   if (row.unit !== "ns") return row.unit === "bytes" ? "bytes" : "rate";
   if (row.windows) return "drift";
   if (!row.curve) return "phase";
+  if (row.operation === "round") return "round";
   return row.calls_per_sample === 1 ? "tail" : "body";
 }
 
-export const isCurved = (row) => ["tail", "body"].includes(kindOf(row));
+export const isCurved = (row) => ["tail", "body", "round"].includes(kindOf(row));
 export const isRanked = (row) => row.ranked !== false;
 
 export function cellOf(row) {

@@ -46,6 +46,13 @@ function writtenVerdicts(page) {
       const interval = each.querySelector("small").textContent;
       written[`${each.dataset.ratio}/ratio ${each.dataset.against}`] = `${ratio} ${word} ${interval}`;
     }
+    for (const each of document.querySelectorAll("[data-contest]")) {
+      const { contest, subject, against, of } = each.dataset;
+      written[`${contest}/contest ${subject} ${against} ${of}`] = each.textContent;
+    }
+    for (const each of document.querySelectorAll("[data-standing]")) {
+      written[`standing/${each.dataset.standing}`] = each.textContent;
+    }
     for (const each of document.querySelectorAll("[data-judged]")) {
       const by = each.querySelector(".by")?.textContent ?? "";
       written[`${each.dataset.judged}/summary`] = `${each.dataset.outcome}${by}`;
@@ -54,11 +61,43 @@ function writtenVerdicts(page) {
   });
 }
 
+const rivalOf = (bench, { rival }) =>
+  (bench.backends.find(({ name }) => name === rival)?.kind === "general" ? "best malloc" : rival);
+
+/// Of rounds: the ratio of each subject to each rival, in each figure that the cell is timed for.
+function expectedContests(bench, verdicts) {
+  const outcomes = { faster: "less", slower: "more", "no difference": "even", void: "void" };
+  return Object.fromEntries(verdicts.filter((each) => each.figure === "p50" || each.calls_per_sample === 1)
+    .map((each) => [`contest ${each.subject} ${rivalOf(bench, each)} ${each.figure}`,
+      `${figure(each.ratio, 2)} ${outcomes[each.outcome]} ${figure(each.low, 2)}\u2013${figure(each.high, 2)}`]));
+}
+
+/// Over all cells of rounds: in how many each subject took less than a rival, in each figure.
+function expectedStandings(bench) {
+  const told = (bench.verdicts ?? []).filter((each) => each.operation === "round" &&
+    (each.figure === "p50" || each.calls_per_sample === 1));
+  const title = (wanted) => bench.backends.find(({ name }) => name === wanted)?.title ?? wanted;
+  const lines = {};
+  for (const { subject, ...rest } of told) {
+    const against = rivalOf(bench, rest);
+    const texts = [["p50", "P50"], ["p999", "P99.9"], ["jitter", "P99.9 \u2212 P50"]].map(([name, head]) => {
+      const its = told.filter((each) => each.figure === name && each.subject === subject &&
+        rivalOf(bench, each) === against);
+      const count = (outcome) => its.filter((each) => each.outcome === outcome).length;
+      return `${head} ${count("faster")} less, ${count("no difference")} even, ${count("slower")} more` +
+        (count("void") > 0 ? `, ${count("void")} void` : "");
+    });
+    lines[`standing/${subject} ${against}`] = `${title(subject)} \u00f7 ${title(against)}: ${texts.join("; ")}`;
+  }
+  return lines;
+}
+
 function expectedVerdicts(bench, id, rows) {
   if (!isRanked(rows[0])) return { winner: "" };
   const isVoid = rows.some((row) => row.void);
-  const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool"]) ?? "" };
+  const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool", "standard"]) ?? "" };
   const verdicts = (bench.verdicts ?? []).filter((each) => cellOf(each) === id);
+  if (kindOf(rows[0]) === "round") return { ...expected, ...expectedContests(bench, verdicts) };
   const against = { any: ["general", "fixed-pool"], general: ["general"] };
   for (const [name, kinds] of Object.entries(against)) {
     const rival = bestOf(bench, rows, kinds);
@@ -86,6 +125,10 @@ export async function wrongVerdicts(page, bench) {
       if (written[key] !== text) problems.push(`${key}: the page says ${written[key]}, the JSON ${text}`);
       delete written[key];
     }
+  }
+  for (const [key, text] of Object.entries(expectedStandings(bench))) {
+    if (written[key] !== text) problems.push(`${key}: the page says ${written[key]}, the JSON ${text}`);
+    delete written[key];
   }
   return [...problems, ...Object.keys(written).map((key) => `${key}: on the page and not in the JSON`)];
 }

@@ -7,6 +7,7 @@
  *   new_delete.c  new-delete: C++'s operator new, one million ints
  *   threads.c     threads: several at once, blocks that change hands
  *   arrivals.c    arrivals: requests that come when they come
+ *   containers.c  containers: the standard containers, in drivers of their own
  *
  * and core.c, counters.c, code.c of what all of them share.
  *
@@ -39,6 +40,8 @@ typedef enum quantity {
     TICKS, /* between two readings of the clock: multiples of its step */
     DELAY, /* ticks from an instant that was not read from the clock */
     BYTES,
+    HEAP_CALLS, /* a figure beside the times, of one round: calls of the heap */
+    HELD,       /* the same: bytes that the source of memory held */
 } quantity;
 
 typedef struct series {
@@ -82,6 +85,7 @@ typedef void suite(run *r);
 suite hot, fifo, churn, mixed, order, throughput;
 suite startup, memory, drift;
 suite anysize, new_delete, threads, arrivals;
+suite containers; /* in the drivers that have no other */
 
 /* Ends the process, whichever thread calls. */
 _Noreturn __attribute__((cold)) void fail(int status, const char *message, const char *detail);

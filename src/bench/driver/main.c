@@ -18,6 +18,9 @@ static const struct {
     suite *work;
     bool is_loaded; /* needs a LOAD */
 } suites[] = {
+#ifdef BENCH_CONTAINERS
+    {"containers", containers, false},
+#else
     {"hot", hot, false},
     {"fifo", fifo, false},
     {"churn", churn, false},
@@ -31,6 +34,7 @@ static const struct {
     {"new-delete", new_delete, true},
     {"threads", threads, true},
     {"arrivals", arrivals, true},
+#endif
 };
 
 static suite *find_suite(const char *name, size_t load) {

@@ -1,0 +1,75 @@
+// allocator<T, Source>: a standard allocator over a pool, heap or arena, without a virtual call.
+//
+// A container of std::pmr holds a pointer to a memory_resource and can only call through it. A container with this
+// allocator holds a pointer to the C object, and its calls are the C calls, inlined as far as those are.
+//
+//     std::map<int, Order, std::less<>, flat::allocator<std::pair<const int, Order>, flat_pool>> orders(pool);
+#ifndef FLATLINE_ALLOCATOR_HPP
+#define FLATLINE_ALLOCATOR_HPP
+
+#include <flatline/misuse.hpp>
+#include <flatline/object_pool.hpp>
+#include <flatline/resource.hpp>
+#include <flatline/source.hpp>
+#include <flatline/status.h>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace flat {
+
+/// `Source` is flat_pool, flat_heap, flat_arena, an inline_arena<N>, or any other with a `source_traits`. It must
+/// outlive every container that uses it, and belongs to one thread at a time as the source does.
+///
+/// A container that is copied shares its source; one that is copy-assigned keeps its own. One that is moved or swapped
+/// takes its source along with its blocks: constant time, nothing is allocated and nothing can fail. (std::pmr's
+/// allocator stays behind instead, and the elements are moved one by one into new memory.) Two allocators are equal iff
+/// they have one source.
+template <class T, class Source> class allocator {
+    using traits = source_traits<Source>;
+
+  public:
+    using value_type = T;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    using is_always_equal = std::false_type;
+
+    allocator(Source *source) noexcept : source_(source) {}
+    template <class U> allocator(const allocator<U, Source> &other) noexcept : source_(other.source()) {}
+
+    /// Room for `count` objects. Throws std::bad_alloc iff the source has none; `last_refusal` says for what.
+    [[nodiscard]] T *allocate(std::size_t count) {
+        if (__builtin_expect(count > SIZE_MAX / sizeof(T), 0)) detail::refuse(name, SIZE_MAX, alignof(T));
+        void *block = alignof(T) > traits::granule ? traits::allocate_aligned(*source_, count * sizeof(T), alignof(T))
+                                                   : traits::allocate(*source_, count * sizeof(T), alignof(T));
+        if (__builtin_expect(block == nullptr, 0)) detail::refuse(name, count * sizeof(T), alignof(T));
+        return static_cast<T *>(block);
+    }
+
+    /// Gives `block` back; a refusal calls the misuse handler.
+    void deallocate(T *block, std::size_t count) {
+        const flat_status status = traits::deallocate(*source_, block);
+        if (__builtin_expect(status == FLAT_OK, 1)) return;
+        detail::report_refused_free(name, status, block, count * sizeof(T), alignof(T));
+    }
+
+    Source *source() const noexcept { return source_; }
+    static constexpr const char *name = "allocator";
+
+  private:
+    Source *source_;
+};
+
+template <class T, class U, class Source>
+bool operator==(const allocator<T, Source> &a, const allocator<U, Source> &b) noexcept {
+    return a.source() == b.source();
+}
+template <class T, class U, class Source>
+bool operator!=(const allocator<T, Source> &a, const allocator<U, Source> &b) noexcept {
+    return a.source() != b.source();
+}
+
+} // namespace flat
+
+#endif

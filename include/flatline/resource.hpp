@@ -1,0 +1,504 @@
+// Memory resources for the containers of std::pmr.
+//
+//     pool_resource, heap_resource, arena_resource    over a C object that the caller made
+//     inline_arena<N>                                 an arena over N bytes inside the object
+//     region_resource                                 an arena over memory that is given
+//     limited_resource                                a budget over another resource
+//     tracking_resource                               counts what another resource serves
+//     chain_resource                                  one resource, and then another
+//     locked_resource                                 one resource for many threads
+//     refusing_resource()                             gives nothing: what the others go on in by default
+//
+// None goes on in the heap unless it is told so by name: `pool_resource(pool, std::pmr::new_delete_resource())`. A
+// request that nothing serves throws std::bad_alloc, a free that is refused calls the misuse handler: see
+// <flatline/misuse.hpp>.
+//
+// Two resources are equal iff they are one object. A resource must outlive the containers that use it, and what it
+// stands on must outlive it. All but `locked_resource` belong to one thread at a time.
+#ifndef FLATLINE_RESOURCE_HPP
+#define FLATLINE_RESOURCE_HPP
+
+#include <flatline/arena.h>
+#include <flatline/heap.h>
+#include <flatline/memory.h>
+#include <flatline/misuse.hpp>
+#include <flatline/pool.h>
+#include <flatline/region.h>
+#include <flatline/source.hpp>
+#include <flatline/status.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+
+namespace flat {
+
+/// What the resources here have in common: each can also be asked with errors as values, as in C.
+class resource : public std::pmr::memory_resource {
+  public:
+    resource(const resource &) = delete;
+    resource &operator=(const resource &) = delete;
+
+    /// As `allocate`, but null where that throws, and not counted as a refusal by `last_refusal`.
+    [[nodiscard]] void *try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+        return do_try_allocate(bytes, alignment);
+    }
+
+    /// As `deallocate`, but returns why it was refused, and calls no handler. FLAT_OK where the block went to a
+    /// resource that is not one of these and cannot say.
+    [[nodiscard]] flat_status try_deallocate(void *block, std::size_t bytes,
+                                             std::size_t alignment = alignof(std::max_align_t)) noexcept {
+        return do_try_deallocate(block, bytes, alignment);
+    }
+
+    /// Whether `address` lies in memory that this resource hands out; false for memory of a resource below that is not
+    /// one of these.
+    [[nodiscard]] bool owns(const void *address) const noexcept { return do_owns(address); }
+
+    /// Whether `owns` is true of every block it hands out: every resource below is one of these.
+    [[nodiscard]] bool knows_its_blocks() const noexcept { return do_knows_its_blocks(); }
+
+  protected:
+    resource() = default;
+    ~resource() override = default;
+
+  private:
+    virtual void *do_try_allocate(std::size_t bytes, std::size_t alignment) noexcept = 0;
+    virtual flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept = 0;
+    virtual bool do_owns(const void *address) const noexcept = 0;
+    virtual bool do_knows_its_blocks() const noexcept = 0;
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept final { return this == &other; }
+};
+
+namespace detail {
+
+class FLAT_API refusing final : public resource {
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override { refuse(name, bytes, alignment); }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        if (block != nullptr) report_refused_free(name, FLAT_FOREIGN_POINTER, block, bytes, alignment);
+    }
+    void *do_try_allocate(std::size_t, std::size_t) noexcept override { return nullptr; }
+    flat_status do_try_deallocate(void *block, std::size_t, std::size_t) noexcept override {
+        return block == nullptr ? FLAT_OK : FLAT_FOREIGN_POINTER;
+    }
+    bool do_owns(const void *) const noexcept override { return false; }
+    bool do_knows_its_blocks() const noexcept override { return true; }
+
+    static constexpr const char *name = "refusing_resource";
+};
+
+/// The one that there is. Never destroyed: containers of static storage may outlive everything else.
+FLAT_API inline refusing &the_refusing_resource() noexcept {
+    alignas(refusing) static unsigned char storage[sizeof(refusing)];
+    static refusing *const made = ::new (static_cast<void *>(storage)) refusing;
+    return *made;
+}
+
+} // namespace detail
+
+/// The resource that gives nothing: `allocate` throws std::bad_alloc and keeps what was asked for (`last_refusal`);
+/// every free is refused as foreign. Any thread.
+inline std::pmr::memory_resource *refusing_resource() noexcept { return &detail::the_refusing_resource(); }
+
+/// The resource that another one stands on, or goes on in: a pointer to any memory resource, asked with errors as
+/// values where the pointer's type says that it is one of these. None, null and `refusing_resource()` are the same.
+class upstream {
+  public:
+    upstream() noexcept = default;
+    upstream(resource *given) noexcept : any_(given), ours_(given) {}
+    upstream(std::pmr::memory_resource *given) noexcept : any_(given == refusing_resource() ? nullptr : given) {}
+
+    /// Throws as the resource does; where there is none, on behalf of the class `asker`.
+    void *allocate(const char *asker, std::size_t bytes, std::size_t alignment) {
+        if (any_ == nullptr) detail::refuse(asker, bytes, alignment);
+        return any_->allocate(bytes, alignment);
+    }
+    void *try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        if (ours_ != nullptr) return ours_->try_allocate(bytes, alignment);
+        if (any_ == nullptr) return nullptr;
+#if defined(__cpp_exceptions)
+        try {
+            return any_->allocate(bytes, alignment);
+        } catch (...) {
+            return nullptr;
+        }
+#else
+        return any_->allocate(bytes, alignment);
+#endif
+    }
+    flat_status try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept {
+        if (ours_ != nullptr) return ours_->try_deallocate(block, bytes, alignment);
+        if (any_ == nullptr) return block == nullptr ? FLAT_OK : FLAT_FOREIGN_POINTER;
+        any_->deallocate(block, bytes, alignment);
+        return FLAT_OK;
+    }
+    bool owns(const void *address) const noexcept { return ours_ != nullptr && ours_->owns(address); }
+    bool knows_its_blocks() const noexcept { return ours_ != nullptr ? ours_->knows_its_blocks() : any_ == nullptr; }
+
+  private:
+    std::pmr::memory_resource *any_ = nullptr; // null: there is none
+    resource *ours_ = nullptr;                 // the same, or null where it is not one of these
+};
+
+namespace detail {
+
+/// A call's arguments, for what follows a refusal.
+template <class Self> struct call_arguments {
+    Self *self;
+    void *block;
+    std::size_t bytes, alignment;
+
+    /// Writes them to the stack before a source is called that is no inline code. Kept in registers for the sake of a
+    /// refusal, each would cost every call a save, a copy and a restore.
+    void lay_down() noexcept { __asm__ volatile("" : "+m"(*this)); }
+};
+
+/// A resource over `Self::source()`, and where that has nothing, over `next`. The usual path of a call is the source's
+/// call and one comparison; all else is out of line.
+template <class Self, class Source> class source_resource : public resource {
+    using traits = source_traits<Source>;
+    using call = call_arguments<source_resource>;
+
+  protected:
+    explicit source_resource(upstream next) noexcept : next_(next) {}
+
+  private:
+    Source &source() noexcept { return static_cast<Self *>(this)->source(); }
+    const Source &source() const noexcept { return static_cast<const Self *>(this)->source(); }
+
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (__builtin_expect(alignment > traits::granule, 0)) return allocate_aligned(bytes, alignment);
+        call of{this, nullptr, bytes, alignment};
+        if constexpr (traits::calls) of.lay_down();
+        void *block = traits::allocate(source(), bytes, alignment);
+        if (__builtin_expect(block != nullptr, 1)) return block;
+        return of.self->go_on(of.bytes, of.alignment);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        call of{this, block, bytes, alignment};
+        if constexpr (traits::calls) of.lay_down();
+        const flat_status status = traits::deallocate(source(), block);
+        if (__builtin_expect(status == FLAT_OK, 1)) return;
+        of.self->not_of_the_source(status, of.block, of.bytes, of.alignment);
+    }
+    void *do_try_allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        void *block = alignment > traits::granule ? traits::allocate_aligned(source(), bytes, alignment)
+                                                  : traits::allocate(source(), bytes, alignment);
+        return block != nullptr ? block : next_.try_allocate(bytes, alignment);
+    }
+    flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept override {
+        const flat_status status = traits::deallocate(source(), block);
+        return status == FLAT_FOREIGN_POINTER ? next_.try_deallocate(block, bytes, alignment) : status;
+    }
+    bool do_owns(const void *address) const noexcept override {
+        return traits::owns(source(), address) || next_.owns(address);
+    }
+    bool do_knows_its_blocks() const noexcept override { return next_.knows_its_blocks(); }
+
+    __attribute__((noinline)) void *allocate_aligned(std::size_t bytes, std::size_t alignment) {
+        void *block = traits::allocate_aligned(source(), bytes, alignment);
+        return block != nullptr ? block : go_on(bytes, alignment);
+    }
+    __attribute__((noinline, cold)) void *go_on(std::size_t bytes, std::size_t alignment) {
+        return next_.allocate(Self::name, bytes, alignment);
+    }
+    __attribute__((noinline, cold)) void not_of_the_source(flat_status status, void *block, std::size_t bytes,
+                                                           std::size_t alignment) {
+        if (status == FLAT_FOREIGN_POINTER) status = next_.try_deallocate(block, bytes, alignment);
+        if (status != FLAT_OK) report_refused_free(Self::name, status, block, bytes, alignment);
+    }
+
+    upstream next_;
+};
+
+} // namespace detail
+
+/// Blocks of a pool's sizes. A request gets the smallest class that holds it; where that is exhausted, or there is
+/// none, `next`. Every free is checked. Constant time, plus that of `next` where it is reached.
+class FLAT_API pool_resource final : public detail::source_resource<pool_resource, flat_pool> {
+  public:
+    explicit pool_resource(flat_pool &pool, upstream next = {}) noexcept : source_resource(next), pool_(&pool) {}
+    flat_pool &source() noexcept { return *pool_; }
+    const flat_pool &source() const noexcept { return *pool_; }
+    static constexpr const char *name = "pool_resource";
+
+  private:
+    flat_pool *pool_;
+};
+
+/// Blocks of any size from a heap. Every free is checked. Bounded time: docs/heap.md.
+class FLAT_API heap_resource final : public detail::source_resource<heap_resource, flat_heap> {
+  public:
+    explicit heap_resource(flat_heap &heap, upstream next = {}) noexcept : source_resource(next), heap_(&heap) {}
+    flat_heap &source() noexcept { return *heap_; }
+    const flat_heap &source() const noexcept { return *heap_; }
+    static constexpr const char *name = "heap_resource";
+
+  private:
+    flat_heap *heap_;
+};
+
+/// Blocks side by side from an arena, which takes none back: reset or rewind `source()` when nothing uses them any
+/// more. A free is checked for whose block it is, and does nothing else; a second free of a block is not seen. Constant
+/// time.
+class FLAT_API arena_resource final : public detail::source_resource<arena_resource, flat_arena> {
+  public:
+    explicit arena_resource(flat_arena &arena, upstream next = {}) noexcept : source_resource(next), arena_(&arena) {}
+    flat_arena &source() noexcept { return *arena_; }
+    const flat_arena &source() const noexcept { return *arena_; }
+    static constexpr const char *name = "arena_resource";
+
+  private:
+    flat_arena *arena_;
+};
+
+/// An arena over memory that is there already: a device's buffer, memory shared with another process, a flat_region.
+/// Nothing but the blocks is written to it. Memory that cannot be (null, or wrapping around) is reported to the misuse
+/// handler as FLAT_INVALID_ARGUMENT, and then gives nothing.
+class FLAT_API region_resource final : public detail::source_resource<region_resource, flat_arena> {
+  public:
+    explicit region_resource(flat_memory memory, upstream next = {}) : source_resource(next) {
+        const flat_status status = flat_arena_init(&arena_, memory);
+        if (status == FLAT_OK) return;
+        if (flat_arena_init(&arena_, {&arena_, 0}) != FLAT_OK) std::abort();
+        detail::report({name, status, "the memory is null or wraps around", memory.start, memory.size, 1});
+    }
+    explicit region_resource(const flat_region &region, upstream next = {})
+        : region_resource(flat_memory{region.start, region.size}, next) {}
+    ~region_resource() override { flat_arena_destroy(&arena_); }
+    flat_arena &source() noexcept { return arena_; }
+    const flat_arena &source() const noexcept { return arena_; }
+    static constexpr const char *name = "region_resource";
+
+  private:
+    flat_arena arena_;
+};
+
+/// An arena over N bytes inside the object: for the stack. Also a source: `flat::allocator<T, flat::inline_arena<N>>`.
+template <std::size_t N>
+class FLAT_API inline_arena final : public detail::source_resource<inline_arena<N>, flat_arena> {
+    static_assert(N > 0, "an inline_arena has room for something");
+    using base = detail::source_resource<inline_arena<N>, flat_arena>;
+
+  public:
+    explicit inline_arena(upstream next = {}) noexcept : base(next) {
+        if (flat_arena_init(&arena_, {bytes_, N}) != FLAT_OK) std::abort();
+    }
+    ~inline_arena() override { flat_arena_destroy(&arena_); }
+    flat_arena &source() noexcept { return arena_; }
+    const flat_arena &source() const noexcept { return arena_; }
+    static constexpr const char *name = "inline_arena";
+
+  private:
+    flat_arena arena_;
+    alignas(std::max_align_t) std::byte bytes_[N];
+};
+
+/// As a source it is its arena: without its upstream, and without a virtual call.
+template <std::size_t N> struct source_traits<inline_arena<N>> {
+    using traits = source_traits<flat_arena>;
+    using arena = inline_arena<N>;
+    static constexpr std::size_t granule = traits::granule;
+    static constexpr bool calls = traits::calls;
+    static void *allocate(arena &of, std::size_t bytes, std::size_t alignment) {
+        return traits::allocate(of.source(), bytes, alignment);
+    }
+    static void *allocate_aligned(arena &of, std::size_t bytes, std::size_t alignment) {
+        return traits::allocate_aligned(of.source(), bytes, alignment);
+    }
+    static flat_status deallocate(arena &of, void *block) { return traits::deallocate(of.source(), block); }
+    static bool owns(const arena &of, const void *address) { return traits::owns(of.source(), address); }
+};
+
+namespace detail {
+
+/// A resource over another one, with the four functions below in `Self`:
+///     bool may_allocate(bytes)                  whether the request may go to `below`
+///     void allocated(bytes, alignment)          it was served
+///     bool may_deallocate(bytes)                whether the block may go back
+///     void deallocated(bytes)                   it was taken back
+template <class Self> class layered_resource : public resource {
+  protected:
+    explicit layered_resource(upstream below) noexcept : below_(below) {}
+
+  private:
+    Self &self() noexcept { return static_cast<Self &>(*this); }
+
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (!self().may_allocate(bytes)) refuse(Self::name, bytes, alignment);
+        void *block = below_.allocate(Self::name, bytes, alignment);
+        self().allocated(bytes, alignment);
+        return block;
+    }
+    void *do_try_allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        if (!self().may_allocate(bytes)) return nullptr;
+        void *block = below_.try_allocate(bytes, alignment);
+        if (block != nullptr) self().allocated(bytes, alignment);
+        return block;
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        const flat_status status = do_try_deallocate(block, bytes, alignment);
+        if (status != FLAT_OK) report_refused_free(Self::name, status, block, bytes, alignment);
+    }
+    flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept override {
+        if (block == nullptr) return FLAT_OK;
+        if (!self().may_deallocate(bytes)) return FLAT_FOREIGN_POINTER;
+        const flat_status status = below_.try_deallocate(block, bytes, alignment);
+        if (status == FLAT_OK) self().deallocated(bytes);
+        return status;
+    }
+    bool do_owns(const void *address) const noexcept override { return below_.owns(address); }
+    bool do_knows_its_blocks() const noexcept override { return below_.knows_its_blocks(); }
+
+    upstream below_;
+};
+
+} // namespace detail
+
+/// A budget of bytes over another resource: what is live at any moment is at most `budget`, counted as requested (0 as
+/// 1). A request beyond it is refused, whatever is left below. A free of more bytes than are live is refused as
+/// foreign.
+class FLAT_API limited_resource final : public detail::layered_resource<limited_resource> {
+  public:
+    explicit limited_resource(std::size_t budget, upstream below = {}) noexcept
+        : layered_resource(below), budget_(budget) {}
+
+    std::size_t budget() const noexcept { return budget_; }         ///< bytes
+    std::size_t live() const noexcept { return live_; }             ///< bytes with the caller now; live <= budget
+    std::size_t high_water() const noexcept { return high_water_; } ///< the most bytes that were ever live at once
+    std::uint64_t refused() const noexcept { return refused_; }     ///< requests beyond the budget
+    static constexpr const char *name = "limited_resource";
+
+  private:
+    friend layered_resource;
+    static std::size_t counted(std::size_t bytes) noexcept { return bytes + (bytes == 0); }
+
+    bool may_allocate(std::size_t bytes) noexcept {
+        const bool fits = counted(bytes) <= budget_ - live_;
+        refused_ += !fits;
+        return fits;
+    }
+    void allocated(std::size_t bytes, std::size_t) noexcept {
+        live_ += counted(bytes);
+        if (live_ > high_water_) high_water_ = live_;
+    }
+    bool may_deallocate(std::size_t bytes) const noexcept { return counted(bytes) <= live_; }
+    void deallocated(std::size_t bytes) noexcept { live_ -= counted(bytes); }
+
+    std::size_t budget_, live_ = 0, high_water_ = 0;
+    std::uint64_t refused_ = 0;
+};
+
+/// The first resource, and where that has nothing the second. A block goes back to where it came from, which the first
+/// must be able to tell: one that cannot (`knows_its_blocks`) is reported to the misuse handler as
+/// FLAT_INVALID_ARGUMENT, and the chain is then the second alone. Longer chains are chains of chains.
+class FLAT_API chain_resource final : public resource {
+  public:
+    explicit chain_resource(resource *first, upstream second = {}) : first_(first), second_(second) {
+        if (first != nullptr && first->knows_its_blocks()) return;
+        first_ = &detail::the_refusing_resource();
+        detail::report({name, FLAT_INVALID_ARGUMENT, "the first resource cannot tell its own blocks", first, 0, 0});
+    }
+    static constexpr const char *name = "chain_resource";
+
+  private:
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        void *block = first_->try_allocate(bytes, alignment);
+        return block != nullptr ? block : second_.allocate(name, bytes, alignment);
+    }
+    void *do_try_allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        void *block = first_->try_allocate(bytes, alignment);
+        return block != nullptr ? block : second_.try_allocate(bytes, alignment);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        const flat_status status = do_try_deallocate(block, bytes, alignment);
+        if (status != FLAT_OK) detail::report_refused_free(name, status, block, bytes, alignment);
+    }
+    flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept override {
+        if (block == nullptr) return FLAT_OK;
+        return first_->owns(block) ? first_->try_deallocate(block, bytes, alignment)
+                                   : second_.try_deallocate(block, bytes, alignment);
+    }
+    bool do_owns(const void *address) const noexcept override { return first_->owns(address) || second_.owns(address); }
+    bool do_knows_its_blocks() const noexcept override { return second_.knows_its_blocks(); }
+
+    resource *first_;
+    upstream second_;
+};
+
+namespace detail {
+
+/// A mutex whose holder inherits the priority of whoever waits for it: a thread with a deadline waits for the call in
+/// progress, and not for threads of the priorities between.
+class inheriting_mutex {
+  public:
+    inheriting_mutex(const inheriting_mutex &) = delete;
+    inheriting_mutex &operator=(const inheriting_mutex &) = delete;
+    explicit inheriting_mutex(const char *owner) {
+        pthread_mutexattr_t attributes;
+        const bool made = pthread_mutexattr_init(&attributes) == 0 &&
+                          pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) == 0 &&
+                          pthread_mutex_init(&mutex_, &attributes) == 0;
+        if (made) {
+            pthread_mutexattr_destroy(&attributes);
+            return;
+        }
+        print({owner, FLAT_INVALID_ARGUMENT, "the system has no mutex with priority inheritance", nullptr, 0, 0});
+        std::abort();
+    }
+    ~inheriting_mutex() { pthread_mutex_destroy(&mutex_); }
+    void lock() noexcept { pthread_mutex_lock(&mutex_); }
+    void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+  private:
+    pthread_mutex_t mutex_;
+};
+
+} // namespace detail
+
+/// One resource for many threads, one call at a time, under a mutex with priority inheritance. A call waits at worst
+/// for as many calls as there are other threads of its priority, each with the bound of the resource below. The misuse
+/// handler runs without the lock. A system without such a mutex ends the program when one is made, with one line.
+class FLAT_API locked_resource final : public resource {
+  public:
+    explicit locked_resource(upstream below = {}) : below_(below) {}
+    static constexpr const char *name = "locked_resource";
+
+  private:
+    using held = std::lock_guard<detail::inheriting_mutex>;
+
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        const held lock(mutex_);
+        return below_.allocate(name, bytes, alignment);
+    }
+    void *do_try_allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+        const held lock(mutex_);
+        return below_.try_allocate(bytes, alignment);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        const flat_status status = do_try_deallocate(block, bytes, alignment);
+        if (status != FLAT_OK) detail::report_refused_free(name, status, block, bytes, alignment);
+    }
+    flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept override {
+        const held lock(mutex_);
+        return below_.try_deallocate(block, bytes, alignment);
+    }
+    bool do_owns(const void *address) const noexcept override {
+        const held lock(mutex_);
+        return below_.owns(address);
+    }
+    bool do_knows_its_blocks() const noexcept override { return below_.knows_its_blocks(); }
+
+    mutable detail::inheriting_mutex mutex_{name};
+    upstream below_;
+};
+
+} // namespace flat
+
+#include <flatline/tracking_resource.hpp>
+
+#endif

@@ -1,0 +1,34 @@
+"""What every part of scripts/results is made of."""
+import math
+
+
+class Fault(Exception):
+    """What is wrong, and what to do."""
+
+
+def side_by_side(above, below):
+    """The median of the rounds' ratios, as `flatline bench` takes it; None where one of the two lacks a round, or the
+    one below shows nothing in one, as the floor, which holds no block, among bytes resident."""
+    if len(above) != len(below) or not all(below):
+        return None
+    rounds = sorted(a / b for a, b in zip(above, below))
+    return round(math.sqrt(rounds[(len(rounds) - 1) // 2] * rounds[len(rounds) // 2]), 4)
+
+
+def figure(value):
+    if value is None:
+        return ""
+    if value >= 10000:
+        return "{:,.0f}".format(value)
+    return "%.0f" % value if value >= 100 else "%.1f" % value if value >= 10 else "%.2f" % value
+
+
+def table(head, rows):
+    lines = ["| %s |" % " | ".join(head), "|---|%s" % ("---:|" * (len(head) - 1))]
+    return "\n".join(lines + ["| %s |" % " | ".join(row) for row in rows]) + "\n"
+
+
+def machine(run):
+    environment = run["environment"]
+    return "%s, %d processors, %s, %s" % (environment["processor"], environment["logical_cpus"], environment["kernel"],
+                                          environment["compiler"])

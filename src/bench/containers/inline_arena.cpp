@@ -1,0 +1,26 @@
+// Containers of std::pmr over a flat::inline_arena, made on the stack for each round.
+#include "flat_arena.hpp"
+
+#include <flatline/resource.hpp>
+
+#include <memory_resource>
+
+namespace {
+
+template <std::size_t Bytes> struct source {
+    template <class T> using allocator = std::pmr::polymorphic_allocator<T>;
+    template <class T> allocator<T> get() { return &arena; }
+    void end_round() {}
+    std::size_t held() { return held_by_arena(arena.source()); }
+    flat::inline_arena<Bytes> arena;
+};
+
+} // namespace
+
+const bench_traits bench_backend = flat::bench::traits_of("containers-inline-arena");
+
+bool bench_prepare(const bench_class *, std::size_t, bench_pages) { return true; }
+
+const bench_workload *bench_find_workload(const char *name) {
+    return flat::bench::find_workload(flat::bench::workloads_over<source>, name);
+}

@@ -1,0 +1,196 @@
+#include "bench_rounds.hpp"
+
+#include "bench_table.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace flat::cli {
+namespace {
+
+using bench::Backend;
+using bench::Contest;
+using bench::Figure;
+using bench::Group;
+using bench::Kind;
+using bench::Outcome;
+using bench::Row;
+using bench::Verdict;
+
+constexpr std::size_t figure_width = 8; // the last column is the mark of the best
+
+std::vector<Group> of_rounds(const std::vector<Group> &groups) {
+    std::vector<Group> some;
+    std::ranges::copy_if(groups, std::back_inserter(some), [](const Group &group) { return group.has_rounds(); });
+    return some;
+}
+
+const char *title_of(Figure figure) { return figure == Figure::p50 ? "P50" : "P99.9"; }
+
+/// "P50 0.71 of je, faster by 26 to 30 %".
+std::string contest_text(const Group &group, const Contest &contest, Figure figure) {
+    const Verdict verdict = judge(group, *contest.subject, *contest.rival, figure);
+    const std::string words =
+        verdict.outcome == Outcome::no_difference ? std::string("no difference") : in_words(verdict);
+    return fmt::format("{} {:.2f} of {}, {}", title_of(figure), verdict.ratio, contest.rival->backend->column, words);
+}
+
+std::string dressed(const Group &group, const Contest &contest, Figure figure, std::size_t width, const Look &look) {
+    const bool lost = judge(group, *contest.subject, *contest.rival, figure).outcome == Outcome::slower;
+    return look.dress(fmt::format("{:<{}}", contest_text(group, contest, figure), width),
+                      lost ? Style::bad : Style::plain);
+}
+
+std::string short_name(const Group &group) {
+    return group.is_single() ? std::string(group.cell.order) : fmt::format("{}, {}", group.cell.order, group.calls);
+}
+
+/// The best of those that compete; nullptr in a void cell.
+const Row *best_in(const Group &group, Figure figure) {
+    if (figure == Figure::jitter) return steadiest_of(group);
+    return is_void(group) ? nullptr : best_of(group, {Kind::subject, Kind::general, Kind::standard}, figure);
+}
+
+std::string summary_line(const Group &group, const std::vector<const Backend *> &columns, std::size_t label_width,
+                         Figure figure, const Look &look) {
+    std::string line = fmt::format("{:<{}}", short_name(group), label_width);
+    const Row *best = best_in(group, figure);
+    for (const Backend *backend : columns) {
+        const Row *row = row_of(group, backend->name);
+        const std::string text = row == nullptr ? "-" : compact(figure_of(*row, figure));
+        const Style style = row == nullptr                        ? Style::faint
+                            : row == best                         ? Style::good
+                            : row->backend->kind == Kind::subject ? Style::strong
+                            : bench::competes(row->backend->kind) ? Style::plain
+                                                                  : Style::faint;
+        line +=
+            look.dress(fmt::format("{:>{}}", text + (row != nullptr && row == best ? "*" : " "), figure_width), style);
+    }
+    return line + (is_void(group) ? look.dress("void", Style::bad) : "") + "\n";
+}
+
+/// All workloads in one figure, as many columns at a time as the terminal has room for.
+std::string summary_of(const std::vector<Group> &groups, Figure figure, const Look &look) {
+    const std::vector<const Backend *> columns = summarised(groups);
+    std::size_t label_width = 0;
+    for (const Group &group : groups) label_width = std::max(label_width, short_name(group).size() + 1);
+    const std::size_t room = std::min(look.width, widest) - label_width - std::string_view("void").size();
+    const std::size_t in_part = std::max<std::size_t>(1, room / figure_width);
+    std::string text;
+    for (std::size_t at = 0; at < columns.size(); at += in_part) {
+        const std::vector<const Backend *> part(
+            columns.begin() + static_cast<std::ptrdiff_t>(at),
+            columns.begin() + static_cast<std::ptrdiff_t>(std::min(at + in_part, columns.size())));
+        std::string head(label_width, ' ');
+        for (const Backend *backend : part)
+            head += fmt::format("{:>{}}", fmt::format("{} ", backend->column), figure_width);
+        text += look.dress(head, Style::faint) + "\n";
+        for (const Group &group : groups) text += summary_line(group, part, label_width, figure, look);
+    }
+    return text;
+}
+
+/// What came of one subject against one rival, over all cells.
+struct Standing {
+    struct Count {
+        std::size_t faster = 0, undecided = 0, slower = 0;
+    };
+    std::string names;
+    Count medians{}, tails{};
+    std::size_t voided = 0; // of the cells
+    std::vector<std::string> losses{};
+};
+
+std::string names_of(const Contest &contest) {
+    const Backend &rival = *contest.rival->backend;
+    return fmt::format("{} / {}", contest.subject->backend->title,
+                       rival.kind == Kind::general ? std::string_view("best malloc") : rival.title);
+}
+
+void add_to(Standing &standing, const Group &group, const Contest &contest, Figure figure) {
+    const Verdict verdict = judge(group, *contest.subject, *contest.rival, figure);
+    Standing::Count &count = figure == Figure::p50 ? standing.medians : standing.tails;
+    count.faster += verdict.outcome == Outcome::faster ? 1 : 0;
+    count.undecided += verdict.outcome == Outcome::no_difference ? 1 : 0;
+    count.slower += verdict.outcome == Outcome::slower ? 1 : 0;
+    standing.voided += verdict.outcome == Outcome::voided && figure == Figure::p50 ? 1 : 0;
+    if (verdict.outcome == Outcome::slower)
+        standing.losses.push_back(fmt::format("{} {} ({:.2f})", short_name(group), title_of(figure), verdict.ratio));
+}
+
+std::vector<Standing> standings_of(const std::vector<Group> &groups) {
+    std::vector<Standing> standings;
+    for (const Group &group : groups) {
+        for (const Figure figure : {Figure::p50, Figure::p999}) {
+            if (figure == Figure::p999 && !group.is_single()) continue;
+            for (const Contest &contest : contests_of(group, figure)) {
+                auto place = std::ranges::find(standings, names_of(contest), &Standing::names);
+                if (place == standings.end()) place = standings.insert(standings.end(), {names_of(contest)});
+                add_to(*place, group, contest, figure);
+            }
+        }
+    }
+    return standings;
+}
+
+std::string line_of(const Standing &standing) {
+    const auto &[median, tail] = std::pair(standing.medians, standing.tails);
+    return fmt::format("{:<36}{:>7}{:>5}{:>7}{:>7}{:>5}{:>7}{:>5}\n", standing.names, median.faster, median.undecided,
+                       median.slower, tail.faster, tail.undecided, tail.slower, standing.voided);
+}
+
+} // namespace
+
+const Row *steadiest_of(const Group &group) {
+    if (!group.is_single() || is_void(group)) return nullptr;
+    return best_of(group, {Kind::subject, Kind::general, Kind::standard}, Figure::jitter);
+}
+
+std::string contest_lines(const Group &group, const Look &look) {
+    constexpr std::size_t median_width = 43;
+    const std::vector<Contest> medians = contests_of(group, Figure::p50), tails = contests_of(group, Figure::p999);
+    std::string text;
+    for (std::size_t i = 0; i < medians.size(); ++i) {
+        const std::string start = fmt::format("  {:<7}", medians[i].subject->backend->column);
+        const bool side_by_side = group.is_single() && look.width >= widest;
+        text += start + dressed(group, medians[i], Figure::p50, side_by_side ? median_width : 0, look);
+        if (group.is_single() && !side_by_side) text += "\n" + start;
+        if (group.is_single()) text += dressed(group, tails[i], Figure::p999, 0, look);
+        text += "\n";
+    }
+    return text;
+}
+
+std::string rounds_summary(const std::vector<Group> &groups, const Look &look) {
+    const std::vector<Group> all = of_rounds(groups);
+    if (all.empty()) return {};
+    std::vector<Group> single;
+    std::ranges::copy_if(all, std::back_inserter(single), [](const Group &group) { return group.is_single(); });
+    const std::size_t width = std::min(look.width, widest);
+    return wrapped("Medians: ns a round; behind a comma how many rounds were timed together. * best of those that "
+                   "compete. " +
+                       legend(summarised(all)),
+                   width) +
+           summary_of(all, Figure::p50, look) + "\nP99.9 - P50: ns, of single rounds.\n" +
+           summary_of(single, Figure::jitter, look);
+}
+
+std::string rounds_verdict(const std::vector<Group> &groups, const Look &look) {
+    const std::vector<Standing> standings = standings_of(of_rounds(groups));
+    if (standings.empty()) return {};
+    std::string text = look.dress(fmt::format("{:<36}{:>19}{:>19}{:>5}\n{:<36}{:>7}{:>5}{:>7}{:>7}{:>5}{:>7}{:>5}",
+                                              "In how many cells:", "P50", "P99.9", "", "", "faster", "same", "slower",
+                                              "faster", "same", "slower", "void"),
+                                  Style::faint) +
+                       "\n";
+    for (const Standing &standing : standings) {
+        text += line_of(standing);
+        if (!standing.losses.empty())
+            text += wrapped("  slower: " + fmt::format("{}", fmt::join(standing.losses, ", ")),
+                            std::min(look.width, widest));
+    }
+    return text;
+}
+
+} // namespace flat::cli

@@ -1,0 +1,236 @@
+#include "plan.hpp"
+
+#include "output.hpp"
+#include "plan_text.hpp"
+#include "terminal.hpp"
+
+#include "plan/header.hpp"
+#include "plan/number_text.hpp"
+#include "plan/toml.hpp"
+#include "plan/tracking.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+/// "4K:16": bytes before the colon, a plain number behind it.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> pair_from(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto size = plan::bytes_from(text.substr(0, colon)), number = plan::number_from(text.substr(colon + 1));
+    if (!size || !number) return std::nullopt;
+    return std::pair{*size, *number};
+}
+
+std::pair<std::uint64_t, std::uint64_t> pair_of(const std::string &option, const std::string &text,
+                                                std::string_view form) {
+    const auto pair = pair_from(text);
+    if (!pair) throw std::runtime_error(fmt::format("{}: {} is not {}", option, plan::shown(text), form));
+    return *pair;
+}
+
+std::uint64_t bytes_of(const std::string &option, const std::string &text) {
+    const std::optional<std::uint64_t> bytes = plan::bytes_from(text);
+    if (!bytes)
+        throw std::runtime_error(
+            fmt::format("{}: {} is not a number of bytes, such as 4096 or 4K", option, plan::shown(text)));
+    return *bytes;
+}
+
+/// "1M:16:4K": bytes live, and the smallest and largest request.
+flat_heap_demand heap_from(const std::string &text) {
+    const std::size_t first = text.find(':'), second = text.find(':', first == std::string::npos ? first : first + 1);
+    if (second != std::string::npos) {
+        const std::string_view all = text;
+        const auto live = plan::bytes_from(all.substr(0, first));
+        const auto smallest = plan::bytes_from(all.substr(first + 1, second - first - 1));
+        const auto largest = plan::bytes_from(all.substr(second + 1));
+        if (live && smallest && largest) return {*live, *smallest, *largest, 0, false};
+    }
+    throw std::runtime_error(
+        fmt::format("--heap: {} is not LIVE:SMALLEST:LARGEST, such as 1M:16:4K", plan::shown(text)));
+}
+
+bool is_tracking(const std::string &file) { return std::filesystem::path(file).extension() == ".json"; }
+
+std::vector<plan::Row> rows_from_list(const std::string &list) {
+    std::vector<plan::Row> rows;
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(',', at), list.size());
+        const auto row = pair_from(std::string_view(list).substr(at, end - at));
+        if (!row) return {};
+        rows.push_back({row->first, row->second, 1});
+        at = end + 1;
+    }
+    return rows;
+}
+
+std::vector<plan::Row> distribution_of(const std::string &given) {
+    if (std::vector<plan::Row> rows = rows_from_list(given); !rows.empty()) return rows;
+    std::error_code ignored;
+    if (!std::filesystem::exists(given, ignored))
+        throw std::runtime_error(fmt::format("--distribution: {} is neither a file nor SIZE:COUNT,..., such as "
+                                             "48:900,4K:10",
+                                             plan::shown(given)));
+    if (is_tracking(given)) return plan::tracking_from(content_of(given), given).peaks;
+    std::vector<plan::Row> rows = plan::declaration_from_toml(content_of(given), given).demand;
+    if (rows.empty()) throw std::runtime_error(fmt::format("--distribution: {} has no table [demand]: add it", given));
+    return rows;
+}
+
+plan::Declaration declared(const PlanOptions &options) {
+    plan::Declaration declaration;
+    for (const std::string &each : options.classes) {
+        const auto [size, count] = pair_of("--class", each, "SIZE:COUNT, such as 64:1000 or 4K:16");
+        declaration.classes.push_back({size, count});
+    }
+    for (const std::string &each : options.shares) {
+        const auto [size, percent] = pair_of("--share", each, "SIZE:PERCENT, such as 64:30 or 4K:70");
+        if (percent > 100)
+            throw std::runtime_error(fmt::format("--share: {}: give 1 to 100 percent", plan::shown(each)));
+        declaration.shares.push_back({size, static_cast<unsigned>(percent)});
+    }
+    if (!options.bytes.empty()) declaration.budget = bytes_of("--bytes", options.bytes);
+    if (!options.bytes.empty() && declaration.budget == 0)
+        throw std::runtime_error("--bytes: 0 pays for nothing: give more");
+    if (!options.arena.empty()) declaration.arena = plan::Arena{bytes_of("--arena", options.arena)};
+    if (!options.heap.empty()) declaration.heap = heap_from(options.heap);
+    return declaration;
+}
+
+void require_no_declaration(const PlanOptions &options) {
+    if (!options.classes.empty() || !options.shares.empty() || !options.bytes.empty() || !options.arena.empty() ||
+        !options.heap.empty())
+        throw std::runtime_error(fmt::format(
+            "{} declares everything: leave --class, --share, --bytes, --arena and --heap out", options.file));
+}
+
+/// At most one of the outputs may have standard output.
+void require_outputs(const PlanOptions &options) {
+    const std::array<std::pair<const char *, const std::string *>, 3> outputs{
+        {{"--json", &options.json}, {"--header", &options.header}, {"--toml", &options.toml}}};
+    const char *taken = nullptr;
+    for (const auto &[option, file] : outputs) {
+        require_writable(option, *file);
+        if (*file != "-") continue;
+        if (taken != nullptr)
+            throw std::runtime_error(
+                fmt::format("{} and {} cannot both have standard output: name a file for one", taken, option));
+        taken = option;
+    }
+}
+
+bool to_standard_output(const PlanOptions &options) {
+    return options.json == "-" || options.header == "-" || options.toml == "-";
+}
+
+plan::Wishes wishes_of(const PlanOptions &options) {
+    plan::Wishes wishes;
+    wishes.margin_percent = options.margin_percent.value_or(wishes.margin_percent);
+    wishes.most_classes = options.most_classes.value_or(wishes.most_classes);
+    return wishes;
+}
+
+std::vector<std::string> remarks_of(const plan::Plan &plan, const PlanOptions &options) {
+    std::vector<std::string> remarks{"Made by `flatline plan`, which also reads it."};
+    if (plan.choice)
+        remarks.push_back(
+            fmt::format("Classes chosen for the demand below and {} % more.", plan.choice->margin_percent));
+    if (is_tracking(options.file)) remarks.push_back("The arena holds all that was ever requested, and as much more.");
+    return remarks;
+}
+
+void write_outputs(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking, const PlanOptions &options) {
+    if (!options.header.empty()) write_output(options.header, plan::header_of(plan, plan::prefix_of(options.header)));
+    if (!options.toml.empty()) write_output(options.toml, plan::toml_of(plan, remarks_of(plan, options)));
+    if (!options.json.empty()) write_output(options.json, plan_document(plan, tracking));
+}
+
+/// Where what was written is found.
+std::string paths_of(const PlanOptions &options) {
+    std::string text;
+    for (const auto &[what, file] : {std::pair{"header", &options.header}, std::pair{"declaration", &options.toml},
+                                     std::pair{"figures", &options.json}}) {
+        if (!file->empty()) text += fmt::format("{}: {}\n", what, std::filesystem::absolute(*file).string());
+    }
+    return text;
+}
+
+} // namespace
+
+CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
+    CLI::App *verb = program.add_subcommand("plan", "Show what memory a program will have, before it runs");
+    verb->footer(
+        "SIZE and BYTES may end in K, M or G. Without classes and shares, those of the smallest footprint are\n"
+        "chosen for the demand: of FILE.json, which flat::tracking_resource wrote, or of --distribution.\n"
+        "Exit status: 0 done, 1 the plan does not hold the demand, 2 could not be run.");
+    verb->add_option("file", options.file, "A declaration (.toml) or a tracking file (.json)")->type_name("FILE");
+    verb->add_option("--class", options.classes, "A pool with so many blocks of each size")
+        ->delimiter(',')
+        ->type_name("SIZE:COUNT");
+    verb->add_option("--share", options.shares, "A pool of --bytes, divided among sizes")
+        ->delimiter(',')
+        ->type_name("SIZE:PERCENT");
+    verb->add_option("--bytes", options.bytes, "What the shares divide, metadata included")->type_name("BYTES");
+    verb->add_option("--arena", options.arena, "An arena")->type_name("BYTES");
+    verb->add_option("--heap", options.heap, "A heap that never runs out: bytes live, least and greatest request")
+        ->type_name("LIVE:SMALLEST:LARGEST");
+    verb->add_option("--distribution", options.distribution,
+                     "The demand: blocks live at once, by size; or a file that tells it")
+        ->type_name("SIZE:COUNT,... | FILE");
+    verb->add_option("--margin", options.margin_percent,
+                     fmt::format("Over the demand, where classes are chosen, 0 to {} (default {})", plan::most_margin,
+                                 plan::usual_margin))
+        ->check(CLI::Range(0U, plan::most_margin).description(""))
+        ->type_name("PERCENT");
+    verb->add_option("--max-classes", options.most_classes,
+                     fmt::format("Choose at most so many, 1 to {0} (default {0})", FLAT_POOL_MAX_CLASSES))
+        ->check(CLI::Range(std::size_t{1}, std::size_t{FLAT_POOL_MAX_CLASSES}).description(""))
+        ->type_name("N");
+    verb->add_option("--header", options.header, "Write it as a header for C and C++ (-: standard output)")
+        ->type_name("FILE");
+    verb->add_option("--toml", options.toml, "Write it as a declaration (-: standard output)")->type_name("FILE");
+    verb->add_option("--json", options.json, "Write it, flatline.plan/1 (-: standard output)")->type_name("FILE");
+    return verb;
+}
+
+int run_plan(const PlanOptions &options) {
+    require_outputs(options);
+    const plan::Wishes wishes = wishes_of(options);
+    std::optional<plan::Tracking> tracking;
+    plan::Declaration declaration;
+    if (!options.file.empty()) require_no_declaration(options);
+    if (options.file.empty()) {
+        declaration = declared(options);
+    } else if (is_tracking(options.file)) {
+        tracking = plan::tracking_from(content_of(options.file), options.file);
+        declaration = plan::declaration_of(*tracking, wishes.margin_percent);
+    } else {
+        declaration = plan::declaration_from_toml(content_of(options.file), options.file);
+    }
+    if (!options.distribution.empty()) {
+        if (tracking)
+            throw std::runtime_error("--distribution: the tracking file tells the sizes already: leave one out");
+        declaration.demand = distribution_of(options.distribution);
+    }
+    const plan::Plan plan = plan::make_plan(declaration, wishes);
+    if (!plan.choice && (options.margin_percent || options.most_classes))
+        throw std::runtime_error(
+            "--margin and --max-classes go with classes that are chosen: leave them out, or declare "
+            "no classes and give --distribution");
+    if (!to_standard_output(options)) fmt::print("{}", plan_text(plan, tracking, Look::of(STDOUT_FILENO)));
+    write_outputs(plan, tracking, options);
+    if (!to_standard_output(options)) fmt::print("{}", paths_of(options));
+    return plan.holds() ? 0 : 1;
+}
+
+} // namespace flat::cli

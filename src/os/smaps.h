@@ -1,0 +1,39 @@
+/* /proc/self/smaps: what the kernel says of each mapping of the process, read one mapping at a time without the heap.
+ */
+#ifndef FLATLINE_OS_SMAPS_H
+#define FLATLINE_OS_SMAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct smaps_mapping {
+    uint64_t start, end;
+    size_t page_size; /* bytes */
+    size_t huge;      /* bytes on huge pages of either kind */
+    bool locked;      /* by mlock, or on explicit huge pages: never paged out */
+} smaps_mapping;
+
+typedef struct smaps_reader {
+    int file;
+    size_t at, end;    /* [at, end) of the buffer is still to be read */
+    char buffer[4096]; /* the kernel hands out about a page at once */
+} smaps_reader;
+
+/* Of an open file, from where it stands. */
+static inline void flat_smaps_begin(smaps_reader *reader, int file) {
+    reader->file = file;
+    reader->at = reader->end = 0;
+}
+
+/* The next mapping; false iff there is none. Text that is none of the kernel's is passed over. */
+bool flat_smaps_next(smaps_reader *reader, smaps_mapping *mapping);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

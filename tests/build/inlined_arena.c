@@ -1,0 +1,18 @@
+/* What <flatline/arena.h> compiles into its callers, in callers that do nothing else: tests/build/straight_line.py
+ * reads their machine code. */
+#include <flatline/arena.h>
+
+FLAT_API void *arena_alloc_of_48(flat_arena *arena);
+FLAT_API void *arena_alloc_of_any_size(flat_arena *arena, size_t size);
+FLAT_API void *arena_aligned_alloc_at_64(flat_arena *arena, size_t size);
+FLAT_API void *arena_aligned_alloc_at_any(flat_arena *arena, size_t alignment, size_t size);
+
+void *arena_alloc_of_48(flat_arena *arena) { return flat_arena_alloc(arena, 48); }
+
+void *arena_alloc_of_any_size(flat_arena *arena, size_t size) { return flat_arena_alloc(arena, size); }
+
+void *arena_aligned_alloc_at_64(flat_arena *arena, size_t size) { return flat_arena_aligned_alloc(arena, 64, size); }
+
+void *arena_aligned_alloc_at_any(flat_arena *arena, size_t alignment, size_t size) {
+    return flat_arena_aligned_alloc(arena, alignment, size);
+}

@@ -1,0 +1,35 @@
+// The line that ends a program that misuses a resource, and a handler that goes on and keeps what it was told.
+#ifndef FLATLINE_TESTS_RESOURCE_INCIDENTS_HPP
+#define FLATLINE_TESTS_RESOURCE_INCIDENTS_HPP
+
+#include <flatline/misuse.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace test {
+
+// The whole line, and nothing else on standard error.
+inline std::string line_of(const std::string &resource, const std::string &what, std::size_t bytes) {
+    return "^flatline: " + resource + ": " + what + " of 0x[0-9a-f]+ \\(" + std::to_string(bytes) + " bytes\\)\n$";
+}
+
+// Keeps what a handler that returns was told.
+class recorded_misuse {
+  public:
+    recorded_misuse() : before_(flat::set_misuse_handler(&record)) { incidents.clear(); }
+    recorded_misuse(const recorded_misuse &) = delete;
+    recorded_misuse &operator=(const recorded_misuse &) = delete;
+    ~recorded_misuse() { flat::set_misuse_handler(before_); }
+
+    static inline std::vector<flat::misuse> incidents;
+
+  private:
+    static void record(const flat::misuse &incident) { incidents.push_back(incident); }
+    flat::misuse_handler before_;
+};
+
+} // namespace test
+
+#endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of the public headers, builds tests of the C++ headers with it, and demands that each fails.
+
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CXX --library FLATLINE --libraries LIBRARY...
+
+The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+the header, or with which a test does not compile, is an error, never a pass: change its pattern along with the code.
+Exit status 0: seen (control: passed).
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# name: (header, pattern, replacement, tests that must see it)
+FAULTS = {
+    "exhaustion_continues_in_the_heap": (
+        "resource.hpp", r"if \(any_ == nullptr\) detail::refuse\(asker, bytes, alignment\);",
+        r"(void)asker; if (any_ == nullptr) return std::pmr::get_default_resource()->allocate(bytes, alignment);",
+        ["resource_test", "resource_model_test"]),
+    "refusal_not_kept": ("misuse.hpp", r"all\.last = \{[^}]*\};", r";", ["resource_test", "allocator_test"]),
+    "refused_free_not_reported": (
+        "resource.hpp", r"if \(status != FLAT_OK\) report_refused_free\(Self::name, status, block, bytes, alignment\);",
+        r";", ["misuse_test"]),
+    "foreign_block_kept_from_the_upstream": (
+        "resource.hpp", r"if \(status == FLAT_FOREIGN_POINTER\) status = next_\.try_deallocate\([^)]*\);", r";",
+        ["resource_test"]),
+    "large_alignment_forgotten": ("resource.hpp", r"__builtin_expect\(alignment > traits::granule, 0\)", r"false",
+                                  ["resource_test"]),
+    "tried_alignment_forgotten": ("resource.hpp", r"void \*block = alignment > traits::granule", r"void *block = false",
+                                  ["resource_test"]),
+    "region_beyond_its_end": ("resource.hpp", r"const flat_status status = flat_arena_init\(&arena_, memory\);",
+                              r"memory.size += 16; const flat_status status = flat_arena_init(&arena_, memory);",
+                              ["resource_test"]),
+    "budget_off_by_one": ("resource.hpp", r"counted\(bytes\) <= budget_ - live_", r"counted(bytes) < budget_ - live_",
+                          ["resource_test", "resource_model_test"]),
+    "budget_not_given_back": ("resource.hpp", r"live_ -= counted\(bytes\);", r"(void)bytes;",
+                              ["resource_test", "resource_model_test"]),
+    "budget_of_size_0_is_free": ("resource.hpp", r"return bytes \+ \(bytes == 0\);", r"return bytes;",
+                                 ["resource_test"]),
+    "refused_free_counted": ("resource.hpp", r"if \(status == FLAT_OK\) self\(\)\.deallocated", r"self().deallocated",
+                             ["resource_test", "tracking_resource_test"]),
+    "request_counted_before_it_is_served": (
+        "resource.hpp", r"(void \*block = below_\.allocate\([^)]*\);)\s*self\(\)\.allocated\(bytes, alignment\);",
+        r"self().allocated(bytes, alignment); \1", ["resource_test", "tracking_resource_test"]),
+    "chain_frees_into_the_first": ("resource.hpp", r"return first_->owns\(block\) \?", r"return true ?",
+                                   ["resource_test", "resource_model_test"]),
+    "chain_skips_the_first": ("resource.hpp", r"void \*block = first_->try_allocate\(bytes, alignment\);",
+                              r"void *block = nullptr;", ["resource_test", "resource_model_test"]),
+    "chain_believes_any_first": ("resource.hpp", r"if \(first != nullptr && first->knows_its_blocks\(\)\) return;", r"return;",
+                                 ["misuse_test"]),
+    "lock_forgotten_in_allocate": ("resource.hpp", r"const held lock\(mutex_\);(\s*return below_\.allocate)", r"\1",
+                                   ["locked_resource_test"]),
+    "lock_forgotten_in_deallocate": (
+        "resource.hpp", r"const held lock\(mutex_\);(\s*return below_\.try_deallocate)", r"\1",
+        ["locked_resource_test"]),
+    "handler_called_under_the_lock": (
+        "resource.hpp", r"(class FLAT_API locked_resource.*?bytes, std::size_t alignment\) override \{)(\s*const "
+        r"flat_status status = )do_try_deallocate", r"\1 const held lock(mutex_);\2below_.try_deallocate",
+        ["misuse_test"]),
+    "no_priority_inheritance": ("resource.hpp", r"PTHREAD_PRIO_INHERIT", r"PTHREAD_PRIO_NONE",
+                                ["locked_resource_test"]),
+    "arena_takes_any_free": ("source.hpp", r"return block == nullptr \? FLAT_OK : FLAT_FOREIGN_POINTER;",
+                             r"return FLAT_OK;", ["misuse_test", "allocator_test"]),
+    "handler_not_called": ("misuse.hpp", r"handler = current_misuse_handler\(\)\.load\([^)]*\)", r"handler = nullptr",
+                           ["misuse_test", "allocator_test"]),
+    "line_says_less": ("misuse.hpp", r"\(%zu bytes\)", r"%zu bytes", ["misuse_test", "allocator_test"]),
+    "double_free_called_foreign": ("misuse.hpp", r"status == FLAT_DOUBLE_FREE +\?", r"status == FLAT_CORRUPTED ?",
+                                   ["misuse_test", "allocator_test"]),
+    "tracking_loses_the_peak": ("tracking_resource.hpp", r"row\.live > row\.peak_live", r"row.live < row.peak_live",
+                                ["tracking_resource_test"]),
+    "tracking_rows_off_by_one": ("tracking_resource.hpp", r"\(last / 16\)", r"((last + 1) / 16)",
+                                 ["tracking_resource_test"]),
+    "tracking_quarters_rounded_down": ("tracking_resource.hpp", r"last >> \(bit - 2\) & 3", r"last >> (bit - 1) & 1",
+                                       ["tracking_resource_test"]),
+    "tracking_total_not_rounded": ("tracking_resource.hpp", r"\(counted\(bytes\) \+ 15\) / 16 \* 16",
+                                   r"counted(bytes)", ["tracking_resource_test"]),
+    "tracking_takes_any_size": ("tracking_resource.hpp", r"table_\[row_of\(bytes\)\]\.live > 0 &&", r"", ["misuse_test"]),
+    "tracking_file_unchecked": ("tracking_resource.hpp", r"&& written && std::fflush\(file\) == 0", r"",
+                                ["tracking_resource_test"]),
+    "allocator_overflow_unnoticed": ("allocator.hpp", r"count > SIZE_MAX / sizeof\(T\)", r"false", ["allocator_test"]),
+    "allocator_null_handed_out": ("allocator.hpp", r"__builtin_expect\(block == nullptr, 0\)", r"false",
+                                  ["allocator_test"]),
+    "allocator_refused_free_unnoticed": ("allocator.hpp", r"__builtin_expect\(status == FLAT_OK, 1\)", r"status >= 0",
+                                         ["allocator_test"]),
+    "allocator_alignment_forgotten": ("allocator.hpp", r"alignof\(T\) > traits::granule", r"false", ["allocator_test"]),
+    "allocators_all_equal": ("allocator.hpp", r"return a\.source\(\) == b\.source\(\);", r"return a.source() && b.source();",
+                             ["allocator_test"]),
+    "object_ended_twice": ("object_pool.hpp", r"if \(words_\[index\] != live_word\) return FLAT_DOUBLE_FREE;", r"",
+                           ["object_pool_test"]),
+    "object_interior_taken": ("object_pool.hpp", r"if \(offset % sizeof\(T\) != 0\) return FLAT_INTERIOR_POINTER;", r"",
+                              ["object_pool_test"]),
+    "object_one_too_many": ("object_pool.hpp", r"fresh_ < N", r"fresh_ <= N", ["object_pool_test"]),
+    "object_slot_lost_by_a_throw": ("object_pool.hpp", r"if \(pool != nullptr\) pool->give_back\(index\);", r"",
+                                    ["object_pool_test"]),
+    "object_busy_mark_forgotten": ("object_pool.hpp", r"words_\[index\] = busy_word;\s*object->", r"object->",
+                                   ["object_pool_test"]),
+    "object_never_ended": ("object_pool.hpp", r"object->~T\(\);", r"", ["object_pool_test"]),
+    "objects_outlive_their_pool": ("object_pool.hpp", r"this->end_all\(\);", r"", ["object_pool_test"]),
+    "object_words_too_narrow": ("object_pool.hpp", r"\(N < 65534\)", r"(N < 70000)", ["object_pool_test"]),
+}
+CONTROL = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
+           "allocator_test", "object_pool_test"]
+ENVIRONMENT = dict(os.environ, FLATLINE_TEST_SEED="1")
+TEST_SECONDS = 60
+
+
+def planted_copy(fault, source, work):
+    """The folder of a copy of the headers with the fault in it."""
+    shutil.rmtree(work, ignore_errors=True)
+    copy = os.path.join(work, "include")
+    shutil.copytree(os.path.join(source, "include"), copy)
+    if fault == "none":
+        return copy
+    header, pattern, replacement, _ = FAULTS[fault]
+    path = os.path.join(copy, "flatline", header)
+    with open(path) as opened:
+        text = opened.read()
+    changed, places = re.subn(pattern, replacement, text, flags=re.S)
+    if places == 0:
+        sys.exit("the fault %s has no place left in %s: change its pattern in planted_faults.py along with the code"
+                 % (fault, header))
+    with open(path, "w") as opened:
+        opened.write(changed)
+    return copy
+
+
+def build(copy, arguments, test):
+    """The program of a test, unoptimised: what counts here is how soon it is built."""
+    program = os.path.join(arguments.work, test)
+    sources = [os.path.join(arguments.source, "tests", "resource", name) for name in (test + ".cpp", "heap_calls.cpp")]
+    command = [arguments.compiler, "-std=c++20", "-O0", "-w", "-I", copy, "-I", os.path.join(arguments.source, "tests")]
+    if subprocess.run(command + sources + [arguments.library] + arguments.libraries +
+                      ["-pthread", "-o", program]).returncode != 0:
+        sys.exit("%s does not compile with the fault %s: change it in planted_faults.py" % (test, arguments.fault))
+    return program
+
+
+def passes(program):
+    try:
+        result = subprocess.run([program, "--gtest_brief=1"], env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        print("  (did not end in %d s)" % TEST_SECONDS)
+        return False
+    lines = result.stdout.splitlines()
+    for line in [l for l in lines if "Failure" in l][:3] or lines[-1:]:
+        print("  " + line[:200])
+    return result.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=["none"] + sorted(FAULTS))
+    parser.add_argument("--source")
+    parser.add_argument("--work")
+    parser.add_argument("--compiler")
+    parser.add_argument("--library")
+    parser.add_argument("--libraries", nargs="+", default=[])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(["none"] + list(FAULTS)), end="")
+        return 0
+    copy = planted_copy(arguments.fault, arguments.source, arguments.work)
+    wrong = 0
+    for test in CONTROL if arguments.fault == "none" else FAULTS[arguments.fault][3]:
+        passed = passes(build(copy, arguments, test))
+        right = passed == (arguments.fault == "none")
+        print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
+        wrong += not right
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
