@@ -3,22 +3,25 @@
  * A block's size is a power of two, 32 << order bytes. From CELL_ORDER on a block is a piece of the region in a binary
  * buddy system (Knuth, The Art of Computer Programming, 2.5): it starts at a multiple of its size, a larger piece is
  * halved until it fits, and a free piece merges with the other half of what it came from as soon as that is free.
- * Below, a cell of 512 bytes holds 16, 8, 4 or 2 slots of one order.
+ * Below, a cell of 512 bytes holds 16, 8, 4 or 2 slots of one order. A piece counts as a cell with one slot, so that
+ * the usual path of an alloc or a free need not ask which of the two it has.
  *
- *     cells    | c | c + 1 | c + 2 | c + 3 | ...
- *     pieces   [  LIVE | 5 ][FREE|4][SLOTS|0: 16 slots of 32 bytes] ...
+ *     cells    |   c   | c + 1 | c + 2 | c + 3  | ...
+ *     states   [ 5 | 1 | NONE ][ 4 | 0 ][ 0 | 0xF ] ...     order | live slots
+ *                live 1024      free 512  4 live slots of 32
  *
- * For each order there is a list: of the free pieces, or of the cells with a free slot. All of it is in the metadata:
+ * For each order there is a list of the cells with a free slot, which are the free pieces from CELL_ORDER on. All of it
+ * is in the metadata:
  *
- *     tags[c]    what starts at cell c: FREE, LIVE or SLOTS and the order; 0 in the middle of a piece
- *     slots[c]   of a cell of slots: bit g is set iff a free slot starts at granule g of the cell
- *     links[c]   of a free piece, or a cell with a free slot: its neighbours in the list
+ *     states[c]  what starts at cell c: the order, and a bit for each granule at which a live slot starts; NONE in the
+ *                middle of a piece
+ *     links[c]   of a cell with a free slot: its neighbours in the list
  *
  * links[cells] belongs to no cell: a list ends there, and writing to it does no harm.
  *
  *     bit o of `lists` is set iff heads[o] != cells iff list o has a member
- *     no two halves of one piece are both free; a cell of slots has at least one live slot
- *     live + bytes in free pieces and free slots == cells * CELL_SIZE */
+ *     no two halves of one piece are both free; a cell of slots below CELL_ORDER has at least one live slot
+ *     live + bytes in free slots == cells * CELL_SIZE */
 #ifndef FLATLINE_CORE_HEAP_H
 #define FLATLINE_CORE_HEAP_H
 
@@ -32,34 +35,58 @@
 #define CELL_SIZE ((size_t)FLAT_HEAP_GRANULE << CELL_ORDER)
 #define CELL_GRANULES ((size_t)1 << CELL_ORDER)
 
-enum { ORDER_MASK = 31, LIVE = 32, FREE = 64, SLOTS = 128 };
+enum {
+    ORDER_SHIFT = 16,
+    NONE = 0, /* slots of order 0 of which none is live: no cell stays so */
+};
 
 typedef struct heap_link {
     uint32_t next, previous;
 } heap_link;
 
+/* What is seldom used comes first, and what an alloc or a free needs comes after it: the heap starts a page, and so do
+ * blocks of a page or more. The first line of a page is therefore the one that a cache with a set for each line of a
+ * page can keep least: all those blocks compete for its set. */
 struct flat_heap {
+    void *backing; /* what flat_heap_create mapped; NULL of a heap made by flat_heap_init */
+    uint64_t refused;
+    size_t alignment; /* the largest power of two that divides `start` */
+    _Alignas(CACHE_LINE) uint32_t *states;
     heap_link *links;
-    uint16_t *slots;
-    uint8_t *tags;
     uintptr_t start; /* of cell 0 */
     size_t bytes;    /* cells * CELL_SIZE */
     size_t granules; /* cells * CELL_GRANULES */
     uint32_t cells;
     uint32_t lists;
-    size_t alignment; /* the largest power of two that divides `start` */
     size_t live, high_water;
-    uint64_t refused;
-    void *backing; /* what flat_heap_create mapped; NULL of a heap made by flat_heap_init */
     uint32_t heads[ORDERS];
+    uint16_t all_slots[ORDERS]; /* slots_of_cell(order), where a cache can keep it */
 };
 
 static inline size_t block_bytes(unsigned order) { return (size_t)FLAT_HEAP_GRANULE << order; }
 
-static inline uint32_t piece_cells(unsigned order) { return (uint32_t)1 << (order - CELL_ORDER); }
+/* The cells of a piece; 0 below CELL_ORDER. */
+static inline size_t piece_cells(unsigned order) { return (uint32_t)1 << order >> CELL_ORDER; }
 
 /* A bit for each granule of a cell at which a slot of `order` starts. */
-static inline uint32_t all_slots(unsigned order) { return (uint16_t)(0x010111115555FFFFu >> (order * 16)); }
+static inline uint16_t slots_of_cell(unsigned order) {
+    return order < CELL_ORDER ? (uint16_t)(0x010111115555FFFFu >> (order * 16)) : 1;
+}
+
+static inline uint32_t state_of(unsigned order, uint32_t live_slots) {
+    return (uint32_t)order << ORDER_SHIFT | live_slots;
+}
+
+/* The state of a free piece, or of a cell none of whose slots is live. */
+static inline uint32_t all_free(unsigned order) { return state_of(order, 0); }
+
+static inline unsigned order_in(uint32_t state) { return state >> ORDER_SHIFT; }
+
+static inline uint32_t live_slots_in(uint32_t state) { return (uint16_t)state; }
+
+static inline uint32_t free_slots_in(const flat_heap *heap, uint32_t state) {
+    return heap->all_slots[order_in(state)] & ~state;
+}
 
 /* The order of the smallest block that holds `size` bytes, 0 counting as 1. */
 static inline unsigned order_of(size_t size) {
@@ -68,22 +95,22 @@ static inline unsigned order_of(size_t size) {
            (unsigned)__builtin_clzll(last / (FLAT_HEAP_GRANULE / 2) | 1);
 }
 
-static inline void list_push(flat_heap *heap, unsigned order, uint32_t cell) {
+static inline void list_push(flat_heap *heap, unsigned order, size_t cell) {
     uint32_t next = heap->heads[order];
-    heap->heads[order] = cell;
+    heap->heads[order] = (uint32_t)cell;
     if (next == heap->cells) heap->lists |= (uint32_t)1 << order;
-    heap->links[next].previous = cell;
+    heap->links[next].previous = (uint32_t)cell;
     heap->links[cell].next = next;
 }
 
 /* `cell` is the head of its list, whose `previous` means nothing. */
-static inline void list_pop(flat_heap *heap, unsigned order, uint32_t cell) {
+static inline void list_pop(flat_heap *heap, unsigned order, size_t cell) {
     uint32_t next = heap->links[cell].next;
     heap->heads[order] = next;
     if (next == heap->cells) heap->lists &= ~((uint32_t)1 << order);
 }
 
-static inline void list_remove(flat_heap *heap, unsigned order, uint32_t cell) {
+static inline void list_remove(flat_heap *heap, unsigned order, size_t cell) {
     if (heap->heads[order] == cell) {
         list_pop(heap, order, cell);
         return;
@@ -93,8 +120,8 @@ static inline void list_remove(flat_heap *heap, unsigned order, uint32_t cell) {
     heap->links[around.next].previous = around.previous;
 }
 
-static inline void add_free_piece(flat_heap *heap, unsigned order, uint32_t cell) {
-    heap->tags[cell] = (uint8_t)(FREE | order);
+static inline void add_free_piece(flat_heap *heap, unsigned order, size_t cell) {
+    heap->states[cell] = all_free(order);
     list_push(heap, order, cell);
 }
 

@@ -23,89 +23,69 @@ static size_t count_bits(uint32_t bits) {
 }
 
 /* Cells from one start to the next. */
-static uint32_t cells_of(unsigned tag) {
-    unsigned order = tag & ORDER_MASK;
-    return (tag & SLOTS) != 0 ? 1 : piece_cells(order);
-}
-
-static size_t visit_slots(const flat_heap *heap, uint32_t cell, void (*visit)(void *, void *, size_t), void *context) {
-    unsigned order = heap->tags[cell] & ORDER_MASK;
-    uint32_t live = all_slots(order) & ~(uint32_t)heap->slots[cell];
-    for (uint32_t left = live; left != 0 && visit != NULL; left &= left - 1) {
-        size_t granule = cell * CELL_GRANULES + (size_t)__builtin_ctz(left);
-        visit(context, (void *)(heap->start + granule * FLAT_HEAP_GRANULE), block_bytes(order));
-    }
-    return count_bits(live);
+static uint32_t cells_of(uint32_t state) {
+    return order_in(state) < CELL_ORDER ? 1 : (uint32_t)piece_cells(order_in(state));
 }
 
 size_t flat_heap_visit(const flat_heap *heap, void (*visit)(void *context, void *block, size_t block_size),
                        void *context) {
-    size_t live = 0;
-    for (uint32_t cell = 0; cell < heap->cells;) {
-        unsigned tag = heap->tags[cell];
-        if ((tag & SLOTS) != 0) live += visit_slots(heap, cell, visit, context);
-        if ((tag & LIVE) != 0) {
-            live++;
-            if (visit != NULL) {
-                visit(context, (void *)(heap->start + cell * CELL_SIZE), block_bytes(tag & ORDER_MASK));
-            }
+    size_t count = 0;
+    for (uint32_t cell = 0; cell < heap->cells; cell += cells_of(heap->states[cell])) {
+        uint32_t state = heap->states[cell], live = live_slots_in(state);
+        count += count_bits(live);
+        for (uint32_t left = live; left != 0 && visit != NULL; left &= left - 1) {
+            size_t granule = cell * CELL_GRANULES + (size_t)__builtin_ctz(left);
+            visit(context, (void *)(heap->start + granule * FLAT_HEAP_GRANULE), block_bytes(order_in(state)));
         }
-        cell += cells_of(tag);
     }
-    return live;
+    return count;
 }
 
-/* What the tags tell, for check(): members of each list, live bytes. */
+/* What the states tell, for check(): members of each list, live bytes. */
 typedef struct census {
     uint32_t members[ORDERS];
     size_t live;
 } census;
 
-/* Whether cells `from` to `to - 1` have no tag. */
-static bool is_inside(const flat_heap *heap, uint32_t from, uint32_t to) {
-    for (uint32_t cell = from; cell < to; cell++) {
-        if (heap->tags[cell] != 0) return false;
+/* Whether a piece of `order` may start at `cell`, and nothing starts inside it. */
+static bool is_whole(const flat_heap *heap, unsigned order, uint32_t cell) {
+    uint32_t size = (uint32_t)piece_cells(order);
+    if ((cell & (size - 1)) != 0 || heap->cells - cell < size) return false;
+    for (uint32_t inside = 1; inside < size; inside++) {
+        if (heap->states[cell + inside] != NONE) return false;
     }
     return true;
 }
 
-static bool count_piece(const flat_heap *heap, uint32_t cell, census *found) {
-    unsigned tag = heap->tags[cell], order = tag & ORDER_MASK;
-    if (order < CELL_ORDER || (cell & (piece_cells(order) - 1)) != 0) return false;
-    if (heap->cells - cell < piece_cells(order) || !is_inside(heap, cell + 1, cell + piece_cells(order))) return false;
-    if ((tag & LIVE) != 0) {
-        found->live += block_bytes(order);
-        return true;
-    }
-    uint32_t half = cell ^ piece_cells(order);
-    found->members[order]++;
-    return half >= heap->cells || heap->tags[half] != tag;
+/* Whether the cell, or the other half of its piece, should have been merged. */
+static bool is_unmerged(const flat_heap *heap, unsigned order, uint32_t cell) {
+    size_t half = cell ^ piece_cells(order);
+    uint32_t state = heap->states[cell];
+    return state == all_free(order) && half < heap->cells && heap->states[half] == state;
 }
 
 static bool count_cell(const flat_heap *heap, uint32_t cell, census *found) {
-    unsigned order = heap->tags[cell] & ORDER_MASK;
-    if (order >= CELL_ORDER) return false;
-    uint32_t free_slots = heap->slots[cell];
-    if ((free_slots & ~all_slots(order)) != 0 || free_slots == all_slots(order)) return false;
-    found->live += count_bits(all_slots(order) & ~free_slots) * block_bytes(order);
-    if (free_slots != 0) found->members[order]++;
+    uint32_t state = heap->states[cell];
+    unsigned order = order_in(state);
+    if (order >= ORDERS || (live_slots_in(state) & ~heap->all_slots[order]) != 0) return false;
+    if (order >= CELL_ORDER && !is_whole(heap, order, cell)) return false;
+    if (is_unmerged(heap, order, cell)) return false;
+    found->live += count_bits(live_slots_in(state)) * block_bytes(order);
+    if (free_slots_in(heap, state) != 0) found->members[order]++;
     return true;
 }
 
 static bool count_all(const flat_heap *heap, census *found) {
-    for (uint32_t cell = 0; cell < heap->cells;) {
-        unsigned tag = heap->tags[cell], kind = tag & ~(unsigned)ORDER_MASK;
-        if (kind != LIVE && kind != FREE && kind != SLOTS) return false;
-        if (kind == SLOTS ? !count_cell(heap, cell, found) : !count_piece(heap, cell, found)) return false;
-        cell += cells_of(tag);
+    for (uint32_t cell = 0; cell < heap->cells; cell += cells_of(heap->states[cell])) {
+        if (!count_cell(heap, cell, found)) return false;
     }
     return true;
 }
 
 static bool is_member(const flat_heap *heap, unsigned order, uint32_t cell) {
     if (cell >= heap->cells) return false;
-    unsigned tag = heap->tags[cell];
-    return order < CELL_ORDER ? tag == (SLOTS | order) && heap->slots[cell] != 0 : tag == (FREE | order);
+    uint32_t state = heap->states[cell];
+    return order_in(state) == order && free_slots_in(heap, state) != 0 && state != NONE;
 }
 
 /* A walk of as many steps as the list has members, back along the links each time, that ends at the end cannot have met
@@ -124,6 +104,9 @@ static bool check_list(const flat_heap *heap, unsigned order, uint32_t members) 
 }
 
 static bool check_header(const flat_heap *heap) {
+    for (unsigned order = 0; order < ORDERS; order++) {
+        if (heap->all_slots[order] != slots_of_cell(order)) return false;
+    }
     return heap->bytes == heap->cells * CELL_SIZE && heap->granules == heap->cells * CELL_GRANULES &&
            heap->alignment == (size_t)(heap->start & (0 - heap->start));
 }

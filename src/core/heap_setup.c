@@ -6,7 +6,7 @@
 
 /* Byte offsets into the metadata; the heap itself comes first. */
 typedef struct layout {
-    uint64_t links_at, slots_at, tags_at, metadata_bytes;
+    uint64_t links_at, states_at, metadata_bytes;
     uint32_t cells;
 } layout;
 
@@ -15,9 +15,8 @@ static bool lay_out(layout *to, uint64_t bytes) {
     if (bytes < CELL_SIZE || bytes > FLAT_HEAP_MAX_BYTES || bytes > MOST_BYTES) return false;
     to->cells = (uint32_t)(bytes / CELL_SIZE);
     to->links_at = round_up(sizeof(flat_heap), CACHE_LINE);
-    to->slots_at = to->links_at + (to->cells + (uint64_t)1) * sizeof(heap_link);
-    to->tags_at = to->slots_at + to->cells * sizeof(uint16_t);
-    to->metadata_bytes = to->tags_at + to->cells;
+    to->states_at = to->links_at + (to->cells + (uint64_t)1) * sizeof(heap_link);
+    to->metadata_bytes = to->states_at + to->cells * sizeof(uint32_t);
     return true;
 }
 
@@ -37,7 +36,7 @@ flat_status flat_heap_footprint(size_t bytes, flat_footprint *footprint) {
 
 /* Everything free: a piece for each bit that is set in the number of cells, the largest first. */
 static void make_pieces(flat_heap *heap) {
-    uint32_t cell = 0;
+    size_t cell = 0;
     for (unsigned order = ORDERS; order-- > CELL_ORDER;) {
         if ((heap->cells & piece_cells(order)) == 0) continue;
         add_free_piece(heap, order, cell);
@@ -47,7 +46,7 @@ static void make_pieces(flat_heap *heap) {
 
 static void clear(flat_heap *heap) {
     for (unsigned order = 0; order < ORDERS; order++) heap->heads[order] = heap->cells;
-    for (uint32_t cell = 0; cell < heap->cells; cell++) heap->tags[cell] = 0;
+    for (uint32_t cell = 0; cell < heap->cells; cell++) heap->states[cell] = NONE;
     heap->lists = 0;
     heap->live = 0;
     heap->high_water = 0;
@@ -65,8 +64,7 @@ flat_status flat_heap_init(flat_heap **heap, flat_memory metadata, flat_memory b
     char *at = metadata.start;
     flat_heap *made = metadata.start;
     made->links = (heap_link *)(at + place.links_at);
-    made->slots = (uint16_t *)(at + place.slots_at);
-    made->tags = (uint8_t *)(at + place.tags_at);
+    made->states = (uint32_t *)(at + place.states_at);
     made->start = (uintptr_t)blocks.start;
     made->cells = place.cells;
     made->bytes = need.block_bytes;
@@ -74,8 +72,8 @@ flat_status flat_heap_init(flat_heap **heap, flat_memory metadata, flat_memory b
     made->alignment = (size_t)(made->start & (0 - made->start));
     made->refused = 0;
     made->backing = NULL;
+    for (unsigned order = 0; order < ORDERS; order++) made->all_slots[order] = slots_of_cell(order);
     for (uint32_t cell = 0; cell <= made->cells; cell++) made->links[cell] = (heap_link){0, 0};
-    for (uint32_t cell = 0; cell < made->cells; cell++) made->slots[cell] = 0;
     clear(made);
     instrument_begin(made, blocks.start, need.block_bytes);
     *heap = made;

@@ -3,10 +3,8 @@
 
     straight_line_test.py COMPILER ROOT [FLAG...]
 
-First in small functions made for it, then in a copy of the pool's own `flat_pool_free`, compiled with the flags that its
-source file has, and in a copy of the arena's header.
 First in small functions made for it, then in copies of the pool's `flat_pool_free`, compiled with the flags that its
-source file has, and of the heap.
+source file has, of the heap, and of the arena's header.
 """
 import os
 import re
@@ -165,9 +163,9 @@ def outcome_in_arena(compiler, folder, root, planted):
 # In the heap: what its code must not come to, and what the check must say.
 IN_HEAP = [
     ("nothing", "", "", ""),
-    ("a merge that is not unrolled", r"#pragma GCC unroll 28(?=\n.*\n.*\n.*half)", "#pragma GCC unroll 1",
+    ("a merge that is not unrolled", r"#pragma GCC unroll 28(?=\n.*\n.*is_half_free)", "#pragma GCC unroll 1",
      "can be reached from itself"),
-    ("a search of the list", r"(uint32_t cell = heap->heads\[at\];)",
+    ("a search of the list", r"(size_t cell = heap->heads\[at\];)",
      r"\1 while (heap->links[cell].next != heap->cells) cell = heap->links[cell].next;", "can be reached from itself"),
     ("a call of another library", r"heap->refused\+\+;", "heap->refused++; outside(7);", "calls"),
 ]

@@ -28,21 +28,22 @@ DAMAGE(list_leaves_the_heap, heap->links[heap->heads[CELL_ORDER]].next = heap->c
 DAMAGE(list_runs_into_a_live_piece, heap->links[heap->heads[CELL_ORDER]].next = 3)
 DAMAGE(list_does_not_lead_back, heap->links[heap->links[heap->heads[CELL_ORDER]].next].previous = 5)
 DAMAGE(list_of_slots_does_not_lead_back, heap->links[heap->links[heap->heads[1]].next].previous = 5)
-DAMAGE(no_tag_where_a_piece_starts, heap->tags[3] = 0)
-DAMAGE(tag_of_two_kinds, heap->tags[3] |= FREE)
-DAMAGE(tag_inside_a_piece, heap->tags[5] = LIVE | CELL_ORDER)
-DAMAGE(tag_inside_a_free_piece, heap->tags[9] = SLOTS)
-DAMAGE(piece_smaller_than_a_cell, heap->tags[3] = LIVE | (CELL_ORDER - 1))
-DAMAGE(piece_not_at_its_multiple, heap->tags[3] = LIVE | (CELL_ORDER + 1))
-DAMAGE(piece_beyond_the_end, heap->tags[8] = FREE | (CELL_ORDER + 4))
-DAMAGE(free_piece_live, heap->tags[2] = LIVE | CELL_ORDER)
-DAMAGE(live_piece_free, heap->tags[3] = FREE | CELL_ORDER)
-DAMAGE(halves_not_merged, heap->tags[7] = FREE | CELL_ORDER; heap->live -= CELL_SIZE; list_push(heap, CELL_ORDER, 7))
-DAMAGE(slots_of_a_cell_or_more, heap->tags[0] = SLOTS | CELL_ORDER)
-DAMAGE(slots_of_another_order, heap->tags[0] = SLOTS | 2)
-DAMAGE(slot_inside_a_slot, heap->slots[0] |= 2)
-DAMAGE(no_live_slot, heap->slots[0] = 0x5555)
-DAMAGE(slot_live_and_not_counted, heap->slots[0] &= (uint16_t)(heap->slots[0] - 1))
+DAMAGE(nothing_where_a_piece_starts, heap->states[3] = NONE)
+DAMAGE(order_beyond_the_last, heap->states[3] = state_of(ORDERS, 1))
+DAMAGE(piece_inside_a_piece, heap->states[5] = state_of(CELL_ORDER, 1))
+DAMAGE(slots_inside_a_free_piece, heap->states[9] = state_of(0, 1))
+DAMAGE(slots_where_a_piece_is_live, heap->states[3] = state_of(CELL_ORDER - 1, 1))
+DAMAGE(piece_not_at_its_multiple, heap->states[3] = state_of(CELL_ORDER + 1, 1))
+DAMAGE(piece_beyond_the_end, heap->states[8] = all_free(CELL_ORDER + 4))
+DAMAGE(free_piece_live, heap->states[2] = state_of(CELL_ORDER, 1))
+DAMAGE(live_piece_free, heap->states[3] = all_free(CELL_ORDER))
+DAMAGE(halves_not_merged, heap->live -= CELL_SIZE; add_free_piece(heap, CELL_ORDER, 7))
+DAMAGE(slots_as_large_as_a_cell, heap->states[0] += (uint32_t)(CELL_ORDER - 1) << ORDER_SHIFT)
+DAMAGE(slots_of_another_order, heap->states[0] += (uint32_t)1 << ORDER_SHIFT)
+DAMAGE(slot_inside_a_slot, heap->states[0] |= 2)
+DAMAGE(no_live_slot, heap->states[0] = all_free(1))
+DAMAGE(slot_live_and_not_counted, heap->states[0] &= heap->states[0] - 1)
+DAMAGE(other_slots, heap->all_slots[1] ^= 4)
 
 static const corruption kinds[] = {
     {"a cell less", fewer_cells},
@@ -63,21 +64,22 @@ static const corruption kinds[] = {
     {"a list that runs into a live piece", list_runs_into_a_live_piece},
     {"a list that does not lead back", list_does_not_lead_back},
     {"a list of slots that does not lead back", list_of_slots_does_not_lead_back},
-    {"no tag where a piece starts", no_tag_where_a_piece_starts},
-    {"a tag of two kinds", tag_of_two_kinds},
-    {"a tag inside a live piece", tag_inside_a_piece},
-    {"a tag inside a free piece", tag_inside_a_free_piece},
-    {"a piece smaller than a cell", piece_smaller_than_a_cell},
+    {"nothing where a piece starts", nothing_where_a_piece_starts},
+    {"an order beyond the last", order_beyond_the_last},
+    {"a piece inside a live piece", piece_inside_a_piece},
+    {"slots inside a free piece", slots_inside_a_free_piece},
+    {"slots where a piece is live", slots_where_a_piece_is_live},
     {"a piece that is not at its multiple", piece_not_at_its_multiple},
     {"a piece that reaches beyond the end", piece_beyond_the_end},
-    {"a free piece that is tagged live", free_piece_live},
-    {"a live piece that is tagged free", live_piece_free},
+    {"a free piece that is called live", free_piece_live},
+    {"a live piece that is called free", live_piece_free},
     {"two free halves that are not merged", halves_not_merged},
-    {"slots as large as a cell", slots_of_a_cell_or_more},
+    {"slots as large as a cell", slots_as_large_as_a_cell},
     {"slots of another order", slots_of_another_order},
     {"a free slot that starts inside a slot", slot_inside_a_slot},
     {"a cell of slots of which none is live", no_live_slot},
     {"a slot that is live and was not counted", slot_live_and_not_counted},
+    {"slots that start elsewhere", other_slots},
 };
 
 size_t heap_corruptions(void) { return sizeof kinds / sizeof *kinds; }

@@ -73,9 +73,9 @@ TEST(heap_footprint, is_the_same_in_every_build_type) {
         std::size_t bytes;
         flat_footprint expected;
     } table[] = {
-        {512, {275, 64, 512, 512}},          {1023, {275, 64, 512, 512}},      {1024, {286, 64, 1024, 512}},
-        {65536, {1672, 64, 65536, 512}},     {100000, {2409, 64, 99840, 512}}, {1 << 20, {22792, 64, 1 << 20, 512}},
-        {most, {1476395272, 64, most, 512}},
+        {512, {340, 64, 512, 512}},          {1023, {340, 64, 512, 512}},      {1024, {352, 64, 1024, 512}},
+        {65536, {1864, 64, 65536, 512}},     {100000, {2668, 64, 99840, 512}}, {1 << 20, {24904, 64, 1 << 20, 512}},
+        {most, {1610613064, 64, most, 512}},
     };
     for (const auto &row : table) {
         const flat_footprint need = footprint_of(row.bytes);
@@ -98,14 +98,14 @@ TEST(heap_footprint, has_a_smallest_and_a_largest_region) {
     EXPECT_EQ(flat_heap_footprint(512, nullptr), FLAT_INVALID_ARGUMENT);
 }
 
-TEST(heap_footprint, of_metadata_is_under_2_6_percent_from_64_kib_on) {
+TEST(heap_footprint, of_metadata_is_under_2_9_percent_from_64_kib_on) {
     const auto share = [](std::size_t bytes) {
         return static_cast<double>(footprint_of(bytes).metadata_bytes) / static_cast<double>(bytes);
     };
-    for (std::size_t bytes = 64 << 10; bytes <= 1 << 20; bytes++) ASSERT_LT(share(bytes), 0.026) << bytes;
+    for (std::size_t bytes = 64 << 10; bytes <= 1 << 20; bytes++) ASSERT_LT(share(bytes), 0.029) << bytes;
     for (std::size_t bytes = 1 << 20; bytes <= most; bytes *= 2) {
-        ASSERT_LT(share(bytes), 0.026);
-        ASSERT_LT(share(bytes - 1), 0.026);
+        ASSERT_LT(share(bytes), 0.029);
+        ASSERT_LT(share(bytes - 1), 0.029);
     }
 }
 
