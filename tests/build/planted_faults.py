@@ -5,18 +5,23 @@
                       --libraries LIBRARY...
     planted_faults.py --list
 
---list names every fault, for CMake, which makes a test of each. The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
-the source is an error, never a pass: change its pattern along with the code. What a public header compiles into its
+--list names every fault, for CMake, which makes a test of each. The fault `none` is the control: the copy as it is, with
+which every test must pass. A fault whose place is no longer in the source is an error, never a pass: change its pattern
+along with the code. What a public header compiles into its
 callers is tested through one C file a header (CALLS), which alone of a test's objects is compiled anew. Exit status 0:
 seen (control: passed).
 """
 import argparse
 import glob
 import os
-import re
 import shutil
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
 
 # Tests call the inlined functions of public headers here.
 CALLS = ["tests/core/arena_calls.c"]
@@ -258,13 +263,12 @@ FAULTS = {
     "heap_create_does_not_align": ("os/heap_create.c", r"while \(alignment < MOST_ALIGNMENT", r"while (alignment < CELL_SIZE",
                                    ["heap_create_test"]),
 }
-CONTROL = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test", "pool_exhaustive_test",
+TESTS = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test", "pool_exhaustive_test",
            "pool_misuse_test", "region_test", "region_settle_test", "region_file_test", "region_report_test",
            "pool_create_test", "pool_trim_test", "arena_create_test", "heap_test", "heap_realloc_test",
            "heap_setup_test", "heap_inspect_test", "heap_model_test", "heap_exhaustive_test", "heap_bound_test",
            "heap_create_test"] + ARENA
-ENVIRONMENT = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE="0.2")
-TEST_SECONDS = 120
+SCALE = "0.2"
 # Long ones that no fault needs.
 LEFT_OUT = "-pool_limits.sixteen_million*:pool_limits.offsets_far*"
 
@@ -276,17 +280,9 @@ def planted_copy(fault, source, work):
         shutil.copytree(os.path.join(source, "src", part), os.path.join(work, "src", part))
     shutil.copytree(os.path.join(source, "include"), os.path.join(work, "include"))
     copy = os.path.join(work, "src")
-    if fault != "none":
+    if fault != CONTROL:
         file, pattern, replacement, _ = FAULTS[fault]
-        path = os.path.join(work if file.startswith("include/") else copy, file)
-        with open(path) as opened:
-            text = opened.read()
-        changed, places = re.subn(pattern, replacement, text)
-        if places == 0:
-            sys.exit("the fault %s has no place left in %s: change its pattern in planted_faults.py along "
-                     "with the code" % (fault, file))
-        with open(path, "w") as opened:
-            opened.write(changed)
+        plant(fault, os.path.join(work if file.startswith("include/") else copy, file), pattern, replacement, file)
     return copy
 
 
@@ -308,22 +304,9 @@ def build(copy, arguments, test, objects):
     return program
 
 
-def passes(program):
-    try:
-        result = subprocess.run([program, "--gtest_filter=" + LEFT_OUT, "--gtest_brief=1"], env=ENVIRONMENT, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
-    except subprocess.TimeoutExpired:
-        print("  (did not end in %d s)" % TEST_SECONDS)
-        return False
-    lines = result.stdout.splitlines()
-    for line in [l for l in lines if "Failure" in l or "shortest" in l or "-> " in l][:3] or lines[-1:]:
-        print("  " + line[:200])
-    return result.returncode == 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fault", required=True, choices=["none"] + sorted(FAULTS))
+    parser.add_argument("--fault", required=True, choices=[CONTROL] + sorted(FAULTS))
     parser.add_argument("--source", required=True)
     parser.add_argument("--work", required=True)
     parser.add_argument("--compiler", required=True)
@@ -331,18 +314,14 @@ def main():
     parser.add_argument("--test", action="append", default=[])
     parser.add_argument("--libraries", nargs="+", default=[])
     if sys.argv[1:] == ["--list"]:
-        print("\n".join(["none"] + list(FAULTS)))
+        print("\n".join([CONTROL] + list(FAULTS)))
         return 0
     arguments = parser.parse_args()
     objects = dict(given.split("=", 1) for given in arguments.test)
     copy = planted_copy(arguments.fault, arguments.source, arguments.work)
-    wrong = 0
-    for test in CONTROL if arguments.fault == "none" else FAULTS[arguments.fault][3]:
-        passed = passes(build(copy, arguments, test, objects[test].split(":")))
-        right = passed == (arguments.fault == "none")
-        print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
-        wrong += not right
-    return 1 if wrong else 0
+    tests = TESTS if arguments.fault == CONTROL else FAULTS[arguments.fault][3]
+    return verdict(arguments.fault, [(test, passes(build(copy, arguments, test, objects[test].split(":")),
+                                                   "--gtest_filter=" + LEFT_OUT, scale=SCALE)) for test in tests])
 
 
 if __name__ == "__main__":

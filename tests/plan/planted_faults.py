@@ -9,13 +9,18 @@ the source is an error, never a pass: change its pattern along with the code. Ex
 """
 import argparse
 import os
-import re
+import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
+
 # name: (file below src/plan, pattern, replacement)
 FAULTS = {
-    "none": ("class_choice.cpp", r"\A", ""),
+    CONTROL: ("class_choice.cpp", r"\A", ""),
     "a_class_is_never_merged": ("class_choice.cpp", r"if \(group\.count > FLAT_POOL_MAX_BLOCK_COUNT\) return;",
                                 "if (last - first > 1) return;"),
     "the_first_cut_is_kept": ("class_choice.cpp", r"if \(here >= end\(classes, last\)\) continue;",
@@ -54,19 +59,11 @@ def planted(fault, source, work):
     """The .cpp to compile in place of the project's: a copy with the fault in it, or beside a header that has it."""
     file, pattern, replacement = FAULTS[fault]
     plan = os.path.join(source, "src", "plan")
-    with open(os.path.join(plan, file), encoding="utf-8") as opened:
-        changed, places = re.subn(pattern, lambda _: replacement, opened.read())
-    if places == 0:
-        sys.exit("the fault %s has no place left in src/plan/%s: change its pattern in tests/plan/planted_faults.py "
-                 "along with the code" % (fault, file))
     os.makedirs(work, exist_ok=True)
-    with open(os.path.join(work, file), "w", encoding="utf-8") as opened:
-        opened.write(changed)
     unit = file.replace(".hpp", ".cpp")
-    if unit != file:
-        with open(os.path.join(plan, unit), encoding="utf-8") as opened, \
-                open(os.path.join(work, unit), "w", encoding="utf-8") as copy:
-            copy.write(opened.read())
+    for name in {file, unit}:
+        shutil.copyfile(os.path.join(plan, name), os.path.join(work, name))
+    plant(fault, os.path.join(work, file), pattern, replacement, "src/plan/" + file)
     return os.path.join(work, unit)
 
 
@@ -98,18 +95,7 @@ def main():
     # The object stands before the library, whose own copy of it is then not taken.
     subprocess.run([arguments.linker, *arguments.objects, compile_into(unit, arguments), *arguments.libraries,
                     "-pthread", "-o", program], check=True)
-    environment = dict(os.environ, FLATLINE_TEST_SEED="1")
-    try:
-        ran = subprocess.run([program, "--gtest_brief=1"], env=environment, text=True, errors="replace", stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, timeout=120)
-        passed = ran.returncode == 0
-        print("\n".join([line for line in ran.stdout.splitlines() if "FAILED" in line or "Failure" in line][:6]))
-    except subprocess.TimeoutExpired:
-        print("did not end in 120 s")
-        passed = False
-    right = passed == (arguments.fault == "none")
-    print("%s plan_test %s" % ("ok  " if right else "MISS", "passes" if passed else "fails"))
-    return 0 if right else 1
+    return verdict(arguments.fault, [("plan_test", passes(program))])
 
 
 if __name__ == "__main__":

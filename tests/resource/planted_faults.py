@@ -9,10 +9,14 @@ Exit status 0: seen (control: passed).
 """
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
 
 # name: (header, pattern, replacement, tests that must see it)
 FAULTS = {
@@ -101,10 +105,8 @@ FAULTS = {
     "objects_outlive_their_pool": ("object_pool.hpp", r"this->end_all\(\);", r"", ["object_pool_test"]),
     "object_words_too_narrow": ("object_pool.hpp", r"\(N < 65534\)", r"(N < 70000)", ["object_pool_test"]),
 }
-CONTROL = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
-           "allocator_test", "object_pool_test"]
-ENVIRONMENT = dict(os.environ, FLATLINE_TEST_SEED="1")
-TEST_SECONDS = 60
+TESTS = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
+         "allocator_test", "object_pool_test"]
 
 
 def planted_copy(fault, source, work):
@@ -112,18 +114,9 @@ def planted_copy(fault, source, work):
     shutil.rmtree(work, ignore_errors=True)
     copy = os.path.join(work, "include")
     shutil.copytree(os.path.join(source, "include"), copy)
-    if fault == "none":
-        return copy
-    header, pattern, replacement, _ = FAULTS[fault]
-    path = os.path.join(copy, "flatline", header)
-    with open(path) as opened:
-        text = opened.read()
-    changed, places = re.subn(pattern, replacement, text, flags=re.S)
-    if places == 0:
-        sys.exit("the fault %s has no place left in %s: change its pattern in planted_faults.py along with the code"
-                 % (fault, header))
-    with open(path, "w") as opened:
-        opened.write(changed)
+    if fault != CONTROL:
+        header, pattern, replacement, _ = FAULTS[fault]
+        plant(fault, os.path.join(copy, "flatline", header), pattern, replacement, header)
     return copy
 
 
@@ -138,23 +131,10 @@ def build(copy, arguments, test):
     return program
 
 
-def passes(program):
-    try:
-        result = subprocess.run([program, "--gtest_brief=1"], env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
-    except subprocess.TimeoutExpired:
-        print("  (did not end in %d s)" % TEST_SECONDS)
-        return False
-    lines = result.stdout.splitlines()
-    for line in [l for l in lines if "Failure" in l][:3] or lines[-1:]:
-        print("  " + line[:200])
-    return result.returncode == 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=["none"] + sorted(FAULTS))
+    parser.add_argument("--fault", choices=[CONTROL] + sorted(FAULTS))
     parser.add_argument("--source")
     parser.add_argument("--work")
     parser.add_argument("--compiler")
@@ -162,16 +142,11 @@ def main():
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.list:
-        print(";".join(["none"] + list(FAULTS)), end="")
+        print(";".join([CONTROL] + list(FAULTS)), end="")
         return 0
     copy = planted_copy(arguments.fault, arguments.source, arguments.work)
-    wrong = 0
-    for test in CONTROL if arguments.fault == "none" else FAULTS[arguments.fault][3]:
-        passed = passes(build(copy, arguments, test))
-        right = passed == (arguments.fault == "none")
-        print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
-        wrong += not right
-    return 1 if wrong else 0
+    tests = TESTS if arguments.fault == CONTROL else FAULTS[arguments.fault][3]
+    return verdict(arguments.fault, [(test, passes(build(copy, arguments, test))) for test in tests])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,48 @@
+"""What every planted_faults.py does: plant a fault in a copy of a source, run a test with it, and say what came of it.
+
+The fault `none` is the control: the copy as it is, with which every test must pass.
+"""
+import os
+import re
+import subprocess
+import sys
+
+CONTROL = "none"
+TEST_SECONDS = 120
+SHOWN = ("Failure", "shortest", "-> ")  # what of a test's output says how it saw a fault
+
+
+def plant(fault, copy, pattern, replacement, name):
+    """Puts the fault into the file `copy`, which the project calls `name`. That it has no place left there is an error,
+    never a pass."""
+    with open(copy, encoding="utf-8") as opened:
+        text = opened.read()
+    changed, places = re.subn(pattern, replacement, text, flags=re.S)
+    if places == 0:
+        sys.exit("the fault %s has no place left in %s: change its pattern along with the code" % (fault, name))
+    with open(copy, "w", encoding="utf-8") as opened:
+        opened.write(changed)
+
+
+def passes(program, *options, scale="1"):
+    environment = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE=scale)
+    try:
+        result = subprocess.run([program, "--gtest_brief=1", *options], env=environment, text=True, errors="replace",
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        print("  (did not end in %d s)" % TEST_SECONDS)
+        return False
+    lines = result.stdout.splitlines()
+    for line in [l for l in lines if any(words in l for words in SHOWN)][:3] or lines[-1:]:
+        print("  " + line[:200])
+    return result.returncode == 0
+
+
+def verdict(fault, outcomes):
+    """The exit status, of (test, whether it passed) for each test that must see the fault: 0 iff all did."""
+    wrong = 0
+    for test, passed in outcomes:
+        right = passed == (fault == CONTROL)
+        print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
+        wrong += not right
+    return 1 if wrong else 0
