@@ -8,19 +8,22 @@
 #define FLATLINE_HAS_FEATURE(feature) 0
 #endif
 
-namespace test {
-
 #if defined(__SANITIZE_ADDRESS__) || FLATLINE_HAS_FEATURE(address_sanitizer)
-inline constexpr bool address_sanitizer = true;
+#define FLATLINE_ADDRESS_SANITIZER 1
 #else
-inline constexpr bool address_sanitizer = false;
+#define FLATLINE_ADDRESS_SANITIZER 0
 #endif
 
 #if defined(__SANITIZE_THREAD__) || FLATLINE_HAS_FEATURE(thread_sanitizer)
-inline constexpr bool thread_sanitizer = true;
+#define FLATLINE_THREAD_SANITIZER 1
 #else
-inline constexpr bool thread_sanitizer = false;
+#define FLATLINE_THREAD_SANITIZER 0
 #endif
+
+namespace test {
+
+inline constexpr bool address_sanitizer = FLATLINE_ADDRESS_SANITIZER;
+inline constexpr bool thread_sanitizer = FLATLINE_THREAD_SANITIZER;
 
 } // namespace test
 

@@ -1,8 +1,8 @@
 """Each mistake, made with real drivers, is refused by `flatline bench` in one line and without a figure.
 
 usage: refused_test.py FLATLINE DRIVERS NO_MALLOC
-       DRIVERS: the folder of mistaken-unoptimised, -small-buffer, -refusing-buffer, -small-classes and bench-malloc,
-       bench-list
+       DRIVERS: the folder of mistaken-unoptimised, -small-buffer, -refusing-buffer, -small-classes and of bench-malloc,
+       bench-containers-malloc, bench-list
 """
 
 import pathlib
@@ -45,6 +45,8 @@ class Refused(unittest.TestCase):
                             "-DCMAKE_BUILD_TYPE=Release")
 
     def test_a_preload_that_did_not_take(self):
+        # A row of both kinds of suite is only chosen where both of its drivers are.
+        shutil.copy(DRIVERS / "bench-containers-malloc", self.libexec)
         peers = self.libexec / "peers"
         peers.mkdir()
         shutil.copy(NO_MALLOC, peers / "librpmalloc.so")

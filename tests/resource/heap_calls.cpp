@@ -12,7 +12,7 @@ std::uint64_t test::heap_calls() { return calls.load(); }
 
 // operator new of both C++ libraries calls malloc or aligned_alloc, so these see it too. Visible: theirs are calls from
 // shared libraries.
-#if !defined(FLATLINE_UNCOUNTED)
+#if FLATLINE_HEAP_IS_COUNTED
 #define VISIBLE __attribute__((visibility("default")))
 extern "C" {
 

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 
+// A sanitizer brings a malloc of its own, which must stay the only one. Nothing is counted then.
+#define FLATLINE_HEAP_IS_COUNTED (!FLATLINE_ADDRESS_SANITIZER && !FLATLINE_THREAD_SANITIZER)
+
 namespace test {
 
-// A sanitizer brings a malloc of its own, which must stay the only one. Nothing is counted then.
-inline constexpr bool heap_is_counted = !address_sanitizer && !thread_sanitizer;
+inline constexpr bool heap_is_counted = FLATLINE_HEAP_IS_COUNTED;
 
 std::uint64_t heap_calls();
 
