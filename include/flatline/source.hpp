@@ -16,8 +16,7 @@ namespace flat {
 
 /// granule           alignments up to this are `allocate`'s
 /// allocate          `bytes` bytes (0 counts as 1) at a multiple of `alignment`, a power of two up to `granule`; null
-/// iff
-///                   the source has none
+///                   iff the source has none
 /// allocate_aligned  the same at a multiple of any power of two
 /// deallocate        gives a block back; a refusal changes nothing; null is left alone
 /// owns              whether an address lies in memory that the source hands out

@@ -1,4 +1,5 @@
 // heap_create.c: the heap that brings its own memory.
+#include "core/test_heap.hpp"
 #include "os/system_memory.hpp"
 #include "os/trap.hpp"
 
@@ -78,6 +79,23 @@ TEST(heap_create, a_write_off_either_end_of_the_blocks_dies) {
     EXPECT_TRAP(test::write(all - 4096));
     EXPECT_TRAP(test::write(all + (2 << 20)));
     flat_heap_destroy(heap);
+}
+
+TEST(heap_create, its_region_is_the_one_its_blocks_lie_in) {
+    flat_region_options options{};
+    options.shared = true;
+    flat_heap *heap = create(1 << 20, &options);
+    const flat_region *region = flat_heap_region(heap);
+    ASSERT_NE(region, nullptr);
+    EXPECT_TRUE(region->shared);
+    EXPECT_EQ(flat_region_offset(region, flat_heap_alloc(heap, 1 << 20)), 0u);
+    flat_heap_destroy(heap);
+    EXPECT_EQ(flat_heap_region(nullptr), nullptr);
+}
+
+TEST(heap_create, a_heap_in_memory_of_the_caller_has_no_region) {
+    const test::test_heap heap(4096);
+    EXPECT_EQ(flat_heap_region(heap), nullptr);
 }
 
 TEST(heap_create, destroy_gives_everything_back) {

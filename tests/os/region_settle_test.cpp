@@ -229,6 +229,21 @@ TEST(region_pages, transparent_ones_that_the_system_does_not_give_are_reported_a
               0);
 }
 
+TEST(region_pages, required_of_a_system_that_does_not_tell_them_are_refused) {
+    EXPECT_EQ(test::in_child([] {
+                  rlimit usual{};
+                  DEMAND(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+                  DEMAND(test::limit(RLIMIT_NOFILE, 0)); // /proc/self/smaps cannot be opened
+                  const test_region of(3 * huge_page, 16, kind(FLAT_PAGES_DEFAULT, FLAT_PAGES_TRANSPARENT));
+                  DEMAND(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+                  DEMAND(of.status() == FLAT_UNAVAILABLE);
+                  DEMAND(of.says("smaps"));
+                  DEMAND(of.region().mapping == nullptr);
+                  return 0;
+              }),
+              0);
+}
+
 TEST(region_pages, explicit_ones_that_are_absent_are_reported_as_absent) {
     const test::huge_page_lock lock;
     const std::size_t size = (test::huge_page_lock::free() + 1) * huge_page;

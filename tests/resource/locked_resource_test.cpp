@@ -151,6 +151,13 @@ TEST(locked_resource, serves_containers_of_many_threads_over_a_resource_that_cou
     EXPECT_EQ(tracking.stats().requests, threads * 20u * 100u);
 }
 
+TEST(locked_resource, knows_its_blocks_where_the_resource_below_does) {
+    test::owned_pool pool({{64, 1}});
+    flat::pool_resource knows(*pool), does_not(*pool, std::pmr::new_delete_resource());
+    EXPECT_TRUE(flat::locked_resource(&knows).knows_its_blocks());
+    EXPECT_FALSE(flat::locked_resource(&does_not).knows_its_blocks());
+}
+
 TEST(locked_resource, lets_go_of_its_lock_when_the_resource_below_throws) {
     test::owned_pool pool({{64, 1}});
     flat::pool_resource below(*pool);

@@ -73,6 +73,14 @@ TEST(refusing_resource, gives_nothing_and_keeps_what_was_asked_for) {
     EXPECT_TRUE(flat::refusing_resource()->is_equal(*flat::refusing_resource()));
 }
 
+TEST(refusing_resource, has_no_block_to_take_back_and_knows_it) {
+    auto &refusing = dynamic_cast<flat::resource &>(*flat::refusing_resource());
+    EXPECT_EQ(refusing.try_deallocate(&refusing, 8, 8), FLAT_FOREIGN_POINTER);
+    EXPECT_EQ(refusing.try_deallocate(nullptr, 8, 8), FLAT_OK);
+    EXPECT_FALSE(refusing.owns(&refusing));
+    EXPECT_TRUE(refusing.knows_its_blocks());
+}
+
 TEST(pool_resource, refuses_when_the_class_is_exhausted_and_does_not_spill_into_the_next) {
     owned_pool pool({{64, 2}, {128, 2}});
     flat::pool_resource resource(*pool);
@@ -128,6 +136,8 @@ TEST(heap_resource, serves_any_size_and_alignment_and_is_one_piece_again) {
         alignment *= 2;
     }
     void *all = resource.allocate(std::size_t{4} << 20, 8);
+    EXPECT_TRUE(resource.owns(all));
+    EXPECT_FALSE(resource.owns(&resource));
     expect_refused(resource, 1, 1, "heap_resource");
     resource.deallocate(all, std::size_t{4} << 20, 8);
     expect_refused(resource, (std::size_t{4} << 20) + 1, 1, "heap_resource");

@@ -80,6 +80,10 @@ void serves_what_fits() {
         std::list<int, flat::allocator<int, flat_pool>> list(pool);
         expect(list.empty(), "a list over a pool");
         expect(locked.try_allocate(1 << 20, 8) == nullptr, "errors as values need no exception");
+        flat::pool_resource into_the_heap(*pool, std::pmr::new_delete_resource());
+        void *large = into_the_heap.try_allocate(4096, 8);
+        expect(large != nullptr, "an upstream that is not ours is asked as well");
+        into_the_heap.deallocate(large, 4096, 8);
         expect(locked.try_deallocate(&map, 8, 8) == FLAT_FOREIGN_POINTER, "nor do refused frees");
     }
     expect(flat_pool_visit(pool, nullptr, nullptr) == 0, "every block is back");
