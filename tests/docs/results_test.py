@@ -92,6 +92,28 @@ def containers(**factors):
 
 
 CONTAINERS = containers()
+
+# Of suite anysize: backend, kind, P50.
+HEAPS = [("flatline-heap", "fixed-pool", 40), ("floor", "control", 6), ("o1heap", "fixed-pool", 60)]
+
+
+def anysize(factor=1, alone=False):
+    """A run in which the heap takes `factor` times what meets its goals; beside o1heap unless `alone`."""
+    backends = HEAPS[:2] if alone else HEAPS
+    cells = []
+    for calls, operation, unit in ((32, "pair", "ns"), (1, "alloc", "ns"), (500000, "pair", "ns"),
+                                   (20000, "resident", "bytes")):
+        for name, _, p50 in backends:
+            p50 *= factor if name == "flatline-heap" else 1
+            cells.append({"suite": "anysize", "size": 0, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                          "p99": p50, "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": (p50 / 6) ** 3,
+                          "unit": unit, "ranked": True, "calls_per_sample": calls, "operation": operation,
+                          "order": "uniform", "void": False, "samples": 30000, "process_p50": [p50] * 3,
+                          "process_p999": [3 * p50] * 3})
+    return bench(cells, backends=[(name, kind) for name, kind, _ in backends])
+
+
+ANYSIZE = anysize()
 FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
@@ -107,6 +129,7 @@ PAGES = {
                   "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n"),
     "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
+    "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
@@ -145,7 +168,7 @@ class Manual(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
                               capture_output=True)
 
-    def collect(self, *quick, containers=(CONTAINERS,), full=FULL, programs=(PROGRAMS,)):
+    def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), full=FULL, programs=(PROGRAMS,)):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
@@ -153,8 +176,8 @@ class Manual(unittest.TestCase):
             return names
 
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
-                               *files("containers", containers), "--full", *files("full", [full]), "--programs",
-                               *files("programs", programs))
+                               *files("containers", containers), "--anysize", *files("anysize", anysize), "--full",
+                               *files("full", [full]), "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -322,13 +345,13 @@ class Containers(Manual):
 # FAULT names.
 PROGRAM = """#!/usr/bin/env python3
 import os, pathlib, sys
-assert sys.argv[1] == "bench" and sys.argv[3] == "--json"
+assert sys.argv[1] == "bench" and sys.argv[-2] == "--json"
 here, kind = pathlib.Path(__file__).parent, sys.argv[2].strip("-")
 with open(here / "calls", "a") as calls:
     print(kind, file=calls)
 if os.environ.get("FAULT") == kind:
     sys.exit(2)
-pathlib.Path(sys.argv[4]).write_text((here / (kind + ".json")).read_text())
+pathlib.Path(sys.argv[-1]).write_text((here / (kind + ".json")).read_text())
 """
 
 
@@ -338,7 +361,8 @@ class Measure(Manual):
         self.folder = self.root / "build/bin"
         self.folder.mkdir(parents=True)
         for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
-                           "containers.json": json.dumps(CONTAINERS), "programs.json": json.dumps(PROGRAMS)}.items():
+                           "containers.json": json.dumps(CONTAINERS), "anysize.json": json.dumps(ANYSIZE),
+                           "programs.json": json.dumps(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
 
@@ -353,7 +377,7 @@ class Measure(Manual):
     def test_runs_all_and_writes_the_tables(self):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + ["full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -363,7 +387,38 @@ class Measure(Manual):
         self.assertIn("begin again", interrupted.stderr)
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
-        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + ["full", "full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + ["full", "full", "programs"])
+
+
+class Heap(Manual):
+    def of(self, name, *runs):
+        self.write(QUICK, anysize=runs or (ANYSIZE,))
+        return self.table(name, "docs/heap.md")
+
+    def test_stands_beside_o1heap_with_the_least_and_the_greatest_run(self):
+        text = self.of("heap", ANYSIZE, anysize(1.2), anysize(1.5))
+        self.assertIn("Medians over 3 runs of `flatline bench anysize`, all kept", text)
+        self.assertEqual(rows_of(text), [
+            "| uniform, blocks of 32 calls, P50 | 48.0 | 6.00 | 60.0 | 0.80 (0.67 to 1.00) |",
+            "| uniform, single alloc, P50 | 48.0 | 6.00 | 60.0 | 0.80 (0.67 to 1.00) |",
+            "| uniform, phases of 500,000 calls, P50 | 48.0 | 6.00 | 60.0 | 0.80 (0.67 to 1.00) |",
+            "| uniform, blocks of 32 calls, P99.9 | 144 | 18.0 | 180 | 0.80 (0.67 to 1.00) |",
+            "| uniform, single alloc, P99.9 | 144 | 18.0 | 180 | 0.80 (0.67 to 1.00) |",
+            "| uniform, blocks of 32 calls, over 1 µs, of a million | 512 | 1.00 | 1000 | 0.51 (0.30 to 1.00) |",
+            "| uniform, single alloc, over 1 µs, of a million | 512 | 1.00 | 1000 | 0.51 (0.30 to 1.00) |"])
+
+    def test_tells_every_goal_that_is_missed_and_no_other(self):
+        self.assertEqual(self.of("heap goals"), "- none\n")
+        self.assertEqual(self.of("heap goals", anysize(1.1)),
+                         "- uniform, single alloc, P50: the heap at 0.73 (0.73 to 0.73) of o1heap; the goal is at most "
+                         "0.70\n")
+        self.assertEqual(len(self.of("heap goals", anysize(1.6)).splitlines()), 6)
+
+    def test_of_other_suites_or_without_o1heap_is_refused(self):
+        for run in (QUICK, anysize(alone=True)):
+            refused = self.collect(QUICK, anysize=(run,))
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("--anysize: ", refused.stderr)
 
 
 class Check(Manual):
@@ -412,7 +467,7 @@ class Refusals(Manual):
         quick = self.root / "quick.json"
         quick.write_text(json.dumps(QUICK))
         self.assertEqual(self.run_script("collect", "--quick", str(quick)).returncode, 0)
-        self.assert_refused(self.run_script("check"), "no runs of containers, full, programs")
+        self.assert_refused(self.run_script("check"), "no runs of containers, anysize, full, programs")
         (self.root / "docs/results.json").write_text("{}")
         self.assert_refused(self.run_script("write"), "is not flatline.results/1")
 
