@@ -24,6 +24,7 @@
 #include <flatline/misuse.hpp>
 #include <flatline/pool.h>
 #include <flatline/region.h>
+#include <flatline/sanitizer.h>
 #include <flatline/source.hpp>
 #include <flatline/status.h>
 
@@ -288,7 +289,7 @@ class FLAT_API inline_arena final : public detail::source_resource<inline_arena<
     explicit inline_arena(upstream next = {}) noexcept : base(next) {
         if (flat_arena_init(&arena_, {bytes_, N}) != FLAT_OK) std::abort();
     }
-    ~inline_arena() override { flat_arena_destroy(&arena_); }
+    ~inline_arena() override { flat_sanitizer_open(bytes_, N); } // there is no region to give back
     flat_arena &source() noexcept { return arena_; }
     const flat_arena &source() const noexcept { return arena_; }
     static constexpr const char *name = "inline_arena";
