@@ -70,7 +70,7 @@ static inline size_t piece_cells(unsigned order) { return (uint32_t)1 << order >
 
 /* A bit for each granule of a cell at which a slot of `order` starts. */
 static inline uint16_t slots_of_cell(unsigned order) {
-    return order < CELL_ORDER ? (uint16_t)(0x010111115555FFFFu >> (order * 16)) : 1;
+    return (uint16_t)(order < CELL_ORDER ? 0x010111115555FFFFu >> (order * 16) : 1);
 }
 
 static inline uint32_t state_of(unsigned order, uint32_t live_slots) {
