@@ -421,7 +421,7 @@ TEST(heap_bound, is_never_refused_to_random_programs_that_try) {
 }
 
 TEST(heap_bound, is_needed_to_within_two_windows_for_three_sizes) {
-    for (std::size_t blocks : {64, 256, 1024, 4096}) {
+    for (std::size_t blocks : {64u, 256u, 1024u, 4096u}) {
         const flat_heap_demand demand{257 * blocks, 257, 2048, 0, false};
         const std::size_t bound = bound_of(demand), window = window_of(demand);
         program on(demand, bound);

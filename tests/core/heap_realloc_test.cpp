@@ -128,7 +128,7 @@ TEST_F(heap_realloc, grows_a_slot_by_moving) {
 }
 
 TEST_F(heap_realloc, grows_by_more_than_a_power_of_two) {
-    for (std::size_t from : {1, 40, 200, 500, 3000}) {
+    for (std::size_t from : {1u, 40u, 200u, 500u, 3000u}) {
         void *block = made(from, 6);
         ASSERT_EQ(flat_heap_realloc(heap, &block, 20000), FLAT_OK);
         EXPECT_TRUE(holds(block, from, 6));

@@ -136,7 +136,7 @@ TEST(heap_init, refuses_misaligned_memory) {
         EXPECT_EQ(in.init({in.metadata.start() + by, in.need.metadata_bytes}, in.exact_blocks()),
                   FLAT_INVALID_ARGUMENT);
     }
-    for (std::size_t by : {1, 8, 16, 64, 256, 511, 513}) {
+    for (std::size_t by : {1u, 8u, 16u, 64u, 256u, 511u, 513u}) {
         EXPECT_EQ(in.init(in.exact_metadata(), {in.blocks.start() + by, in.bytes}), FLAT_INVALID_ARGUMENT) << by;
     }
 }
@@ -287,7 +287,7 @@ TEST(heap_bound_arguments, that_ask_for_more_than_the_largest_region_are_refused
 
 TEST(heap_bound_arguments, of_one_block_size_give_just_that) {
     for (std::size_t size = 32; size <= 1 << 20; size *= 2) {
-        for (std::size_t count : {2, 3, 100}) {
+        for (std::size_t count : {2u, 3u, 100u}) {
             const std::size_t exact = (size * count + 511) / 512 * 512;
             EXPECT_EQ(bytes_for({size * count, size, size, 0, false}), exact) << size << " x " << count;
             EXPECT_EQ(bytes_for({size / 2 * count + count, size / 2 + 1, size, 0, false}), exact)

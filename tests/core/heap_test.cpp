@@ -127,11 +127,11 @@ TEST(heap_alloc, cuts_the_smallest_piece_that_serves) {
 TEST(heap_alloc, small_sizes_share_a_cell_only_with_their_own) {
     test_heap heap(4 * 512);
     std::set<std::uintptr_t> cells;
-    for (std::size_t size : {32, 64, 128, 256}) {
+    for (std::size_t size : {32u, 64u, 128u, 256u}) {
         cells.insert((address_of(flat_heap_alloc(heap, size)) - address_of(heap.start())) / 512);
     }
     EXPECT_EQ(cells.size(), 4u);
-    for (std::size_t size : {32, 64, 128, 256}) {
+    for (std::size_t size : {32u, 64u, 128u, 256u}) {
         for (std::size_t left = 512 / size - 1; left > 0; left--) EXPECT_NE(flat_heap_alloc(heap, size), nullptr);
         EXPECT_REFUSED(flat_heap_alloc(heap, size));
     }
@@ -176,7 +176,7 @@ TEST(heap_aligned_alloc, refuses_what_is_no_power_of_two) {
 
 TEST(heap_aligned_alloc, refuses_sizes_that_no_region_holds) {
     test_heap heap(1 << 20, PROT_NONE, 1 << 20);
-    for (std::size_t alignment : {1, 32, 4096, 1 << 20}) {
+    for (std::size_t alignment : {1u, 32u, 4096u, 1u << 20}) {
         EXPECT_REFUSED(flat_heap_aligned_alloc(heap, alignment, SIZE_MAX));
         EXPECT_REFUSED(flat_heap_aligned_alloc(heap, alignment, (1 << 20) + 1));
     }
@@ -256,7 +256,7 @@ TEST(heap_free, catches_a_second_free_of_every_size) {
 TEST(heap_free, refuses_what_was_live_before_a_reset) {
     test_heap heap(64 * kib);
     std::vector<void *> blocks;
-    for (std::size_t size : {1, 100, 300, 700, 5000}) blocks.push_back(flat_heap_alloc(heap, size));
+    for (std::size_t size : {1u, 100u, 300u, 700u, 5000u}) blocks.push_back(flat_heap_alloc(heap, size));
     flat_heap_reset(heap);
     for (void *block : blocks) EXPECT_FREE_REFUSED(block, FLAT_DOUBLE_FREE);
 }
@@ -394,7 +394,7 @@ TEST(heap_stats, largest_free_is_the_largest_request_that_would_be_served) {
 TEST(heap_visit, meets_every_live_block_once_ascending) {
     test_heap heap(32 * kib);
     std::vector<std::pair<std::uintptr_t, std::size_t>> expected;
-    for (std::size_t size : {32, 32, 64, 4096, 256, 512, 1024, 128, 32, 8192}) {
+    for (std::size_t size : {32u, 32u, 64u, 4096u, 256u, 512u, 1024u, 128u, 32u, 8192u}) {
         expected.emplace_back(address_of(flat_heap_alloc(heap, size)), size);
     }
     ASSERT_EQ(flat_heap_free(heap, at(expected.back().first)), FLAT_OK);
