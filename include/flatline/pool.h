@@ -52,6 +52,14 @@ typedef struct flat_share {
     unsigned percent;  /**< 1 .. 100 */
 } flat_share;
 
+/** Where `flat_pool_alloc_or_else` and `flat_pool_free_or_else` go on when the pool refuses: called with the arguments
+ * of the call that was refused, in place of its return. */
+typedef struct flat_pool_otherwise flat_pool_otherwise;
+struct flat_pool_otherwise {
+    void *(*alloc)(flat_pool_otherwise *self, size_t size, size_t alignment);
+    flat_status (*free)(flat_pool_otherwise *self, void *block, size_t size, size_t alignment, flat_status refusal);
+};
+
 /** Called by `flat_pool_alloc_or_report` when a request of `size` bytes got NULL. */
 typedef void flat_pool_exhausted(void *context, flat_pool *pool, size_t size);
 /** Called by `flat_pool_free_or_report` when the free of `block` was refused as `status` says. */
@@ -141,6 +149,18 @@ FLAT_API FLAT_NODISCARD void *flat_pool_aligned_alloc(flat_pool *pool, size_t al
  * Worst case: one straight line without loop, call or lock, at most 60 instructions on x86-64. */
 FLAT_API flat_status flat_pool_free(flat_pool *pool, void *block);
 
+/** `flat_pool_alloc`, which where that returns NULL returns what `otherwise->alloc` does. The pool takes no notice of
+ * `alignment`; one above FLAT_POOL_GRANULE is not for this function. The call ends in a jump to `otherwise->alloc`, so
+ * that one which is served keeps nothing for the other case. Worst case: where it is served as `flat_pool_alloc`, at
+ * most 90 instructions on x86-64; otherwise what `otherwise->alloc` needs comes on top. */
+FLAT_API FLAT_NODISCARD void *flat_pool_alloc_or_else(flat_pool *pool, size_t size, size_t alignment,
+                                                      flat_pool_otherwise *otherwise);
+
+/** `flat_pool_free`, which where that returns anything but FLAT_OK returns what `otherwise->free` does; the same in all
+ * else. The pool takes no notice of `size` and `alignment`. Worst case as above. */
+FLAT_API flat_status flat_pool_free_or_else(flat_pool *pool, void *block, size_t size, size_t alignment,
+                                            flat_pool_otherwise *otherwise);
+
 /** `count` blocks of at least `size` bytes into `blocks[0 .. count-1]`: all or none. Returns `count`, or 0 iff `size`
  * exceeds the largest class or its class has fewer than `count` free blocks (which counts as one refused request);
  * then `blocks` is left as it was. O(count). */
@@ -175,7 +195,7 @@ FLAT_API void flat_pool_report_exhausted(flat_pool *pool, size_t size);
 FLAT_API void flat_pool_report_misuse(flat_pool *pool, void *block, flat_status status);
 
 /* The handlers are called from here and not from inside the pool: a call through a pointer has no bound that could be
- * computed, so the bounded functions contain none. */
+ * computed, so the bounded functions contain none. (The two that go on elsewhere end there.) */
 
 /** `flat_pool_alloc`, which on NULL also calls the handler for exhaustion. */
 static inline void *flat_pool_alloc_or_report(flat_pool *pool, size_t size) {

@@ -200,6 +200,7 @@ template <class Self, class Source> class source_resource : public resource {
     }
     bool do_knows_its_blocks() const noexcept override { return next_.knows_its_blocks(); }
 
+  protected:
     __attribute__((noinline)) void *allocate_aligned(std::size_t bytes, std::size_t alignment) {
         void *block = traits::allocate_aligned(source(), bytes, alignment);
         return block != nullptr ? block : go_on(bytes, alignment);
@@ -213,6 +214,7 @@ template <class Self, class Source> class source_resource : public resource {
         if (status != FLAT_OK) report_refused_free(Self::name, status, block, bytes, alignment);
     }
 
+  private:
     upstream next_;
 };
 
@@ -220,14 +222,33 @@ template <class Self, class Source> class source_resource : public resource {
 
 /// Blocks of a pool's sizes. A request gets the smallest class that holds it; where that is exhausted, or there is
 /// none, `next`. Every free is checked. Constant time, plus that of `next` where it is reached.
-class FLAT_API pool_resource final : public detail::source_resource<pool_resource, flat_pool> {
+class FLAT_API pool_resource final : public detail::source_resource<pool_resource, flat_pool>,
+                                     private flat_pool_otherwise {
   public:
-    explicit pool_resource(flat_pool &pool, upstream next = {}) noexcept : source_resource(next), pool_(&pool) {}
+    explicit pool_resource(flat_pool &pool, upstream next = {}) noexcept
+        : source_resource(next), flat_pool_otherwise{allocate_elsewhere, free_elsewhere}, pool_(&pool) {}
     flat_pool &source() noexcept { return *pool_; }
     const flat_pool &source() const noexcept { return *pool_; }
     static constexpr const char *name = "pool_resource";
 
   private:
+    // A pool goes on by itself where it refuses. So a call that it serves returns from there to the container.
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (__builtin_expect(alignment > FLAT_POOL_GRANULE, 0)) return allocate_aligned(bytes, alignment);
+        return flat_pool_alloc_or_else(pool_, bytes, alignment, this);
+    }
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override {
+        flat_pool_free_or_else(pool_, block, bytes, alignment, this);
+    }
+    static void *allocate_elsewhere(flat_pool_otherwise *self, std::size_t bytes, std::size_t alignment) {
+        return static_cast<pool_resource *>(self)->go_on(bytes, alignment);
+    }
+    static flat_status free_elsewhere(flat_pool_otherwise *self, void *block, std::size_t bytes, std::size_t alignment,
+                                      flat_status refusal) {
+        static_cast<pool_resource *>(self)->not_of_the_source(refusal, block, bytes, alignment);
+        return refusal;
+    }
+
     flat_pool *pool_;
 };
 

@@ -1,11 +1,21 @@
 /* The bounded functions: alloc, aligned alloc and free. None has a loop or calls anything, and the jumps of alloc and
- * free all go forward. */
+ * free all go forward. Those that go on elsewhere do so by a jump, as the last thing. */
 #include "pool.h"
 
 #include "instrument.h"
 
+/* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
+typedef struct request {
+    size_t size, alignment;
+    flat_pool_otherwise *otherwise;
+} request;
+
+static inline void *refuse_request(const request *of) {
+    return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
+}
+
 /* Hands out the head of `class`, whose index is `index`. */
-static inline void *hand_out(pool_class *class, size_t index) {
+static inline void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
     uint32_t *words = class->words;
     uint32_t after = words[index];
     APART(index);
@@ -14,41 +24,42 @@ static inline void *hand_out(pool_class *class, size_t index) {
     char *next = class->start + after * class->size;
     void *block = class->head;
     class->head = next;
+    instrument_alloc(pool, block, size);
     return block;
 }
 
-/* Hands out the next block of `class`, or NULL where none is free. */
-static inline void *take(pool_class *class) {
+/* Hands out the next block of `class`, where one is free. */
+static inline void *take(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->head_index;
     if (EITHER_WAY((uint32_t)index == class->fresh)) {
         if (RARE((uint32_t)index == (uint32_t)class->count)) {
             ++*refused_by(class);
-            return NULL;
+            return refuse_request(of);
         }
         class->fresh = (uint32_t)(index + 1);
     }
-    return hand_out(class, index);
+    return hand_out(pool, class, index, of->size);
 }
 
 /* The usual path, a used block of a small class, comes first and takes no jump: 8 loads, 3 stores, 2 branches. */
-static inline void *allocate(flat_pool *pool, size_t size) {
+static inline void *allocate(flat_pool *pool, const request *of) {
     pool_class *class;
-    if (OFTEN(size <= pool->small_limit)) {
-        class = small_class(pool, size);
+    if (OFTEN(of->size <= pool->small_limit)) {
+        class = small_class(pool, of->size);
         size_t index = class->head_index;
-        if (OFTEN((uint32_t)index != class->fresh)) return hand_out(class, index);
+        if (OFTEN((uint32_t)index != class->fresh)) return hand_out(pool, class, index, of->size);
     } else {
-        if (RARE(size > pool->largest)) return NULL;
-        class = search_class(pool, size);
+        if (RARE(of->size > pool->largest)) return refuse_request(of);
+        class = search_class(pool, of->size);
     }
     APART(class);
-    return take(class);
+    return take(pool, class, of);
 }
 
-void *flat_pool_alloc(flat_pool *pool, size_t size) {
-    void *block = allocate(pool, size);
-    if (block != NULL) instrument_alloc(pool, block, size);
-    return block;
+void *flat_pool_alloc(flat_pool *pool, size_t size) { return allocate(pool, &(request){.size = size}); }
+
+void *flat_pool_alloc_or_else(flat_pool *pool, size_t size, size_t alignment, flat_pool_otherwise *otherwise) {
+    return allocate(pool, &(request){size, alignment, otherwise});
 }
 
 void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
@@ -58,20 +69,30 @@ void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
     /* Of the classes aligned well enough, those from `first` on; the lowest is the smallest that serves. */
     uint64_t classes = pool->aligned_classes[alignment_index(alignment)] >> first << first;
     if (classes == 0) return NULL;
-    void *block = take(class_number(pool, (size_t)__builtin_ctzll(classes)));
-    if (block != NULL) instrument_alloc(pool, block, size);
-    return block;
+    return take(pool, class_number(pool, (size_t)__builtin_ctzll(classes)), &(request){.size = size});
 }
 
-/* Takes back block `index` of `class`, which lies at `block`. */
-static inline flat_status take_back(flat_pool *pool, pool_class *class, size_t index, void *block) {
+/* A free's arguments beside the pool. Without `otherwise` a refusal is returned. */
+typedef struct returned_block {
+    void *block;
+    size_t size, alignment;
+    flat_pool_otherwise *otherwise;
+} returned_block;
+
+static inline flat_status refuse_block(const returned_block *of, flat_status why) {
+    if (of->otherwise == NULL || why == FLAT_OK) return why;
+    return of->otherwise->free(of->otherwise, of->block, of->size, of->alignment, why);
+}
+
+/* Takes back block `index` of `class`, which is the one returned. */
+static inline flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
     uint32_t *words = class->words;
-    if (RARE(words[index] != WORD_LIVE)) return FLAT_DOUBLE_FREE;
+    if (RARE(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
     APART(index);
     words[index] = class->head_index;
     class->head_index = (uint32_t)index;
-    class->head = block;
-    instrument_free(pool, block, class->size);
+    class->head = of->block;
+    instrument_free(pool, of->block, class->size);
     flat_status done = FLAT_OK;
     APART(done);
     return done;
@@ -89,17 +110,24 @@ static inline flat_status refusal(const pool_class *class, const void *block) {
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
  * pools that take it; the second begins with a jump, and neither takes another. */
-flat_status flat_pool_free(flat_pool *pool, void *block) {
+static inline flat_status give_back(flat_pool *pool, const returned_block *of) {
     pool_class *class;
     if (OFTEN(pool->class_count == 1)) {
         class = class_number(pool, 0);
-        size_t index = block_index(class, block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, block);
+        size_t index = block_index(class, of->block);
+        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
     } else {
-        class = class_of_span(pool, block);
-        size_t index = block_index(class, block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, block);
+        class = class_of_span(pool, of->block);
+        size_t index = block_index(class, of->block);
+        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
     }
     APART(class);
-    return refusal(class, block);
+    return refuse_block(of, refusal(class, of->block));
+}
+
+flat_status flat_pool_free(flat_pool *pool, void *block) { return give_back(pool, &(returned_block){.block = block}); }
+
+flat_status flat_pool_free_or_else(flat_pool *pool, void *block, size_t size, size_t alignment,
+                                   flat_pool_otherwise *otherwise) {
+    return give_back(pool, &(returned_block){block, size, alignment, otherwise});
 }

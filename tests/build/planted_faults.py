@@ -29,17 +29,17 @@ ARENA = ["arena_test", "arena_model_test", "arena_exhaustive_test"]
 
 # name: (file below src, or from include on; pattern, replacement, tests that must see it)
 FAULTS = {
-    "block_write_in_free": ("core/pool.c", r"class->head = block;",
-                            r"class->head = block; *(volatile char *)block = 0;",
+    "block_write_in_free": ("core/pool.c", r"class->head = of->block;",
+                            r"class->head = of->block; *(volatile char *)of->block = 0;",
                             ["pool_model_test", "pool_misuse_test"]),
     "block_read_in_alloc": ("core/pool.c", r"words\[index\] = WORD_LIVE;",
                             r"words[index] = WORD_LIVE; (void)*(volatile char *)class->head;",
                             ["pool_model_test", "pool_exhaustive_test"]),
     "count_off_by_one_in_the_only_class": (
-        "core/pool.c", r"(class_number\(pool, 0\);\s*size_t index = block_index\(class, block\);\s*if \(OFTEN\(index) <",
+        "core/pool.c", r"(class_number\(pool, 0\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
         r"\1 <=", ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
     "count_off_by_one_in_one_of_many_classes": (
-        "core/pool.c", r"(class_of_span\(pool, block\);\s*size_t index = block_index\(class, block\);\s*if \(OFTEN\(index) <",
+        "core/pool.c", r"(class_of_span\(pool, of->block\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
         r"\1 <=", ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
     "live_check_missing": ("core/pool.c", r"words\[index\] != WORD_LIVE", r"index == WORD_LIVE",
                            ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
@@ -52,9 +52,12 @@ FAULTS = {
     "interior_taken_for_foreign": ("core/pool.c", r"\? FLAT_INTERIOR_POINTER\s*:\s*FLAT_FOREIGN_POINTER",
                                    r"? FLAT_FOREIGN_POINTER : FLAT_INTERIOR_POINTER",
                                    ["pool_test", "pool_model_test", "pool_misuse_test"]),
-    "request_size_cut_to_32_bits": ("core/pool.c", r"\((size > pool->largest\))", r"((uint32_t)\1", ["pool_test"]),
+    "request_size_cut_to_32_bits": ("core/pool.c", r"\(((?:of->)?size > pool->largest\))", r"((uint32_t)\1", ["pool_test"]),
     "refusal_not_counted": ("core/pool.c", r"\+\+\*refused_by\(class\);", r";",
                             ["pool_inspect_test", "pool_model_test"]),
+    "refusal_does_not_go_on": ("core/pool.c", r"return of->otherwise == NULL \? NULL :", r"return true ? NULL :",
+                               ["pool_test"]),
+    "free_of_null_goes_on": ("core/pool.c", r" \|\| why == FLAT_OK", r"", ["pool_test"]),
     "search_takes_the_next_class": ("core/pool.h", r"\[key\] \"r\"\(key\)", r'[key] "r"(key + 1)',
                                     ["pool_limits_test", "pool_model_test"]),
     "small_sizes_rounded_down": ("core/pool.h", r"\(size \+ FLAT_POOL_GRANULE - 1\) / FLAT_POOL_GRANULE",

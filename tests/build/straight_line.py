@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Holds functions of a library to the promise that they are one straight line.
 
-    straight_line.py [--most N] [--usual N] [--may-jump-back] [--may-call [--outside NAME]...] LIBRARY FUNCTION...
+    straight_line.py [--most N] [--usual N] [--may-jump-back] [--ends-elsewhere N] [--may-call [--outside NAME]...]
+                     LIBRARY FUNCTION...
 
 Follows every path from each function's first instruction, into whatever the compiler split off (.cold, .part, .isra,
 .constprop) and through jumps into other functions, and demands of all the code that can be reached:
@@ -12,6 +13,9 @@ Follows every path from each function's first instruction, into whatever the com
   - every path ends in a return
   - at most N instructions (60) in all
   - with --usual, at most N instructions, the return included, on the path on which no condition makes it jump
+
+With --ends-elsewhere, exactly N jumps go through a register or memory, and a path may end there: the function goes on
+in code that its caller named.
 
 With --may-call, calls are followed too: a function that is called must keep to the same, and not call itself again by
 any way. A call out of the library is allowed to NAME alone, and counts as one instruction. N is then the length of the
@@ -54,9 +58,9 @@ def on_a_cycle(edges):
 class Look:
     """What can be reached from one function's first instruction, and what is wrong with it."""
 
-    def __init__(self, program, may_jump_back, may_call, outside):
+    def __init__(self, program, may_jump_back, may_call, outside, ends_elsewhere):
         self.program, self.may_jump_back, self.may_call, self.outside = program, may_jump_back, may_call, outside
-        self.found = []
+        self.found, self.ends_left = [], ends_elsewhere
         self.edges, self.calls = {}, {}
         self.longest_from, self.entered = {}, set()
 
@@ -77,7 +81,9 @@ class Look:
 
     def jump(self, address, instruction):
         if instruction.target is None:
-            self.object_to(address, "jumps through a register or memory")
+            self.ends_left -= 1
+            if self.ends_left < 0:
+                self.object_to(address, "jumps through a register or memory")
             return
         name = self.program.name_of.get(instruction.target, "")
         if name.endswith("@plt") and name[:-4] in self.outside:
@@ -156,13 +162,15 @@ class Look:
         return self.longest_from[start]
 
 
-def violations_of(program, function, most, may_jump_back=False, may_call=False, outside=()):
+def violations_of(program, function, most, may_jump_back=False, may_call=False, outside=(), ends_elsewhere=0):
     """What is wrong, and the number that `most` is about."""
     start = program.symbols.get(function)
     if start is None:
         return ["there is no function %s in the library" % function], 0
-    look = Look(program, may_jump_back, may_call, outside)
+    look = Look(program, may_jump_back, may_call, outside, ends_elsewhere)
     look.reach(start)
+    if look.ends_left > 0:
+        look.found.append("%s: %d jumps fewer through a register or memory than said" % (function, look.ends_left))
     again = on_a_cycle(look.edges)
     count = len(look.edges)
     if again is not None and again in program.instructions:
@@ -198,6 +206,7 @@ def main():
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--usual", type=int)
     parser.add_argument("--may-jump-back", action="store_true")
+    parser.add_argument("--ends-elsewhere", type=int, default=0)
     parser.add_argument("--may-call", action="store_true")
     parser.add_argument("--outside", action="append", default=[])
     parser.add_argument("library")
@@ -212,7 +221,7 @@ def main():
         return 2
     for function in arguments.functions:
         found, count = violations_of(program, function, arguments.most, arguments.may_jump_back, arguments.may_call,
-                                     arguments.outside)
+                                     arguments.outside, arguments.ends_elsewhere)
         if arguments.usual is not None and not found and usual_path(program, function) > arguments.usual:
             found.append("%d instructions where nothing jumps, more than %d" % (usual_path(program, function),
                                                                                  arguments.usual))

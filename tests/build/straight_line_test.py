@@ -79,6 +79,13 @@ MAY_JUMP_BACK = [
     ("a jump into another function, back", ""),
 ]
 
+# With --ends-elsewhere 1.
+ENDS_ELSEWHERE = [
+    ("an indirect jump", "return through(n);", ""),
+    ("two indirect jumps", "if (n > 3) { p[0] = 1; return through(n); } return through(p[1]);", "jumps through"),
+    ("no indirect jump", "return p[0] + n;", "1 jumps fewer"),
+]
+
 # With --may-call --may-jump-back --outside outside: what is called is looked at as well.
 MAY_CALL = [
     ("a call", "return other(n) + p[0];", ""),
@@ -117,7 +124,7 @@ IN_FREE = [
     ("a loop", "for (size_t i = 0; i < index; i++) __asm__ volatile(\"\");", "jumps back"),
     ("a lock prefix", "__atomic_fetch_add(words, 1u, __ATOMIC_SEQ_CST);", "locks"),
 ]
-SECOND_FREE = "return FLAT_DOUBLE_FREE;"
+SECOND_FREE = "return refuse_block(of, FLAT_DOUBLE_FREE);"
 
 
 def outcome_in_free(compiler, flags, folder, root, planted):
@@ -160,6 +167,8 @@ def outcome_in_arena(compiler, folder, root, planted):
                     os.path.join(root, "tests/build/inlined_arena.c"), "-o", library], check=True)
     return subprocess.run([sys.executable, CHECK, "--may-jump-back", library, "arena_alloc_of_48",
                            "arena_aligned_alloc_at_any"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
 # In the heap: what its code must not come to, and what the check must say.
 IN_HEAP = [
     ("nothing", "", "", ""),
@@ -194,65 +203,45 @@ def is_seen(result, objection):
     return result.returncode == 1 and objection in result.stdout
 
 
+def looks(compiler, flags, folder, root):
+    """Every look that is taken: what at, what it came to, and what it must object to."""
+    for name, body, objection in CASES:
+        for archive in (False, True):
+            yield "%s (%s)" % (name, ".a" if archive else ".so"), outcome_of(compiler, folder, body, archive), objection
+    for name, objection in MAY_JUMP_BACK:
+        body = next(case[1] for case in CASES if case[0] == name)
+        yield name + " (--may-jump-back)", outcome_of(compiler, folder, body, False, "--may-jump-back"), objection
+    for most, objection in ((6, ""), (5, "6 instructions where nothing jumps, more than 5")):
+        yield ("a usual path of 6 instructions where %d are allowed" % most,
+               outcome_of(compiler, folder, USUAL, False, "--usual", str(most)), objection)
+    for name, body, objection in ENDS_ELSEWHERE:
+        yield name + " (--ends-elsewhere 1)", outcome_of(compiler, folder, body, False, "--ends-elsewhere", "1"), objection
+    for name, body, objection in MAY_CALL:
+        most = "15" if "longest" in objection else "60"
+        result = outcome_of(compiler, folder, body, True, "--may-call", "--may-jump-back", "--outside", "outside", "--most",
+                            most)
+        yield name + " (--may-call)", result, objection
+    for name, pattern, replacement, objection in IN_HEAP:
+        yield "the heap with " + name, outcome_in_heap(compiler, folder, root, pattern, replacement), objection
+    for name, planted, objection in IN_FREE:
+        yield "flat_pool_free with " + name, outcome_in_free(compiler, flags, folder, root, planted), objection
+    for name, planted, objection in IN_ARENA:
+        yield ("an inlined alloc of an arena with " + name, outcome_in_arena(compiler, folder, root, planted), objection)
+    missing = subprocess.run([sys.executable, CHECK, os.path.join(folder, "libsubject.so"), "no_such_function"], text=True,
+                             stdout=subprocess.PIPE)
+    yield "a function that is not there", missing, "there is no function"
+
+
 def main():
     compiler, root, *flags = sys.argv[1:]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, body, objection in CASES:
-            for archive in (False, True):
-                result = outcome_of(compiler, folder, body, archive)
-                seen = is_seen(result, objection)
-                print("%s %s (%s)" % ("ok  " if seen else "MISS", name, ".a" if archive else ".so"))
-                if not seen:
-                    wrong += 1
-                    print(result.stdout)
-        for name, objection in MAY_JUMP_BACK:
-            body = next(case[1] for case in CASES if case[0] == name)
-            result = outcome_of(compiler, folder, body, False, "--may-jump-back")
+        for what, result, objection in looks(compiler, flags, folder, root):
             seen = is_seen(result, objection)
-            print("%s %s (--may-jump-back)" % ("ok  " if seen else "MISS", name))
+            print("%s %s" % ("ok  " if seen else "MISS", what))
             if not seen:
                 wrong += 1
                 print(result.stdout)
-        for most, objection in ((6, ""), (5, "6 instructions where nothing jumps, more than 5")):
-            result = outcome_of(compiler, folder, USUAL, False, "--usual", str(most))
-            seen = is_seen(result, objection)
-            print("%s a usual path of 6 instructions where %d are allowed" % ("ok  " if seen else "MISS", most))
-        for name, body, objection in MAY_CALL:
-            most = "15" if "longest" in objection else "60"
-            result = outcome_of(compiler, folder, body, True, "--may-call", "--may-jump-back", "--outside", "outside",
-                                "--most", most)
-            seen = is_seen(result, objection)
-            print("%s %s (--may-call)" % ("ok  " if seen else "MISS", name))
-            if not seen:
-                wrong += 1
-                print(result.stdout)
-        for name, pattern, replacement, objection in IN_HEAP:
-            result = outcome_in_heap(compiler, folder, root, pattern, replacement)
-            seen = is_seen(result, objection)
-            print("%s the heap with %s" % ("ok  " if seen else "MISS", name))
-            if not seen:
-                wrong += 1
-                print(result.stdout)
-        for name, planted, objection in IN_FREE:
-            result = outcome_in_free(compiler, flags, folder, root, planted)
-            seen = is_seen(result, objection)
-            print("%s flat_pool_free with %s" % ("ok  " if seen else "MISS", name))
-            if not seen:
-                wrong += 1
-                print(result.stdout)
-        for name, planted, objection in IN_ARENA:
-            result = outcome_in_arena(compiler, folder, root, planted)
-            seen = is_seen(result, objection)
-            print("%s an inlined alloc of an arena with %s" % ("ok  " if seen else "MISS", name))
-            if not seen:
-                wrong += 1
-                print(result.stdout)
-        missing = subprocess.run([sys.executable, CHECK, os.path.join(folder, "libsubject.so"), "no_such_function"],
-                                 text=True, stdout=subprocess.PIPE)
-        if missing.returncode != 1 or "there is no function" not in missing.stdout:
-            wrong += 1
-            print("MISS a function that is not there")
     return 1 if wrong else 0
 
 

@@ -19,6 +19,34 @@ using test::test_pool;
 
 const std::vector<flat_class> plain = {{16, 10}, {48, 7}, {4096, 3}, {6000, 2}};
 
+// Keeps what it was called with, and answers with what nothing else does.
+struct kept_refusal : flat_pool_otherwise {
+    kept_refusal() : flat_pool_otherwise{keep_alloc, keep_free} {}
+
+    static void *keep_alloc(flat_pool_otherwise *self, std::size_t size, std::size_t alignment) {
+        auto &kept = *static_cast<kept_refusal *>(self);
+        kept.calls++;
+        kept.size = size;
+        kept.alignment = alignment;
+        return self;
+    }
+    static flat_status keep_free(flat_pool_otherwise *self, void *block, std::size_t size, std::size_t alignment,
+                                 flat_status refusal) {
+        auto &kept = *static_cast<kept_refusal *>(self);
+        kept.calls++;
+        kept.size = size;
+        kept.alignment = alignment;
+        kept.block = block;
+        kept.refusal = refusal;
+        return FLAT_UNAVAILABLE;
+    }
+
+    int calls = 0;
+    std::size_t size = 0, alignment = 0;
+    void *block = nullptr;
+    flat_status refusal = FLAT_OK;
+};
+
 } // namespace
 
 TEST(pool, serves_every_block_once_and_then_refuses) {
@@ -245,6 +273,49 @@ TEST(pool, a_second_free_after_the_block_was_handed_out_again_is_the_new_owners)
     ASSERT_EQ(flat_pool_free(pool, block), FLAT_OK);
     ASSERT_EQ(flat_pool_alloc(pool, 48), block);
     EXPECT_EQ(flat_pool_free(pool, block), FLAT_OK);
+}
+
+TEST(pool, goes_on_elsewhere_with_a_request_that_it_refuses) {
+    for (const std::vector<flat_class> &classes : {plain, {{48, 7}}}) {
+        test_pool pool(classes);
+        kept_refusal elsewhere;
+        for (int i = 0; i < 7; i++) EXPECT_TRUE(flat_pool_owns(pool, flat_pool_alloc_or_else(pool, 40, 8, &elsewhere)));
+        EXPECT_EQ(elsewhere.calls, 0);
+        EXPECT_EQ(flat_pool_alloc_or_else(pool, 40, 8, &elsewhere), &elsewhere);
+        EXPECT_EQ(elsewhere.calls, 1);
+        EXPECT_EQ(elsewhere.size, 40u);
+        EXPECT_EQ(elsewhere.alignment, 8u);
+        EXPECT_EQ(flat_pool_alloc_or_else(pool, 6001, 16, &elsewhere), &elsewhere);
+        EXPECT_EQ(elsewhere.calls, 2);
+        EXPECT_EQ(elsewhere.size, 6001u);
+        EXPECT_EQ(elsewhere.alignment, 16u);
+        EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+    }
+}
+
+TEST(pool, goes_on_elsewhere_with_a_free_that_it_refuses) {
+    for (const std::vector<flat_class> &classes : {plain, {{48, 7}}}) {
+        test_pool pool(classes);
+        kept_refusal elsewhere;
+        char *block = static_cast<char *>(flat_pool_alloc(pool, 48));
+        EXPECT_EQ(flat_pool_free_or_else(pool, nullptr, 1, 2, &elsewhere), FLAT_OK);
+        EXPECT_EQ(flat_pool_free_or_else(pool, block, 48, 16, &elsewhere), FLAT_OK);
+        EXPECT_EQ(elsewhere.calls, 0);
+
+        const auto refused = [&](void *given, std::size_t size, std::size_t alignment, flat_status why) {
+            const int before = elsewhere.calls;
+            EXPECT_EQ(flat_pool_free_or_else(pool, given, size, alignment, &elsewhere), FLAT_UNAVAILABLE);
+            EXPECT_EQ(elsewhere.calls, before + 1);
+            EXPECT_EQ(elsewhere.block, given);
+            EXPECT_EQ(elsewhere.size, size);
+            EXPECT_EQ(elsewhere.alignment, alignment);
+            EXPECT_EQ(elsewhere.refusal, why);
+        };
+        refused(block, 48, 16, FLAT_DOUBLE_FREE);
+        refused(block + 1, 47, 1, FLAT_INTERIOR_POINTER);
+        refused(&elsewhere, sizeof elsewhere, 32, FLAT_FOREIGN_POINTER);
+        EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+    }
 }
 
 TEST(pool, works_from_c11) { EXPECT_EQ(c_caller_uses_a_pool(), 0) << "is the line in c_caller.c that did not hold"; }

@@ -31,6 +31,11 @@ FAULTS = {
     "foreign_block_kept_from_the_upstream": (
         "resource.hpp", r"if \(status == FLAT_FOREIGN_POINTER\) status = next_\.try_deallocate\([^)]*\);", r";",
         ["resource_test"]),
+    "pool_keeps_a_request_from_its_upstream": (
+        "resource.hpp", r"return static_cast<pool_resource \*>\(self\)->go_on\(bytes, alignment\);",
+        r"(void)self, (void)bytes, (void)alignment; return nullptr;", ["resource_test", "resource_model_test"]),
+    "pool_alignment_forgotten": ("resource.hpp", r"__builtin_expect\(alignment > FLAT_POOL_GRANULE, 0\)", r"false",
+                                 ["resource_test"]),
     "large_alignment_forgotten": ("resource.hpp", r"__builtin_expect\(alignment > traits::granule, 0\)", r"false",
                                   ["resource_test"]),
     "tried_alignment_forgotten": ("resource.hpp", r"void \*block = alignment > traits::granule", r"void *block = false",
