@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 CONTROL = "none"
-TEST_SECONDS = 120
+TEST_SECONDS = 60
 SHOWN = ("Failure", "shortest", "-> ")  # what of a test's output says how it saw a fault
 
 

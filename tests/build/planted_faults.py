@@ -289,10 +289,19 @@ def planted_copy(fault, source, work):
     return copy
 
 
+def sources_of(fault, copy):
+    """What is compiled anew: of a fault in a .c file that file, else all that may include it, and for the control all."""
+    file = FAULTS[fault][0] if fault != CONTROL else ""
+    if file.endswith(".c"):
+        return [os.path.join(copy, file)]
+    return [path for part in ("core", "os") for path in sorted(glob.glob(os.path.join(copy, part, "*.c")))
+            if os.path.basename(path) != "valgrind.c"]
+
+
 def build(copy, arguments, test, objects):
+    """The program of a test. An object stands before the library, whose own copy of it is then not taken."""
     program = os.path.join(arguments.work, test)
-    sources = [path for part in ("core", "os") for path in sorted(glob.glob(os.path.join(copy, part, "*.c")))
-               if os.path.basename(path) != "valgrind.c"]
+    sources = sources_of(arguments.fault, copy)
     calls = [path for path in CALLS if any(os.path.basename(path) in name for name in objects)]
     sources += [os.path.join(arguments.source, path) for path in calls]
     objects = [name for name in objects if not any(os.path.basename(path) in name for path in calls)]

@@ -33,7 +33,7 @@ def main():
     empty = os.path.join(work, "empty.cpp")
     with open(empty, "w") as file:
         file.write('extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n')
-    flags = ["-O1", "-g", "-fno-sanitize-recover=all", "-I", os.path.join(source, "include"), "-I",
+    flags = ["-O1", "-g1", "-fno-sanitize-recover=all", "-I", os.path.join(source, "include"), "-I",
              os.path.join(source, "tests"), "-I", os.path.join(source, "src"), "-DFMT_HEADER_ONLY"]
     probe = subprocess.run(["clang++-19", "-fsanitize=fuzzer," + SANITIZERS, empty, "-o", os.path.join(work, "empty")],
                            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
