@@ -4,6 +4,7 @@ The fault `none` is the control: the copy as it is, with which every test must p
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -27,12 +28,15 @@ def plant(fault, copy, pattern, replacement, name):
 def passes(program, *options, scale="1"):
     environment = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE=scale)
     try:
-        result = subprocess.run([program, "--gtest_brief=1", *options], env=environment, text=True, errors="replace",
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_SECONDS)
+        result = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast=1", *options], env=environment,
+                                text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                timeout=TEST_SECONDS)
     except subprocess.TimeoutExpired:
         print("  (did not end in %d s)" % TEST_SECONDS)
         return False
     lines = result.stdout.splitlines()
+    if result.returncode < 0:
+        print("  (ended by %s)" % signal.Signals(-result.returncode).name)
     for line in [l for l in lines if any(words in l for words in SHOWN)][:3] or lines[-1:]:
         print("  " + line[:200])
     return result.returncode == 0

@@ -18,6 +18,7 @@ inline std::vector<std::size_t> free_pieces(test_heap &heap) {
     flat_heap_stats stats = heap.stats();
     while (stats.largest_free != 0) {
         sizes.push_back(stats.largest_free);
+        if (sizes.size() > heap.blocks().size / FLAT_HEAP_GRANULE) return {}; // a damaged heap's never end
         if (flat_heap_alloc(heap, stats.largest_free) == nullptr) return {};
         stats = heap.stats();
     }

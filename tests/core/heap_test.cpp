@@ -101,7 +101,7 @@ TEST(heap_alloc, hands_out_every_byte_once_whatever_the_region) {
                 const std::uintptr_t offset = address_of(block) - address_of(heap.start());
                 EXPECT_EQ(offset % size, 0u);
                 EXPECT_LE(offset + size, usable);
-                EXPECT_TRUE(starts.insert(offset).second) << "handed out twice";
+                ASSERT_TRUE(starts.insert(offset).second) << "handed out twice";
             }
             EXPECT_EQ(starts.size(), usable / size) << bytes << " bytes, blocks of " << size;
             take_everything(heap, bytes);

@@ -91,6 +91,7 @@ TEST(tracking, every_file_cut_short_is_refused) {
 
 TEST(tracking, what_is_nested_deep_is_refused_however_deep) {
     for (const std::size_t depth : {10U, 1000U, 1000000U}) {
+        if (HasFailure()) return; // the deeper, the longer it takes to fail
         std::string lists(depth, '['), objects;
         for (std::size_t i = 0; i < depth; ++i) objects += "{\"a\":";
         expect_refused(lists, "deeper");

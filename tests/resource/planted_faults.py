@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Plants one fault in a copy of the public headers, builds tests of the C++ headers with it, and demands that each fails.
 
-    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CXX --library FLATLINE --libraries LIBRARY...
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CXX --libraries LIBRARY...
 
+LIBRARY: what the tests link, the object of heap_calls.cpp included, which no header is part of.
 The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
 the header, or with which a test does not compile, is an error, never a pass: change its pattern along with the code.
 Exit status 0: seen (control: passed).
@@ -128,10 +129,10 @@ def planted_copy(fault, source, work):
 def build(copy, arguments, test):
     """The program of a test, unoptimised: what counts here is how soon it is built."""
     program = os.path.join(arguments.work, test)
-    sources = [os.path.join(arguments.source, "tests", "resource", name) for name in (test + ".cpp", "heap_calls.cpp")]
-    command = [arguments.compiler, "-std=c++20", "-O0", "-w", "-I", copy, "-I", os.path.join(arguments.source, "tests")]
-    if subprocess.run(command + sources + [arguments.library] + arguments.libraries +
-                      ["-pthread", "-o", program]).returncode != 0:
+    tests = os.path.join(arguments.source, "tests")
+    if subprocess.run([arguments.compiler, "-std=c++20", "-O0", "-w", "-I", copy, "-I", tests,
+                       os.path.join(tests, "resource", test + ".cpp"), *arguments.libraries, "-pthread", "-o",
+                       program]).returncode != 0:
         sys.exit("%s does not compile with the fault %s: change it in planted_faults.py" % (test, arguments.fault))
     return program
 
@@ -143,7 +144,6 @@ def main():
     parser.add_argument("--source")
     parser.add_argument("--work")
     parser.add_argument("--compiler")
-    parser.add_argument("--library")
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.list:
