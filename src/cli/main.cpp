@@ -7,6 +7,7 @@
 #include "env.hpp"
 #include "peers.hpp"
 #include "plan.hpp"
+#include "prove.hpp"
 #include "report.hpp"
 
 #include <flatline/version.h>
@@ -45,6 +46,7 @@ int main(int argc, char **argv) {
     flat::cli::EnvOptions env_options;
     flat::cli::PeersOptions peers_options;
     flat::cli::PlanOptions plan_options;
+    flat::cli::ProveOptions prove_options;
     flat::cli::ReportOptions report_options;
     const struct {
         const CLI::App *app;
@@ -55,6 +57,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
         {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
+        {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
     };
     try {

@@ -1,6 +1,7 @@
 /* What an arena does beside handing out blocks, which <flatline/arena.h> compiles into its callers. Nothing here has a
  * loop. */
 #include <flatline/arena.h>
+#include <flatline/bounded.h>
 
 #define ROUNDING ((uintptr_t)FLAT_ARENA_GRANULE - 1)
 
@@ -23,6 +24,7 @@ flat_status flat_arena_init(flat_arena *arena, flat_memory memory) {
     flat_sanitizer_close((void *)start, end - start);
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_arena_init");
 
 static size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -58,14 +60,17 @@ bool flat_arena_resize(flat_arena *arena, void *block, size_t old_size, size_t s
     arena->cursor += more;
     return true;
 }
+FLAT_BOUNDED("flat_arena_resize");
 
 flat_status flat_arena_rewind(flat_arena *arena, flat_arena_mark mark) {
     if (mark.arena != arena || mark.cursor - arena->start > used(arena)) return FLAT_INVALID_ARGUMENT;
     move_down(arena, mark.cursor, mark.missing);
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_arena_rewind");
 
 void flat_arena_reset(flat_arena *arena) { move_down(arena, arena->start, 0); }
+FLAT_BOUNDED("flat_arena_reset");
 
 void flat_arena_get_stats(const flat_arena *arena, flat_arena_stats *stats) {
     const size_t enough = needed(arena);
@@ -75,3 +80,4 @@ void flat_arena_get_stats(const flat_arena *arena, flat_arena_stats *stats) {
                                 .needed = enough > FLAT_ARENA_MAX_BYTES ? SIZE_MAX : enough,
                                 .refused = arena->refused};
 }
+FLAT_BOUNDED("flat_arena_get_stats");

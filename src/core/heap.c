@@ -4,6 +4,8 @@
 
 #include "instrument.h"
 
+#include <flatline/bounded.h>
+
 #define STEPS (ORDERS - CELL_ORDER) /* 28 */
 #define APART __attribute__((noinline))
 #define RARE(condition) __builtin_expect(condition, 0)
@@ -81,6 +83,7 @@ void *flat_heap_alloc(flat_heap *heap, size_t size) {
     instrument_alloc(heap, block, size);
     return block;
 }
+FLAT_BOUNDED("flat_heap_alloc");
 
 void *flat_heap_aligned_alloc(flat_heap *heap, size_t alignment, size_t size) {
     bool possible = alignment != 0 && (alignment & (alignment - 1)) == 0 && alignment <= heap->alignment;
@@ -90,6 +93,7 @@ void *flat_heap_aligned_alloc(flat_heap *heap, size_t alignment, size_t size) {
     if (block != NULL) instrument_resize(heap, block, least, size);
     return block;
 }
+FLAT_BOUNDED("flat_heap_aligned_alloc");
 
 /* Whether nothing is live in the other half of what the piece at `cell` came from; below CELL_ORDER, in the cell
  * itself. */
@@ -160,6 +164,7 @@ flat_status flat_heap_free(flat_heap *heap, void *block) {
     if (live_slots_in(state) == heap->all_slots[order]) list_push(heap, order, cell);
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_heap_free");
 
 /* The order of the live block that starts at `address`; ORDERS where none does. */
 static inline unsigned live_order(const flat_heap *heap, const void *address) {
@@ -175,6 +180,7 @@ size_t flat_heap_usable_size(const flat_heap *heap, const void *block) {
     instrument_widen(heap, block, block_bytes(order));
     return block_bytes(order);
 }
+FLAT_BOUNDED("flat_heap_usable_size");
 
 /* Moves the first `size` bytes of the live block of `order` to a new one. NULL: there is none. */
 static APART void *move(flat_heap *heap, void *from, unsigned order, size_t size) {
@@ -257,3 +263,4 @@ flat_status flat_heap_realloc(flat_heap *heap, void **block, size_t size) {
     *block = moved;
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_heap_realloc apart=memcpy");

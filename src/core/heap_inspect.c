@@ -1,9 +1,12 @@
 /* What a heap tells about itself. */
 #include "heap.h"
 
+#include <flatline/bounded.h>
+
 bool flat_heap_owns(const flat_heap *heap, const void *address) {
     return (uintptr_t)address - heap->start < heap->bytes;
 }
+FLAT_BOUNDED("flat_heap_owns");
 
 void flat_heap_get_stats(const flat_heap *heap, flat_heap_stats *stats) {
     unsigned pieces = heap->lists >> CELL_ORDER;
@@ -14,6 +17,7 @@ void flat_heap_get_stats(const flat_heap *heap, flat_heap_stats *stats) {
                                .largest_free = pieces != 0 ? block_bytes(largest) : 0,
                                .refused = heap->refused};
 }
+FLAT_BOUNDED("flat_heap_get_stats");
 
 /* Bits that are set: counted here, for lack of an instruction some targets call a library. */
 static size_t count_bits(uint32_t bits) {

@@ -4,18 +4,23 @@
 
 #include "instrument.h"
 
+#include <flatline/bounded.h>
+
+/* What alloc and free are made of: whatever a compiler would rather do, none of it is called. */
+#define PART_OF_IT static inline __attribute__((always_inline))
+
 /* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
 typedef struct request {
     size_t size, alignment;
     flat_pool_otherwise *otherwise;
 } request;
 
-static inline void *refuse_request(const request *of) {
+PART_OF_IT void *refuse_request(const request *of) {
     return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
 }
 
 /* Hands out the head of `class`, whose index is `index`. */
-static inline void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
+PART_OF_IT void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
     uint32_t *words = class->words;
     uint32_t after = words[index];
     APART(index);
@@ -29,7 +34,7 @@ static inline void *hand_out(flat_pool *pool, pool_class *class, size_t index, s
 }
 
 /* Hands out the next block of `class`, where one is free. */
-static inline void *take(flat_pool *pool, pool_class *class, const request *of) {
+PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->head_index;
     if (EITHER_WAY((uint32_t)index == class->fresh)) {
         if (RARE((uint32_t)index == (uint32_t)class->count)) {
@@ -42,7 +47,7 @@ static inline void *take(flat_pool *pool, pool_class *class, const request *of) 
 }
 
 /* The usual path, a used block of a small class, comes first and takes no jump: 8 loads, 3 stores, 2 branches. */
-static inline void *allocate(flat_pool *pool, const request *of) {
+PART_OF_IT void *allocate(flat_pool *pool, const request *of) {
     pool_class *class;
     if (OFTEN(of->size <= pool->small_limit)) {
         class = small_class(pool, of->size);
@@ -57,10 +62,12 @@ static inline void *allocate(flat_pool *pool, const request *of) {
 }
 
 void *flat_pool_alloc(flat_pool *pool, size_t size) { return allocate(pool, &(request){.size = size}); }
+FLAT_BOUNDED("flat_pool_alloc");
 
 void *flat_pool_alloc_or_else(flat_pool *pool, size_t size, size_t alignment, flat_pool_otherwise *otherwise) {
     return allocate(pool, &(request){size, alignment, otherwise});
 }
+FLAT_BOUNDED("flat_pool_alloc_or_else hands-over=2");
 
 void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FLAT_POOL_MAX_ALIGNMENT) return NULL;
@@ -71,6 +78,7 @@ void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
     if (classes == 0) return NULL;
     return take(pool, class_number(pool, (size_t)__builtin_ctzll(classes)), &(request){.size = size});
 }
+FLAT_BOUNDED("flat_pool_aligned_alloc");
 
 /* A free's arguments beside the pool. Without `otherwise` a refusal is returned. */
 typedef struct returned_block {
@@ -79,13 +87,13 @@ typedef struct returned_block {
     flat_pool_otherwise *otherwise;
 } returned_block;
 
-static inline flat_status refuse_block(const returned_block *of, flat_status why) {
+PART_OF_IT flat_status refuse_block(const returned_block *of, flat_status why) {
     if (of->otherwise == NULL || why == FLAT_OK) return why;
     return of->otherwise->free(of->otherwise, of->block, of->size, of->alignment, why);
 }
 
 /* Takes back block `index` of `class`, which is the one returned. */
-static inline flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
+PART_OF_IT flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
     uint32_t *words = class->words;
     if (RARE(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
     APART(index);
@@ -99,7 +107,7 @@ static inline flat_status take_back(flat_pool *pool, pool_class *class, size_t i
 }
 
 /* Why no block starts at `block`, whose class can only be `class`. */
-static inline flat_status refusal(const pool_class *class, const void *block) {
+PART_OF_IT flat_status refusal(const pool_class *class, const void *block) {
     uintptr_t offset = (uintptr_t)block - (uintptr_t)class->start;
     unsigned status = offset < class->count * class->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
     unsigned unless_null = -(unsigned)(block != NULL);
@@ -110,7 +118,7 @@ static inline flat_status refusal(const pool_class *class, const void *block) {
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
  * pools that take it; the second begins with a jump, and neither takes another. */
-static inline flat_status give_back(flat_pool *pool, const returned_block *of) {
+PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of) {
     pool_class *class;
     if (OFTEN(pool->class_count == 1)) {
         class = class_number(pool, 0);
@@ -126,8 +134,10 @@ static inline flat_status give_back(flat_pool *pool, const returned_block *of) {
 }
 
 flat_status flat_pool_free(flat_pool *pool, void *block) { return give_back(pool, &(returned_block){.block = block}); }
+FLAT_BOUNDED("flat_pool_free");
 
 flat_status flat_pool_free_or_else(flat_pool *pool, void *block, size_t size, size_t alignment,
                                    flat_pool_otherwise *otherwise) {
     return give_back(pool, &(returned_block){block, size, alignment, otherwise});
 }
+FLAT_BOUNDED("flat_pool_free_or_else hands-over=3");

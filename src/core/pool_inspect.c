@@ -3,10 +3,13 @@
 
 #include "instrument.h"
 
+#include <flatline/bounded.h>
+
 bool flat_pool_owns(const flat_pool *pool, const void *address) {
     const pool_class *class = class_of_address(pool, address);
     return (uintptr_t)address - (uintptr_t)class->start < class->count * class->size;
 }
+FLAT_BOUNDED("flat_pool_owns");
 
 size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
     const pool_class *class = class_of_address(pool, block);
@@ -15,6 +18,7 @@ size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
     instrument_widen(pool, block, class->size);
     return class->size;
 }
+FLAT_BOUNDED("flat_pool_usable_size");
 
 static size_t count_live(const pool_class *class) {
     size_t live = 0;

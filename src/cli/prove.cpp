@@ -1,0 +1,104 @@
+#include "prove.hpp"
+
+#include "output.hpp"
+#include "prove_text.hpp"
+
+#include "prove/limits.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// libflatline beside the bin/ that holds the running program, in a build tree and in an installed one alike.
+std::string installed_library() {
+    const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+    for (const char *folder : {FLATLINE_LIBRARY_FOLDER, "lib"})
+        if (const fs::path library = prefix / folder / "libflatline.so"; fs::exists(library)) return library.string();
+    throw std::runtime_error(fmt::format("there is no libflatline.so beside the program, in {}: name a file",
+                                         (prefix / FLATLINE_LIBRARY_FOLDER).string()));
+}
+
+struct Target {
+    std::string file;
+    std::vector<std::string> functions;
+};
+
+/// "FILE", or "FILE:FUNCTION,FUNCTION:FUNCTION". A file whose name has a colon counts as it is.
+Target target_from(const std::string &text) {
+    std::error_code ignored;
+    const std::size_t colon = text.find(':', text.rfind('/') == std::string::npos ? 0 : text.rfind('/'));
+    if (colon == std::string::npos || fs::exists(text, ignored)) return {text, {}};
+    Target target{text.substr(0, colon), {}};
+    for (std::size_t at = colon + 1; at <= text.size();) {
+        const std::size_t end = std::min(text.find_first_of(",:", at), text.size());
+        if (end == at)
+            throw std::runtime_error(fmt::format("{}: a function's name is missing: give FILE:FUNCTION,...", text));
+        target.functions.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return target;
+}
+
+Target target_of(const ProveOptions &options) {
+    if (options.what.empty()) return {installed_library(), {}};
+    Target target = target_from(options.what[0]);
+    target.functions.insert(target.functions.end(), options.what.begin() + 1, options.what.end());
+    return target;
+}
+
+} // namespace
+
+CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
+    CLI::App *verb = program.add_subcommand("prove", "Read a worst case from machine code");
+    verb->footer(
+        "FILE is a program or a shared library for x86-64 or aarch64 (default: libflatline.so). Without functions,\n"
+        "those that the file marks as bounded (<flatline/bounded.h>) are proved.\n"
+        "Exit status: 0 done, 1 a function has no bound or a limit is not kept, 2 could not be run.");
+    verb->add_option("what", options.what, "What to prove")->type_name("FILE[:FUNCTION...]");
+    verb->add_option("--apart", options.apart, "Count a call of this function as one instruction")
+        ->delimiter(',')
+        ->type_name("FUNCTION");
+    verb->add_flag("--path", options.path, "Show the longest paths, source beside machine code");
+    verb->add_option("--limit", options.limit, "Fail where a figure is above that of this certificate")
+        ->type_name("FILE");
+    verb->add_option("--json", options.json, "Write the certificate, flatline.prove/1 (-: standard output)")
+        ->type_name("FILE");
+    return verb;
+}
+
+int run_prove(const ProveOptions &options) {
+    require_writable("--json", options.json);
+    const Target target = target_of(options);
+    prove::Limits limits;
+    if (!options.limit.empty()) limits = prove::limits_from(content_of(options.limit), options.limit);
+    prove::Rules rules;
+    rules.apart.insert(options.apart.begin(), options.apart.end());
+    std::vector<prove::Request> requests;
+    for (const std::string &function : target.functions) requests.push_back({function, rules});
+    const prove::Binary binary(target.file);
+    const prove::SourceLines lines(binary);
+    const prove::Certificate certificate = prove::certify(binary, requests, rules);
+    std::vector<std::string> above;
+    if (!options.limit.empty()) above = prove::exceeded(certificate, limits, requests.empty(), binary, lines);
+    const bool silent = options.json == "-";
+    const Look look = Look::of(STDOUT_FILENO);
+    if (!silent) {
+        fmt::print("{}", prove_text(certificate, binary, lines, look));
+        if (options.path) fmt::print("{}", path_text(certificate, lines, look));
+    }
+    for (const std::string &each : above)
+        fmt::print(silent ? stderr : stdout, "{}ABOVE THE LIMIT: {}", silent ? "" : "\n", wrapped(each, widest));
+    if (!options.json.empty()) write_output(options.json, prove::certificate_json(certificate, binary, lines));
+    if (!options.json.empty() && !silent) fmt::print("\ncertificate: {}\n", fs::absolute(options.json).string());
+    return certificate.holds() && above.empty() ? 0 : 1;
+}
+
+} // namespace flat::cli

@@ -1,0 +1,148 @@
+#include "prove_text.hpp"
+
+#include "bench/catalogue.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace flat::cli {
+namespace {
+
+using bench::grouped;
+using prove::Binary;
+using prove::Count;
+using prove::ProvedFunction;
+using prove::Remark;
+using prove::SourceLines;
+using prove::Step;
+using prove::Verdict;
+
+std::string where(std::uint64_t address, const Binary &binary, const SourceLines &lines) {
+    const std::string line = lines.short_name(address);
+    return fmt::format("{:#x}, {}{}{}", address, binary.place(address), line.empty() ? "" : ", ", line);
+}
+
+std::string remarks_text(std::string_view title, const std::vector<Remark> &remarks, const Binary &binary,
+                         const SourceLines &lines) {
+    constexpr std::size_t most = 12;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(remarks.size(), most); i++)
+        text += wrapped(fmt::format("{}: {}: {}", title, where(remarks[i].address, binary, lines), remarks[i].text),
+                        widest);
+    if (remarks.size() > most) text += fmt::format("  and {} more: see --json\n", remarks.size() - most);
+    return text;
+}
+
+std::string row_of(const ProvedFunction &function, std::size_t width, const Look &look) {
+    const std::string name = fmt::format("{:<{}}", function.name, width);
+    const prove::Proof &proof = function.proof;
+    if (function.verdict == Verdict::absent)
+        return fmt::format("{} {}\n", name, "not in the file under this name: inlined, or left out");
+    if (function.verdict == Verdict::refused) return fmt::format("{} {}\n", name, look.dress("REFUSED", Style::bad));
+    std::string row = name;
+    row += fmt::format(" {:>12} {:>6} {:>6} {:>8} {:>8} {:>7} {:>8}", grouped(proof.most[Count::instructions]),
+                       grouped(proof.most[Count::loads]), grouped(proof.most[Count::stores]),
+                       grouped(proof.most[Count::accesses]), grouped(proof.most[Count::branches]),
+                       grouped(proof.most[Count::atomics]), grouped(proof.stack_bytes) + " B");
+    row += "  " + look.dress(proof.assumptions.empty() ? "proved" : "proved *", Style::good);
+    return row + "\n";
+}
+
+/// Lines of source files, each of which is read once; empty where a file is not there.
+class Sources {
+  public:
+    std::string at(const prove::SourceLine &place) {
+        if (!place.known()) return "";
+        auto [file, is_new] = files_.try_emplace(place.file);
+        if (is_new) {
+            std::ifstream in(place.file);
+            for (std::string line; std::getline(in, line);) file->second.push_back(line);
+        }
+        return place.line > file->second.size() ? "" : file->second[place.line - 1];
+    }
+
+  private:
+    std::map<std::string, std::vector<std::string>> files_;
+};
+
+std::string trimmed(std::string text) {
+    text.erase(0, text.find_first_not_of(" \t"));
+    return text;
+}
+
+/// Cut to so many columns; the sources are taken to be ASCII, or a letter may be cut in half.
+std::string column(const std::string &text, std::size_t width) {
+    return text.size() <= width ? fmt::format("{:<{}}", text, width) : text.substr(0, width - 1) + "~";
+}
+
+} // namespace
+
+std::string prove_text(const prove::Certificate &certificate, const Binary &binary, const SourceLines &lines,
+                       const Look &look) {
+    std::string text = fmt::format("{}\n", binary.path());
+    text += wrapped(fmt::format("{}, sha256 {}", binary.machine() == prove::Machine::x86_64 ? "x86-64" : "aarch64",
+                                binary.sha256()),
+                    widest);
+    for (const std::string &compiler : prove::compilers_of(certificate, binary, lines))
+        text += wrapped(compiler, widest);
+    std::size_t width = 8;
+    for (const ProvedFunction &function : certificate.functions) width = std::max(width, function.name.size());
+    text += "\nThe most on any path that returns, with all that is called:\n\n";
+    text += look.dress(fmt::format("{:<{}} {:>12} {:>6} {:>6} {:>8} {:>8} {:>7} {:>8}", "", width, "instructions",
+                                   "loads", "stores", "accesses", "branches", "atomics", "stack"),
+                       Style::strong) +
+            "\n";
+    for (const ProvedFunction &function : certificate.functions) text += row_of(function, width, look);
+    for (const ProvedFunction &function : certificate.functions) {
+        if (!function.proof.refusals.empty())
+            text += "\n" + remarks_text(function.name, function.proof.refusals, binary, lines);
+        if (function.verdict != Verdict::proved) continue;
+        if (!function.proof.assumptions.empty())
+            text += "\n" + remarks_text("* " + function.name, function.proof.assumptions, binary, lines);
+        if (const auto &errors = function.proof.most_to_error)
+            text += "\n" + wrapped(fmt::format("{} ends the program at {} places, after at most {} instructions",
+                                               function.name, function.proof.error_exits.size(),
+                                               grouped((*errors)[Count::instructions])),
+                                   widest);
+    }
+    return text;
+}
+
+std::string path_text(const prove::Certificate &certificate, const SourceLines &lines, const Look &look) {
+    Sources sources;
+    std::string text;
+    constexpr std::size_t code_width = 46, source_width = widest - code_width - 7;
+    for (const ProvedFunction &function : certificate.functions) {
+        if (function.verdict != Verdict::proved) continue;
+        const std::vector<Step> &path = function.proof.path(Count::instructions);
+        text += "\n" +
+                look.dress(fmt::format("{}: its longest path, {} instructions", function.name,
+                                       grouped(function.proof.most[Count::instructions])),
+                           Style::strong) +
+                "\n\n";
+        std::string before;
+        std::uint64_t number = 0;
+        for (const Step &step : path) {
+            const prove::SourceLine line = lines.at(step.instruction.address);
+            std::string source;
+            if (line.known()) source = fmt::format("{:>4} {}", line.line, trimmed(sources.at(line)));
+            const std::string code = std::string(step.depth * 2, ' ') + step.instruction.text;
+            number += step.times;
+            const std::string counted = step.times > 1 ? fmt::format("{}x", grouped(step.times)) : grouped(number);
+            text += fmt::format(
+                "{:>5} {} {}\n", counted, column(code, code_width),
+                source == before
+                    ? ""
+                    : look.dress(source.size() > source_width ? source.substr(0, source_width) : source, Style::faint));
+            before = source;
+        }
+    }
+    return text;
+}
+
+} // namespace flat::cli

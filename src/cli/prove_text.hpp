@@ -1,0 +1,18 @@
+// A certificate as a person reads it in a terminal.
+#pragma once
+
+#include "prove/certificate.hpp"
+#include "terminal.hpp"
+
+#include <string>
+
+namespace flat::cli {
+
+/// The figures of each function, and why one has none.
+std::string prove_text(const prove::Certificate &certificate, const prove::Binary &binary,
+                       const prove::SourceLines &lines, const Look &look);
+
+/// The longest path of each proved function by instructions: source lines beside machine code.
+std::string path_text(const prove::Certificate &certificate, const prove::SourceLines &lines, const Look &look);
+
+} // namespace flat::cli

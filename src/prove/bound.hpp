@@ -1,0 +1,64 @@
+// The longest path through a function, with all that it calls: the proof.
+#pragma once
+
+#include "graph.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string_view>
+
+namespace flat::prove {
+
+/// What is counted on each path. Their largest values need not lie on one path.
+enum class Count { instructions, loads, stores, accesses, branches, atomics };
+constexpr std::array all_counts = {Count::instructions, Count::loads,    Count::stores,
+                                   Count::accesses,     Count::branches, Count::atomics};
+std::string_view name_of(Count count);
+
+struct Counts {
+    std::array<std::uint64_t, all_counts.size()> values{};
+
+    std::uint64_t &operator[](Count count) { return values[static_cast<std::size_t>(count)]; }
+    std::uint64_t operator[](Count count) const { return values[static_cast<std::size_t>(count)]; }
+    bool operator==(const Counts &) const = default;
+};
+
+/// An instruction on the longest path.
+struct Step {
+    Instruction instruction;
+    unsigned depth = 0;      // calls between the function and it
+    std::uint64_t times = 1; // more in a loop, where `times` is at most
+};
+
+struct Proof {
+    std::uint64_t address = 0;
+    std::vector<Remark> refusals;          // why there is no bound; the rest holds only if there is none
+    std::vector<Remark> assumptions;       // on what the bound rests beside the code
+    Counts most;                           // of every path that returns
+    std::optional<Counts> most_to_error;   // of every path that ends the program, if there is one
+    std::vector<Remark> error_exits;       // where those end
+    std::uint64_t stack_bytes = 0;         // below the stack pointer at entry, on any path
+    std::size_t reachable = 0, blocks = 0; // instructions and basic blocks, what is called not included
+    std::array<std::vector<Step>, all_counts.size()> paths; // the longest by each count
+
+    bool holds() const { return refusals.empty(); }
+    const std::vector<Step> &path(Count count) const { return paths[static_cast<std::size_t>(count)]; }
+};
+
+class Prover {
+  public:
+    explicit Prover(const Binary &binary);
+    ~Prover();
+
+    /// Of the function that begins at `entry`.
+    Proof prove(std::uint64_t entry, const Rules &rules) const;
+
+    const Binary &binary() const { return binary_; }
+
+  private:
+    const Binary &binary_;
+    Decoder decoder_;
+};
+
+} // namespace flat::prove

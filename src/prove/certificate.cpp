@@ -1,0 +1,184 @@
+#include "certificate.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace flat::prove {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// The function, and what the compiler made of it under other names; empty where there is neither.
+std::vector<const Symbol *> all_called(const Binary &binary, const std::string &name) {
+    std::vector<const Symbol *> found = binary.functions_named(name);
+    if (found.size() > 1)
+        throw std::runtime_error(
+            fmt::format("{} has {} functions {}: rename those that are not meant", binary.path(), found.size(), name));
+    const std::vector<const Symbol *> clones = binary.clones_of(name);
+    found.insert(found.end(), clones.begin(), clones.end());
+    return found;
+}
+
+/// Names in the file's own words: as marks and limits say them.
+ProvedFunction proved(const Prover &prover, const std::string &name, const Symbol &symbol, const Rules &rules) {
+    ProvedFunction function{name, Verdict::refused, {}};
+    if (symbol.is_resolver) {
+        function.proof.address = symbol.address;
+        function.proof.refusals.push_back({symbol.address,
+                                           "is picked among several when the program starts (IFUNC): what is "
+                                           "at its name is only what picks"});
+        return function;
+    }
+    function.proof = prover.prove(symbol.address, rules);
+    if (function.proof.holds()) function.verdict = Verdict::proved;
+    return function;
+}
+
+Rules rules_of(const Mark *mark, const Rules &given) {
+    Rules rules = given;
+    if (mark != nullptr) {
+        rules.apart.insert(mark->apart.begin(), mark->apart.end());
+        rules.hands_over = std::max(rules.hands_over, mark->hands_over);
+    }
+    return rules;
+}
+
+json place_json(std::uint64_t address, const Binary &binary, const SourceLines &lines) {
+    const SourceLine line = lines.at(address);
+    json place{{"address", fmt::format("{:#x}", address)}, {"place", binary.place(address)}};
+    if (line.known()) {
+        place["file"] = line.file;
+        place["line"] = line.line;
+    }
+    return place;
+}
+
+json remarks_json(const std::vector<Remark> &remarks, const Binary &binary, const SourceLines &lines) {
+    json all = json::array();
+    for (const Remark &remark : remarks) {
+        json one = place_json(remark.address, binary, lines);
+        one["text"] = remark.text;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+json path_json(const std::vector<Step> &path, const Binary &binary, const SourceLines &lines) {
+    json all = json::array();
+    for (const Step &step : path) {
+        json one = place_json(step.instruction.address, binary, lines);
+        one["instruction"] = step.instruction.text;
+        one["loads"] = step.instruction.loads;
+        one["stores"] = step.instruction.stores;
+        if (step.depth > 0) one["calls_deep"] = step.depth;
+        if (step.times > 1) one["times"] = step.times;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+json function_json(const ProvedFunction &function, const Binary &binary, const SourceLines &lines) {
+    const Proof &proof = function.proof;
+    json one{{"name", function.name}, {"verdict", name_of(function.verdict)}};
+    if (function.verdict == Verdict::absent) return one;
+    one["address"] = fmt::format("{:#x}", proof.address);
+    const bool holds = function.verdict == Verdict::proved;
+    for (const Count count : all_counts) one[std::string(name_of(count))] = holds ? json(proof.most[count]) : json();
+    one["stack_bytes"] = holds ? json(proof.stack_bytes) : json();
+    one["reachable_instructions"] = proof.reachable;
+    one["basic_blocks"] = proof.blocks;
+    one["assumptions"] = remarks_json(proof.assumptions, binary, lines);
+    one["refusals"] = remarks_json(proof.refusals, binary, lines);
+    json exits{{"places", remarks_json(proof.error_exits, binary, lines)}};
+    if (holds && proof.most_to_error)
+        for (const Count count : all_counts) exits[std::string(name_of(count))] = (*proof.most_to_error)[count];
+    one["error_exits"] = std::move(exits);
+    one["path"] = path_json(proof.path(Count::instructions), binary, lines);
+    return one;
+}
+
+} // namespace
+
+std::string_view name_of(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::proved: return "proved";
+    case Verdict::refused: return "refused";
+    case Verdict::absent: return "absent";
+    }
+    return "";
+}
+
+bool Certificate::holds() const {
+    return std::ranges::none_of(functions, [](const ProvedFunction &each) { return each.verdict == Verdict::refused; });
+}
+
+Certificate certify(const Binary &binary, const std::vector<Request> &requests, const Rules &rules) {
+    const Prover prover(binary);
+    const auto mark_of = [&binary](const std::string &name) -> const Mark * {
+        const auto found = std::ranges::find(binary.marks(), name, &Mark::function);
+        return found == binary.marks().end() ? nullptr : &*found;
+    };
+    Certificate certificate;
+    const auto add = [&](const std::string &name, const std::vector<const Symbol *> &symbols, const Rules &by) {
+        for (const Symbol *symbol : symbols) {
+            const bool is_clone = symbol->name.size() > name.size() && symbol->name[name.size()] == '.';
+            certificate.functions.push_back(proved(prover, is_clone ? symbol->name : name, *symbol, by));
+        }
+    };
+    for (const Request &request : requests) {
+        const std::vector<const Symbol *> found = all_called(binary, request.function);
+        if (found.empty())
+            throw std::runtime_error(
+                fmt::format("{} has no function {}: {}", binary.path(), request.function,
+                            binary.has_symbol_table()
+                                ? "see the names in it with `nm`"
+                                : "it is stripped, so that only what it exports has a name: give it unstripped"));
+        add(request.function, found, rules_of(mark_of(request.function), request.rules));
+    }
+    if (!requests.empty()) return certificate;
+    if (binary.marks().empty())
+        throw std::runtime_error(
+            fmt::format("{} marks no function as bounded (<flatline/bounded.h>): name one, as in {}:main",
+                        binary.path(), binary.path()));
+    for (const Mark &mark : binary.marks()) {
+        const std::vector<const Symbol *> found = all_called(binary, mark.function);
+        if (found.empty()) certificate.functions.push_back({mark.function, Verdict::absent, {}});
+        add(mark.function, found, rules_of(&mark, rules));
+    }
+    if (std::ranges::all_of(certificate.functions,
+                            [](const ProvedFunction &each) { return each.verdict == Verdict::absent; }))
+        throw std::runtime_error(fmt::format(
+            "{} has none of the functions that it marks as bounded under their names: {}", binary.path(),
+            binary.has_symbol_table() ? "all of them were inlined or left out; name a function that contains one"
+                                      : "it is stripped: give it unstripped"));
+    return certificate;
+}
+
+std::vector<std::string> compilers_of(const Certificate &certificate, const Binary &binary, const SourceLines &lines) {
+    std::vector<std::string> all;
+    for (const ProvedFunction &function : certificate.functions) {
+        const std::string &producer = function.verdict == Verdict::absent ? "" : lines.producer(function.proof.address);
+        if (!producer.empty() && std::ranges::find(all, producer) == all.end()) all.push_back(producer);
+    }
+    if (all.empty() && !binary.comment().empty()) all.push_back(binary.comment());
+    return all;
+}
+
+std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines) {
+    json document{{"schema", "flatline.prove/1"},
+                  {"file", binary.path()},
+                  {"sha256", binary.sha256()},
+                  {"machine", binary.machine() == Machine::x86_64 ? "x86-64" : "aarch64"},
+                  {"compilers", compilers_of(certificate, binary, lines)},
+                  {"functions", json::array()}};
+    for (const ProvedFunction &function : certificate.functions)
+        document["functions"].push_back(function_json(function, binary, lines));
+    return document.dump(1) + "\n";
+}
+
+} // namespace flat::prove

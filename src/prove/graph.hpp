@@ -1,0 +1,58 @@
+// What a function's entry can reach: basic blocks, and every reason why they have no bound.
+#pragma once
+
+#include "binary.hpp"
+#include "decoder.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace flat::prove {
+
+/// Something at an address that a person should know: why there is no bound, or on what the bound rests.
+struct Remark {
+    std::uint64_t address = 0;
+    std::string text;
+};
+
+/// What the caller vouches for, as <flatline/bounded.h> or the command line says it.
+struct Rules {
+    std::set<std::string, std::less<>> apart; // calls of these are one instruction; their cost is stated apart
+    unsigned hands_over = 0;                  // so many jumps through a register or memory may end a path
+};
+
+/// How a path may end with a block.
+enum class End {
+    goes_on,
+    back,      // returns
+    elsewhere, // goes on in code that the caller named, or in a function whose cost is stated apart
+    error,     // a trap, or a call that does not return
+};
+
+struct Block {
+    std::vector<Instruction> instructions; // at least one
+    std::vector<std::size_t> next;         // numbers of blocks
+    std::optional<std::uint64_t> callee;   // that the last instruction calls
+    End end = End::goes_on;
+
+    const Instruction &last() const { return instructions.back(); }
+};
+
+struct Graph {
+    std::vector<Block> blocks; // the first is the entry
+    std::vector<Remark> refusals, assumptions;
+};
+
+/// Whether the function that begins at an address ever returns.
+using Returns = std::function<bool(std::uint64_t)>;
+
+/// Decodes what can be reached from `entry`, and nothing else. Code that a jump leads to belongs to the function,
+/// whatever its symbol: what the compiler split off, and functions that are called last. `returns` is asked for each
+/// function of the file that is called.
+Graph graph_of(const Binary &binary, const Decoder &decoder, std::uint64_t entry, const Rules &rules,
+               const Returns &returns);
+
+} // namespace flat::prove

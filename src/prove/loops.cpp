@@ -1,0 +1,166 @@
+#include "loops.hpp"
+
+#include "trip_count.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace flat::prove {
+namespace {
+
+/// Tarjan's algorithm ("Depth-first search and linear graph algorithms", 1972), with a stack of its own for the way
+/// down.
+class Components {
+  public:
+    explicit Components(const Graph &graph)
+        : graph_(graph), seen_(graph.blocks.size()), low_(graph.blocks.size()), open_(graph.blocks.size()) {}
+
+    std::vector<Component> find() {
+        for (std::size_t block = 0; block < graph_.blocks.size(); block++)
+            if (seen_[block] == 0) search(block);
+        std::ranges::reverse(found_); // each was found behind all that it leads to
+        return std::move(found_);
+    }
+
+  private:
+    struct Visit {
+        std::size_t block, next;
+    };
+
+    void search(std::size_t root) {
+        std::vector<Visit> way = {begin(root)};
+        while (!way.empty()) {
+            Visit &visit = way.back();
+            const std::vector<std::size_t> &next = graph_.blocks[visit.block].next;
+            if (visit.next < next.size()) {
+                const std::size_t to = next[visit.next++];
+                if (seen_[to] == 0)
+                    way.push_back(begin(to));
+                else if (open_[to])
+                    low_[visit.block] = std::min(low_[visit.block], seen_[to]);
+                continue;
+            }
+            const std::size_t block = visit.block;
+            way.pop_back();
+            if (!way.empty()) low_[way.back().block] = std::min(low_[way.back().block], low_[block]);
+            if (low_[block] == seen_[block]) close(block);
+        }
+    }
+
+    Visit begin(std::size_t block) {
+        seen_[block] = low_[block] = ++count_;
+        open_[block] = true;
+        stack_.push_back(block);
+        return {block, 0};
+    }
+
+    void close(std::size_t root) {
+        Component component;
+        for (std::size_t block = graph_.blocks.size(); block != root;) {
+            block = stack_.back();
+            stack_.pop_back();
+            open_[block] = false;
+            component.blocks.push_back(block);
+        }
+        const std::vector<std::size_t> &next = graph_.blocks[root].next;
+        component.is_loop = component.blocks.size() > 1 || std::ranges::find(next, root) != next.end();
+        std::ranges::sort(component.blocks);
+        found_.push_back(std::move(component));
+    }
+
+    const Graph &graph_;
+    std::vector<std::size_t> seen_, low_; // seen_: when, beginning with 1; 0 is never
+    std::vector<bool> open_;
+    std::vector<std::size_t> stack_;
+    std::size_t count_ = 0;
+    std::vector<Component> found_;
+};
+
+/// Blocks of the loop that paths enter it by.
+std::set<std::size_t> ways_in(const Graph &graph, const Component &loop) {
+    std::set<std::size_t> entries;
+    const auto inside = [&loop](std::size_t block) { return std::ranges::binary_search(loop.blocks, block); };
+    for (std::size_t from = 0; from < graph.blocks.size(); from++)
+        if (!inside(from))
+            for (const std::size_t to : graph.blocks[from].next)
+                if (inside(to)) entries.insert(to);
+    if (inside(0)) entries.insert(0);
+    return entries;
+}
+
+/// The jump that closes the loop: the last, by address, that goes back within it.
+std::uint64_t closing_jump(const Graph &graph, const Component &loop) {
+    std::uint64_t found = graph.blocks[loop.blocks.front()].last().address;
+    for (const std::size_t block : loop.blocks)
+        for (const std::size_t to : graph.blocks[block].next) {
+            const Instruction &last = graph.blocks[block].last();
+            if (std::ranges::binary_search(loop.blocks, to) &&
+                graph.blocks[to].instructions.front().address <= last.address)
+                found = std::max(found, last.address);
+        }
+    return found;
+}
+
+template <typename Predicate> bool has_instruction(const Graph &graph, const Component &loop, Predicate predicate) {
+    return std::ranges::any_of(loop.blocks, [&](std::size_t block) {
+        return std::ranges::any_of(graph.blocks[block].instructions, predicate);
+    });
+}
+
+/// What is left of the loop without the marked blocks has no loop.
+bool is_cut_by(const Graph &graph, const Component &loop, const std::vector<std::size_t> &marked) {
+    Graph rest;
+    rest.blocks.resize(loop.blocks.size());
+    const auto number = [&loop](std::size_t block) {
+        return static_cast<std::size_t>(std::ranges::lower_bound(loop.blocks, block) - loop.blocks.begin());
+    };
+    for (const std::size_t from : loop.blocks)
+        for (const std::size_t to : graph.blocks[from].next)
+            if (std::ranges::binary_search(loop.blocks, to) && std::ranges::find(marked, from) == marked.end() &&
+                std::ranges::find(marked, to) == marked.end())
+                rest.blocks[number(from)].next.push_back(number(to));
+    return std::ranges::none_of(components_of(rest), &Component::is_loop);
+}
+
+} // namespace
+
+std::vector<Component> components_of(const Graph &graph) { return Components(graph).find(); }
+
+LoopAnswer bound_of_loop(const Graph &graph, const Component &loop, const std::vector<LoopMark> &marks) {
+    const auto refusal = [&](std::string why) {
+        return LoopAnswer{std::nullopt, {closing_jump(graph, loop), std::move(why)}};
+    };
+    if (has_instruction(graph, loop, &Instruction::exclusive))
+        return refusal("a loop around a load-exclusive and a store-exclusive, which others can make fail");
+    if (has_instruction(graph, loop, [](const Instruction &each) { return each.atomic && each.compares; }))
+        return refusal("a loop around a compare-and-swap, which others can make fail");
+    const std::size_t entries = ways_in(graph, loop).size();
+    const std::string what = entries > 1 ? fmt::format("a loop with {} ways into it", entries) : "a loop";
+    LoopBound bound;
+    for (const std::size_t block : loop.blocks)
+        for (const LoopMark &mark : marks) {
+            const Block &code = graph.blocks[block];
+            if (mark.address < code.instructions.front().address || mark.address >= code.last().end()) continue;
+            bound.marked.push_back(block);
+            bound.most.push_back(mark.most);
+            bound.rounds += mark.most;
+            break;
+        }
+    if (bound.marked.empty()) return refusal(what + " without a stated bound");
+    if (!is_cut_by(graph, loop, bound.marked)) return refusal(what + " that has another in it, without a stated bound");
+    constexpr std::uint64_t most_rounds = 1'000'000'000;
+    if (std::ranges::any_of(bound.most, [](std::uint64_t most) { return most > most_rounds; }))
+        return refusal(fmt::format("{} whose stated bound is above {}", what, most_rounds));
+    if (bound.marked.size() > 1) return {bound, {}};
+    const std::optional<std::uint64_t> counted = trip_count_of(graph, loop, bound.marked[0]);
+    if (counted && *counted > bound.most[0])
+        return refusal(fmt::format("{} that goes round {} times, more than the {} that are stated", what, *counted,
+                                   bound.most[0]));
+    bound.is_verified = counted.has_value();
+    return {bound, {}};
+}
+
+} // namespace flat::prove

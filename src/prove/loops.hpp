@@ -1,0 +1,37 @@
+// The loops of a graph: which there are, and how often each is passed at most.
+#pragma once
+
+#include "graph.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace flat::prove {
+
+/// A strongly connected component: blocks each of which can be reached from each. One block that cannot be reached from
+/// itself is a component too, and no loop.
+struct Component {
+    std::vector<std::size_t> blocks;
+    bool is_loop = false;
+};
+
+/// In the order of the paths: what a component leads to comes behind it.
+std::vector<Component> components_of(const Graph &graph);
+
+/// How often the marked blocks of a loop are passed. Between two of them the rest is passed at most once.
+struct LoopBound {
+    std::vector<std::size_t> marked; // blocks
+    std::vector<std::uint64_t> most; // how often each is passed, at most
+    std::uint64_t rounds = 0;        // the sum of these
+    bool is_verified = false;        // the code says so too: otherwise it rests on the word of the source
+};
+
+/// Of a loop whose bound is stated; or why there is none.
+struct LoopAnswer {
+    std::optional<LoopBound> bound;
+    Remark refusal; // iff there is no bound
+};
+
+LoopAnswer bound_of_loop(const Graph &graph, const Component &loop, const std::vector<LoopMark> &marks);
+
+} // namespace flat::prove
