@@ -19,45 +19,62 @@ PART_OF_IT void *refuse_request(const request *of) {
     return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
 }
 
-/* Hands out the head of `class`, whose index is `index`. */
+/* Hands out the head of the list of `class`, whose index is `index`. Where it was the last, the new head is no address;
+ * nobody asks for it before a free sets it. Reckoned from the old one and not from `start`: one load less. */
 PART_OF_IT void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
     uint32_t *words = class->words;
     uint32_t after = words[index];
     APART(index);
     words[index] = WORD_LIVE;
     class->head_index = after;
-    char *next = class->start + after * class->size;
-    void *block = class->head;
-    class->head = next;
+    char *block = class->head;
+    class->head = (char *)((uintptr_t)block + (after - index) * class->size);
     instrument_alloc(pool, block, size);
     return block;
 }
 
-/* Hands out the next block of `class`, where one is free. */
-PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
-    size_t index = class->head_index;
-    if (EITHER_WAY((uint32_t)index == class->fresh)) {
-        if (RARE((uint32_t)index == (uint32_t)class->count)) {
-            ++*refused_by(class);
-            return refuse_request(of);
-        }
-        class->fresh = (uint32_t)(index + 1);
+/* Hands out the first block of `class` that never was, where there is one. */
+PART_OF_IT void *hand_out_fresh(flat_pool *pool, pool_class *class, const request *of) {
+    size_t index = class->fresh;
+    if (RARE((uint32_t)index == (uint32_t)class->count)) {
+        ++*refused_by(class);
+        return refuse_request(of);
     }
-    return hand_out(pool, class, index, of->size);
+    class->words[index] = WORD_LIVE;
+    class->fresh = (uint32_t)(index + 1);
+    char *block = class->start + index * class->size;
+    instrument_alloc(pool, block, of->size);
+    return block;
 }
 
-/* The usual path, a used block of a small class, comes first and takes no jump: 8 loads, 3 stores, 2 branches. */
+/* Hands out a block of `class`, which holds the request: used ones first. */
+PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
+    size_t index = class->head_index;
+    if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
+    return hand_out_fresh(pool, class, of);
+}
+
+/* A jump that gcc for x86-64 leaves where it is: without it the search would come last and jump back. What follows it,
+ * the usual path, begins a cache line; a churn takes a tenth longer where that path lies across one more. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define GO_TO(label)                                                                                                   \
+    __asm__ goto("jmp %l[" #label "]\n\t.p2align 6" : : : : label);                                                    \
+    __builtin_unreachable()
+#else
+#define GO_TO(label) goto label
+#endif
+
+/* The usual path, a used block of a small class, takes one jump, over the search: 7 loads, 3 stores, 3 branches. The
+ * probability is no guess but places the search before the table. */
 PART_OF_IT void *allocate(flat_pool *pool, const request *of) {
     pool_class *class;
-    if (OFTEN(of->size <= pool->small_limit)) {
-        class = small_class(pool, of->size);
-        size_t index = class->head_index;
-        if (OFTEN((uint32_t)index != class->fresh)) return hand_out(pool, class, index, of->size);
-    } else {
-        if (RARE(of->size > pool->largest)) return refuse_request(of);
+    if (__builtin_expect_with_probability(of->size > SMALL_SIZE, 1, 0.6)) {
         class = search_class(pool, of->size);
+        GO_TO(found);
     }
-    APART(class);
+    class = small_class(pool, of->size);
+found:
+    if (RARE(of->size > class->size)) return refuse_request(of);
     return take(pool, class, of);
 }
 

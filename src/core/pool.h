@@ -17,8 +17,8 @@
 /* What the compiler may assume about a branch: that it is usual, rare, or nothing. The guesses are chosen so that the
  * usual paths of alloc and free take none or one jump, and every jump of their machine code goes forward: code whose
  * addresses only ascend needs no further argument that it ends. Only the layout depends on them, and
- * tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave the order of
- * basic blocks as it is. */
+ * tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave basic blocks
+ * in the order in which they are written. */
 #define OFTEN(condition) __builtin_expect(!!(condition), 1)
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 #define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
@@ -45,23 +45,23 @@
 
 /* The word of a block. One word is the free list, the double-free check and the never-allocated check:
  *   WORD_LIVE    the block is with the caller
- *   otherwise    the block is free, and the word is the index of the block to hand out after it
- * Used blocks are handed out again before fresh ones, and fresh ones in order: the list runs through the used blocks to
- * block `fresh`, from there block by block to `count`, where it ends. Init writes the latter links, word i = i + 1,
- * once.
+ *   otherwise    the block is free, and the word is the index of the block to hand out after it; WORD_LAST: there is
+ * none Used blocks are handed out again before fresh ones, which are in no list: they are handed out in order, from
+ * block `fresh` to the last. Init writes WORD_LAST into their words, so that they count as free.
  *
  * For blocks that another core frees, the word can be claimed by one atomic exchange: whoever exchanges WORD_LIVE for
  * something else has the right to free, every other exchange sees that it came second. The owner's own allocs and frees
  * write no LIVE word but the one being freed, so they do not collide with a claim on another block; and a claimed word
  * has room for a link, so that a list of claimed blocks needs no memory of its own. */
 #define WORD_LIVE UINT32_MAX
+#define WORD_LAST (UINT32_MAX - 1)
 
 /* One size class: all that alloc and free need, in one cache line.
  *   live + free == count      free == used blocks on the list + (count - fresh)      fresh == high-water mark */
 typedef struct pool_class {
-    _Alignas(CACHE_LINE) char *head; /* start + head_index * size. Kept beside the index so that a free and the alloc
-                                        after it exchange an address, without arithmetic */
-    uint32_t head_index;             /* the block to hand out next; `fresh` iff no used block is free */
+    _Alignas(CACHE_LINE) char *head; /* start + head_index * size, if there is one. Kept beside the index so that a free
+                                        and the alloc after it exchange an address, without arithmetic */
+    uint32_t head_index;             /* the used block to hand out next; WORD_LAST iff none is free */
     uint32_t fresh;                  /* blocks ever handed out: 0 .. fresh - 1; also the most that were ever live at
                                         once, since a fresh block is taken only when all of those are live */
     uint32_t *words;
@@ -80,7 +80,6 @@ struct flat_pool {
     uintptr_t start;     /* of the blocks */
     uint32_t span_shift; /* a span is 1 << span_shift bytes */
     uint32_t span_mask;  /* entries of class_of_span - 1; a power of two minus 1, and 0 iff there is one class */
-    size_t small_limit;  /* bytes: min(largest, SMALL_SIZE) */
     size_t largest;      /* bytes: the last class's size */
     size_t length;       /* bytes from `start` to the end of the last block */
     uint32_t class_count;
@@ -128,10 +127,11 @@ static inline size_t descend(const uint32_t *tree, size_t node, uint32_t key) {
 #endif
 }
 
-/* The first class that holds `size`, which is above SMALL_SIZE and at most the largest: six steps down a search tree in
- * breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition, no branch. The 64
- * positions below the last level are the classes in ascending order; where there are fewer, all of the tree that they
- * need lies to the left, and the nodes above it hold UINT32_MAX. */
+/* The first class that holds `size`, which is above SMALL_SIZE; the last one where none does: six steps down a search
+ * tree in breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition, no branch.
+ * The 64 positions below the last level are the classes in ascending order, the nodes between them the sizes of all but
+ * the last; where there are fewer, all of the tree that they need lies to the left, and the nodes above it hold
+ * UINT32_MAX. Of `size` only 32 bits count: who asks compares it with the class's. */
 static inline pool_class *search_class(const flat_pool *pool, size_t size) {
     const uint32_t *tree = pool->search_tree;
     uint32_t key = (uint32_t)size;
@@ -145,14 +145,14 @@ static inline pool_class *search_class(const flat_pool *pool, size_t size) {
     return class_number(pool, node - FLAT_POOL_MAX_CLASSES);
 }
 
-/* The first class that holds `size`, which is at most `small_limit`. */
+/* The same of a size up to SMALL_SIZE. */
 static inline pool_class *small_class(const flat_pool *pool, size_t size) {
     return class_at(pool, pool->class_of_size[(size + FLAT_POOL_GRANULE - 1) / FLAT_POOL_GRANULE]);
 }
 
-/* The first class that holds `size`, which is at most the largest. */
+/* The same of any size. */
 static inline pool_class *class_of_size(const flat_pool *pool, size_t size) {
-    return EITHER_WAY(size > pool->small_limit) ? search_class(pool, size) : small_class(pool, size);
+    return EITHER_WAY(size > SMALL_SIZE) ? search_class(pool, size) : small_class(pool, size);
 }
 
 /* The only class that `address` can be in, of a pool with more than one: its span's. Addresses outside the blocks are
@@ -184,7 +184,7 @@ static inline size_t block_index(const pool_class *class, const void *address) {
 void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, uintptr_t start, size_t bytes),
                           void *context);
 
-_Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LIVE, "an index must not look like the mark");
+_Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LAST, "an index must not look like the mark");
 _Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");
 _Static_assert(FLAT_POOL_MAX_CLASSES * sizeof(pool_class) <= INT16_MAX, "the distance of a class is 16 bits");
 _Static_assert(offsetof(flat_pool, first) == 0, "class 0 lies where the distances start");

@@ -29,7 +29,7 @@ static size_t count_live(const pool_class *class) {
 /* Whether at least `count` blocks are free. */
 static bool has_free(const pool_class *class, size_t count) {
     size_t found = class->count - class->fresh;
-    for (uint32_t i = class->head_index; i != class->fresh && found < count; i = class->words[i]) found++;
+    for (uint32_t i = class->head_index; i != WORD_LAST && found < count; i = class->words[i]) found++;
     return found >= count;
 }
 
@@ -90,8 +90,8 @@ size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t
     return pool->class_count;
 }
 
-/* The list must visit each used free block once and end at `fresh`: a walk of exactly as many steps as there are free
- * words below `fresh`, all to free blocks, that ends there cannot have met a block twice, since it would never end. */
+/* The list must visit each used free block once and end: a walk of exactly as many steps as there are free words below
+ * `fresh`, all to free blocks, that ends there cannot have met a block twice, since it would never end. */
 static bool check_list(const pool_class *class) {
     size_t left = class->fresh - count_live(class);
     uint32_t i = class->head_index;
@@ -99,14 +99,15 @@ static bool check_list(const pool_class *class) {
         if (i >= class->fresh || class->words[i] == WORD_LIVE) return false;
         i = class->words[i];
     }
-    return i == class->fresh;
+    return i == WORD_LAST;
 }
 
 static bool check_class(const flat_pool *pool, const pool_class *class) {
     if (class->count == 0 || class->count > FLAT_POOL_MAX_BLOCK_COUNT || class->fresh > class->count) return false;
-    if (class->head != class->start + class->head_index * class->size) return false;
+    bool has_head = class->head_index != WORD_LAST;
+    if (has_head && class->head != class->start + class->head_index * class->size) return false;
     for (uint32_t i = class->fresh; i < class->count; i++) {
-        if (class->words[i] != i + 1) return false;
+        if (class->words[i] != WORD_LAST) return false;
     }
     const char *last = class->start + (class->count - 1) * class->size;
     if (class_of_address(pool, class->start) != class || class_of_address(pool, last) != class) return false;

@@ -44,7 +44,7 @@ uint32_t flat_pool_map_length(size_t classes, uint64_t blocks) {
 }
 
 /* Nodes of the search tree, the unused [0] included: its lowest level holds the least power of two that is at or above
- * half the classes, at the left. A pool without a class above SMALL_SIZE needs none. */
+ * half the classes, at the left. A pool without a class above SMALL_SIZE has none of its own. */
 static uint32_t tree_length(const flat_class *classes, size_t count) {
     if (rounded_size(classes[count - 1].block_size) <= SMALL_SIZE) return 0;
     uint32_t lowest = 1;
@@ -94,9 +94,9 @@ static size_t inverse_of_odd(size_t odd) {
 
 /* Every block of the class fresh. */
 static void clear_class(pool_class *class) {
-    for (uint32_t i = 0; i < class->count; i++) class->words[i] = i + 1;
+    for (uint32_t i = 0; i < class->count; i++) class->words[i] = WORD_LAST;
     class->head = class->start;
-    class->head_index = 0;
+    class->head_index = WORD_LAST;
     class->fresh = 0;
 }
 
@@ -111,16 +111,23 @@ static void make_class(pool_class *class, const flat_class *from, char *start, u
 }
 
 /* Node k, at depth d and position p of its level, has the rank (2p + 1) * 2^(5 - d) - 1 among the 63 of a whole tree.
- * Nodes left out at the end of the lowest level have ranks that no class has. */
+ * Nodes left out at the end of the lowest level have ranks that no class but the last has. */
 static void make_search_tree(const flat_pool *pool, uint32_t *tree, uint32_t nodes) {
     if (nodes > 0) tree[0] = 0;
     for (uint32_t node = 1; node < nodes; node++) {
         uint32_t depth = 31 - (uint32_t)__builtin_clz(node);
         uint32_t position = node - ((uint32_t)1 << depth);
         uint32_t rank = (2 * position + 1) * ((uint32_t)FLAT_POOL_MAX_CLASSES / 2 >> depth) - 1;
-        tree[node] = rank < pool->class_count ? (uint32_t)class_number(pool, rank)->size : UINT32_MAX;
+        tree[node] = rank + 1 < pool->class_count ? (uint32_t)class_number(pool, rank)->size : UINT32_MAX;
     }
 }
+
+/* The tree of a pool without a class above SMALL_SIZE: a search goes left all the way, to class 0, which is too small.
+ */
+#define ABOVE_ALL UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX
+static const uint32_t no_larger_class[] = {ABOVE_ALL, ABOVE_ALL, ABOVE_ALL, ABOVE_ALL, UINT32_MAX};
+_Static_assert(sizeof no_larger_class == (FLAT_POOL_MAX_CLASSES / 2 + 1) * sizeof(uint32_t),
+               "as far as the way left leads");
 
 static int16_t distance_of_class(size_t number) { return (int16_t)-(ptrdiff_t)(number * sizeof(pool_class)); }
 
@@ -151,7 +158,7 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const p
     pool->span_shift = place->span_shift;
     pool->span_mask = place->spans - 1;
     pool->class_count = (uint32_t)options->class_count;
-    pool->search_tree = tree;
+    pool->search_tree = place->tree_nodes > 0 ? tree : no_larger_class;
     pool->on_exhausted = options->on_exhausted;
     pool->on_misuse = options->on_misuse;
     pool->handler_context = options->handler_context;
@@ -168,7 +175,6 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const p
         *refused_by(class) = 0;
         pool->largest = class->size;
     }
-    pool->small_limit = pool->largest < SMALL_SIZE ? pool->largest : SMALL_SIZE;
     make_search_tree(pool, tree, place->tree_nodes);
     make_small_table(pool);
     map_spans(pool, place);

@@ -26,14 +26,15 @@ DAMAGE(head_index_elsewhere, class->head_index = 1)
 DAMAGE(start_elsewhere, class->start += 1)
 DAMAGE(wrong_inverse, class->inverse += 2)
 DAMAGE(wrong_twos, class->twos += 1)
-DAMAGE(fresh_link_broken, class->words[class->fresh] = class->fresh)
+DAMAGE(fresh_block_linked, class->words[class->fresh] = class->fresh)
 DAMAGE(fresh_block_live, class->words[class->count - 1] = WORD_LIVE)
 DAMAGE(list_in_a_circle, class->words[1] = 2)
-DAMAGE(list_loses_a_block, class->words[2] = class->fresh)
+DAMAGE(list_loses_a_block, class->words[2] = WORD_LAST)
 DAMAGE(list_ends_outside, class->words[1] = (uint32_t)class->count + 7)
 DAMAGE(list_runs_into_a_live_block, class->words[2] = 0)
+DAMAGE(list_runs_into_fresh_blocks, class->words[2] = class->fresh)
 DAMAGE(listed_block_live, class->words[1] = WORD_LIVE)
-DAMAGE(live_block_forgotten, class->words[0] = class->fresh)
+DAMAGE(live_block_forgotten, class->words[0] = WORD_LAST)
 
 static const corruption kinds[] = {
     {"no class", no_class},
@@ -48,12 +49,13 @@ static const corruption kinds[] = {
     {"the class starts elsewhere", start_elsewhere},
     {"the inverse is wrong", wrong_inverse},
     {"the power of two is wrong", wrong_twos},
-    {"the link of the next fresh block is wrong", fresh_link_broken},
+    {"a fresh block is linked", fresh_block_linked},
     {"a fresh block is live", fresh_block_live},
     {"the list runs in a circle", list_in_a_circle},
     {"the list ends before its last block", list_loses_a_block},
     {"the list leaves the class", list_ends_outside},
     {"the list runs into a live block", list_runs_into_a_live_block},
+    {"the list runs into blocks that never were", list_runs_into_fresh_blocks},
     {"a block on the list is live", listed_block_live},
     {"a block is neither live nor on the list", live_block_forgotten},
 };
