@@ -54,6 +54,9 @@ std::string row_of(const ProvedFunction &function, std::size_t width, const Look
     return row + "\n";
 }
 
+/// As many digits as a measured latency is worth.
+std::string figure(double ns) { return fmt::format("{:.{}f}", ns, ns < 1 ? 2 : ns < 10 ? 1 : 0); }
+
 /// Lines of source files, each of which is read once; empty where a file is not there.
 class Sources {
   public:
@@ -119,7 +122,7 @@ std::string estimate_text(const prove::Certificate &certificate, const prove::Ma
     if (estimate.functions.empty()) return "";
     std::string text = "\n";
     for (const std::string &line :
-         {fmt::format("Estimates for the longest path by instructions, in ns on this machine."),
+         {std::string("Estimates for the longest path by instructions, in ns on this machine."),
           fmt::format("best: an estimate, not a bound: {}.", prove::model_of_best),
           fmt::format("cold: an estimate, not a bound: {}.", prove::model_of_cold),
           fmt::format("hostile: an estimate, not a bound: {}.", prove::model_of_hostile)})
@@ -146,11 +149,12 @@ std::string estimate_text(const prove::Certificate &certificate, const prove::Ma
         if (seen) text += fmt::format(" {:>10}", each.observed_max ? whole(*each.observed_max) : "-");
         text += "\n";
     }
-    std::string measured = "measured, in ns: ";
+    std::string measured =
+        fmt::format("measured, in ns: an instruction {}, ", figure(estimate.latencies.instruction.ns));
     for (const prove::CacheLevel &cache : estimate.latencies.caches)
-        measured += fmt::format("L{} hit {:.2g}, ", cache.level, cache.hit.ns);
-    measured += fmt::format("memory {:.3g}, page walk {:.2g}, an instruction {:.2g}", estimate.latencies.memory.ns,
-                            estimate.latencies.page_walk.ns, estimate.latencies.instruction.ns);
+        measured += fmt::format("L{} hit {}, ", cache.level, figure(cache.hit.ns));
+    measured += fmt::format("memory {}, page walk {}", figure(estimate.latencies.memory.ns),
+                            figure(estimate.latencies.page_walk.ns));
     return text + "\n" + wrapped(measured, widest);
 }
 

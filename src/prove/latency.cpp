@@ -68,7 +68,7 @@ class Pages {
 std::vector<std::uint32_t> random_cycle(std::size_t size) {
     std::vector<std::uint32_t> next(size);
     std::iota(next.begin(), next.end(), 0U);
-    std::minstd_rand random(20251123); // NOLINT(cert-msc51-cpp): an order that no prefetcher guesses is enough
+    std::minstd_rand random(20251123); // an order that no prefetcher guesses is enough
     for (std::size_t i = size - 1; i > 0; i--) std::swap(next[i], next[random() % i]);
     return next;
 }
@@ -175,11 +175,12 @@ std::vector<CacheSize> cache_sizes() {
     return sizes;
 }
 
-/// By a buffer that the level above could not hold, and that is far from filling this one, of which other processors
-/// may have a part: the geometric mean of the two sizes, and half of the first level. All of it was passed before.
+/// By a buffer that the level above cannot hold: four times as large as that, or the geometric mean of both where this
+/// one is not much larger. Not half of this one: others have their part of what processors share. Of the first level it
+/// is half. All of it was passed before.
 CacheLevel measured_level(const CacheSize &size, std::size_t above) {
     const double mean = std::sqrt(static_cast<double>(size.bytes) * static_cast<double>(above));
-    const std::size_t wanted = above == 0 ? size.bytes / 2 : static_cast<std::size_t>(mean);
+    const std::size_t wanted = above == 0 ? size.bytes / 2 : std::min(static_cast<std::size_t>(mean), 4 * above);
     const std::size_t lines = std::clamp(wanted, std::size_t{2} << 10, largest_cached) / line_bytes;
     const Pages pages(lines * line_bytes, Pages::Kind::huge);
     void *const from = chase(chained_densely(pages.start(), lines), lines);
@@ -217,7 +218,8 @@ Latency page_walk_latency() {
     const double near = step_ns(chase(dense_from, walked_pages), steps);
     const double far = step_ns(chase(spread_from, walked_pages), steps);
     return {far - near,
-            fmt::format("loads of {0} lines in {0} pages of 4 KiB, less what loads of as many lines side by side take",
+            fmt::format("loads of {0} lines in {0} pages of 4 KiB, less what loads of as many lines side by "
+                        "side take; the tables that are walked are mostly in the caches",
                         walked_pages)};
 }
 

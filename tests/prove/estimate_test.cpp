@@ -149,7 +149,7 @@ TEST(DataLines, TheStackHasAsManyAsItIsLong) {
 }
 
 TEST(Estimate, IsInOrderForEveryPath) {
-    std::minstd_rand random(1); // NOLINT(cert-msc51-cpp): the same paths each time
+    std::minstd_rand random(1); // the same paths each time
     const auto below = [&random](unsigned end) { return static_cast<unsigned>(random() % end); };
     const char *const addresses[] = {":rdi+*1+0", ":rsp+*1+1", "", ":rax+rdi*8+0", ":rip+*1+70", ":edi+*1+0"};
     for (int i = 0; i < 500; i++) {
