@@ -185,12 +185,13 @@ CacheLevel measured_level(const CacheSize &size, std::size_t above) {
     const Pages pages(lines * line_bytes, Pages::Kind::huge);
     void *const from = chase(chained_densely(pages.start(), lines), lines);
     constexpr std::size_t steps = 100'000;
-    return {
-        size.level,
-        size.bytes,
-        {step_ns(from, steps), fmt::format("loads that each wait for the one before it, in random order over {} KiB",
-                                           lines * line_bytes >> 10)},
-        std::string(size.source)};
+    return {size.level,
+            size.bytes,
+            {step_ns(from, steps),
+             fmt::format("loads that each wait for the one before it, in random order over {} KiB, on huge pages where "
+                         "the system grants them",
+                         lines * line_bytes >> 10)},
+            std::string(size.source)};
 }
 
 Latency memory_latency(std::size_t last_level) {
@@ -202,7 +203,7 @@ Latency memory_latency(std::size_t last_level) {
         *reinterpret_cast<volatile std::byte *>(pages.start() + i) = std::byte{1};
     return {step_ns(from, lines / repetitions),
             fmt::format("loads that each wait for the one before it, each of a line not touched since {} MiB of others "
-                        "were written",
+                        "were written, on huge pages where the system grants them",
                         evicting / mebibyte)};
 }
 
