@@ -55,6 +55,7 @@ std::optional<std::uint32_t> registers_of(const std::string &address) {
 /// Whether an instruction accesses the stack only: through its pointer, or without an operand in memory (push, call).
 bool is_on_stack(const Instruction &instruction) {
     if (instruction.accessed.empty()) return true;
+    if (!registers_of(instruction.accessed)) return false;
     bool found = false;
     each_name(instruction.accessed,
               [&found](std::string_view name) { found = found || name == "rsp" || name == "x31"; });

@@ -132,7 +132,8 @@ TEST(DataLines, AJumpWritesNothingUnlessOtherCodeRanBehindIt) {
 }
 
 TEST(DataLines, WhatIsNotKnownCountsEachTime) {
-    for (const char *address : {":ymm1+*1+0", ":edi+*1+0", "x3+0xf8626820", ":rdi+xmm1*4+0", "x32+0", "x+0"})
+    for (const char *address :
+         {":ymm1+*1+0", ":edi+*1+0", "x3+0xf8626820", "x31+0x58000fe0", ":rdi+xmm1*4+0", "x32+0", "x+0"})
         EXPECT_EQ(Path().loads(address).loads(address).loads(address).data_lines(), 3U) << address;
     EXPECT_EQ(Path().loads(":rdi+*1+0", no_register, 16).data_lines(), 16U) << "a loop";
 }
