@@ -1,12 +1,15 @@
 #include "prove.hpp"
 
 #include "output.hpp"
+#include "prove_bench.hpp"
 #include "prove_text.hpp"
 
 #include "prove/limits.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -54,6 +57,20 @@ Target target_of(const ProveOptions &options) {
     return target;
 }
 
+/// Refuses what can have no estimate before anything is proved or measured.
+void require_this_machine(const prove::Binary &binary) {
+#if defined(__x86_64__)
+    constexpr prove::Machine here = prove::Machine::x86_64;
+#else
+    constexpr prove::Machine here = prove::Machine::aarch64;
+#endif
+    if (binary.machine() != here)
+        throw std::runtime_error(
+            fmt::format("--estimate: {} is for {}, and what is measured is this machine: run it on "
+                        "a machine of that kind, or without --estimate",
+                        binary.path(), binary.machine() == prove::Machine::x86_64 ? "x86-64" : "aarch64"));
+}
+
 } // namespace
 
 CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
@@ -67,6 +84,9 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
         ->delimiter(',')
         ->type_name("FUNCTION");
     verb->add_flag("--path", options.path, "Show the longest paths, source beside machine code");
+    verb->add_flag("--estimate", options.estimate, "Measure this machine, and estimate what the longest paths take");
+    verb->add_option("--bench", options.bench, "Show beside the estimates what this run of flatline bench saw")
+        ->type_name("FILE");
     verb->add_option("--limit", options.limit, "Fail where a figure is above that of this certificate")
         ->type_name("FILE");
     verb->add_option("--json", options.json, "Write the certificate, flatline.prove/1 (-: standard output)")
@@ -76,6 +96,10 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
 
 int run_prove(const ProveOptions &options) {
     require_writable("--json", options.json);
+    if (!options.bench.empty() && !options.estimate)
+        throw std::runtime_error("--bench: is shown beside estimates: give --estimate as well");
+    const std::map<std::string, double> seen =
+        options.bench.empty() ? std::map<std::string, double>{} : longest_calls_of(options.bench);
     const Target target = target_of(options);
     prove::Limits limits;
     if (!options.limit.empty()) limits = prove::limits_from(content_of(options.limit), options.limit);
@@ -84,19 +108,28 @@ int run_prove(const ProveOptions &options) {
     std::vector<prove::Request> requests;
     for (const std::string &function : target.functions) requests.push_back({function, rules});
     const prove::Binary binary(target.file);
+    if (options.estimate) require_this_machine(binary);
     const prove::SourceLines lines(binary);
     const prove::Certificate certificate = prove::certify(binary, requests, rules);
     std::vector<std::string> above;
     if (!options.limit.empty()) above = prove::exceeded(certificate, limits, requests.empty(), binary, lines);
+    std::optional<prove::MachineEstimate> estimate;
+    if (options.estimate) {
+        estimate = prove::estimate_of(certificate, prove::measured_latencies(), seen);
+        estimate->bench = options.bench;
+    }
     const bool silent = options.json == "-";
     const Look look = Look::of(STDOUT_FILENO);
     if (!silent) {
         fmt::print("{}", prove_text(certificate, binary, lines, look));
+        if (estimate) fmt::print("{}", estimate_text(certificate, *estimate, look));
         if (options.path) fmt::print("{}", path_text(certificate, lines, look));
     }
     for (const std::string &each : above)
         fmt::print(silent ? stderr : stdout, "{}ABOVE THE LIMIT: {}", silent ? "" : "\n", wrapped(each, widest));
-    if (!options.json.empty()) write_output(options.json, prove::certificate_json(certificate, binary, lines));
+    if (!options.json.empty())
+        write_output(options.json,
+                     prove::certificate_json(certificate, binary, lines, estimate ? &*estimate : nullptr));
     if (!options.json.empty() && !silent) fmt::print("\ncertificate: {}\n", fs::absolute(options.json).string());
     return certificate.holds() && above.empty() ? 0 : 1;
 }

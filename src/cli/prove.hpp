@@ -14,7 +14,9 @@ struct ProveOptions {
     std::vector<std::string> apart; // functions
     std::string limit;              // a path, or empty
     bool path = false;
-    std::string json; // a path, "-" for standard output, or empty
+    bool estimate = false;
+    std::string bench; // a path, or empty
+    std::string json;  // a path, "-" for standard output, or empty
 };
 
 /// Adds the verb to the program; `options` must outlive it.

@@ -3,6 +3,7 @@
 #include "bench/catalogue.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -52,6 +53,9 @@ std::string row_of(const ProvedFunction &function, std::size_t width, const Look
     row += "  " + look.dress(proof.assumptions.empty() ? "proved" : "proved *", Style::good);
     return row + "\n";
 }
+
+/// As many digits as a measured latency is worth.
+std::string figure(double ns) { return fmt::format("{:.{}f}", ns, ns < 1 ? 2 : ns < 10 ? 1 : 0); }
 
 /// Lines of source files, each of which is read once; empty where a file is not there.
 class Sources {
@@ -111,6 +115,47 @@ std::string prove_text(const prove::Certificate &certificate, const Binary &bina
                                    widest);
     }
     return text;
+}
+
+std::string estimate_text(const prove::Certificate &certificate, const prove::MachineEstimate &estimate,
+                          const Look &look) {
+    if (estimate.functions.empty()) return "";
+    std::string text = "\n";
+    for (const std::string &line :
+         {std::string("Estimates for the longest path by instructions, in ns on this machine."),
+          fmt::format("best: an estimate, not a bound: {}.", prove::model_of_best),
+          fmt::format("cold: an estimate, not a bound: {}.", prove::model_of_cold),
+          fmt::format("hostile: an estimate, not a bound: {}.", prove::model_of_hostile)})
+        text += wrapped(line, widest);
+    if (!estimate.bench.empty())
+        text += wrapped("seen: the longest single call that `flatline bench` timed; the clock's own cost and whatever "
+                        "interrupted the call are in it.",
+                        widest);
+    std::size_t width = 8;
+    for (const auto &[name, each] : estimate.functions) width = std::max(width, name.size());
+    const bool seen = !estimate.bench.empty();
+    text += "\n" +
+            look.dress(fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>11} {:>11}{}", "", width, "best", "cold", "hostile",
+                                   "code lines", "data lines", seen ? fmt::format(" {:>10}", "seen") : ""),
+                       Style::strong) +
+            "\n";
+    const auto whole = [](double ns) { return grouped(static_cast<std::uint64_t>(std::ceil(ns))); };
+    for (const ProvedFunction &function : certificate.functions) {
+        const auto found = estimate.functions.find(function.name);
+        if (found == estimate.functions.end()) continue;
+        const prove::Estimate &each = found->second;
+        text += fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>11} {:>11}", function.name, width, whole(each.best),
+                            whole(each.cold), whole(each.hostile), grouped(each.code_lines), grouped(each.data_lines));
+        if (seen) text += fmt::format(" {:>10}", each.observed_max ? whole(*each.observed_max) : "-");
+        text += "\n";
+    }
+    std::string measured =
+        fmt::format("measured, in ns: an instruction {}, ", figure(estimate.latencies.instruction.ns));
+    for (const prove::CacheLevel &cache : estimate.latencies.caches)
+        measured += fmt::format("L{} hit {}, ", cache.level, figure(cache.hit.ns));
+    measured += fmt::format("memory {}, page walk {}", figure(estimate.latencies.memory.ns),
+                            figure(estimate.latencies.page_walk.ns));
+    return text + "\n" + wrapped(measured, widest);
 }
 
 std::string path_text(const prove::Certificate &certificate, const SourceLines &lines, const Look &look) {

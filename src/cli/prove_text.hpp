@@ -12,6 +12,10 @@ namespace flat::cli {
 std::string prove_text(const prove::Certificate &certificate, const prove::Binary &binary,
                        const prove::SourceLines &lines, const Look &look);
 
+/// What the longest path of each proved function may take on this machine; empty where none is proved.
+std::string estimate_text(const prove::Certificate &certificate, const prove::MachineEstimate &estimate,
+                          const Look &look);
+
 /// The longest path of each proved function by instructions: source lines beside machine code.
 std::string path_text(const prove::Certificate &certificate, const prove::SourceLines &lines, const Look &look);
 

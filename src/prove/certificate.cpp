@@ -102,6 +102,42 @@ json function_json(const ProvedFunction &function, const Binary &binary, const S
     return one;
 }
 
+/// The clock's own rate is known no better than by five digits.
+double rounded(double ns) { return std::stod(fmt::format("{:.5g}", ns)); }
+
+json latency_json(std::string_view name, const Latency &latency) {
+    return {{"name", name}, {"ns", rounded(latency.ns)}, {"measured_by", latency.how}};
+}
+
+json machine_json(const MachineEstimate &estimate) {
+    json all = json::array({latency_json("instruction", estimate.latencies.instruction)});
+    for (const CacheLevel &cache : estimate.latencies.caches) {
+        json one = latency_json(fmt::format("L{} hit", cache.level), cache.hit);
+        one["bytes"] = cache.bytes;
+        one["bytes_by"] = cache.size_by;
+        all.push_back(std::move(one));
+    }
+    all.push_back(latency_json("memory", estimate.latencies.memory));
+    all.push_back(latency_json("page walk", estimate.latencies.page_walk));
+    json machine{
+        {"is", "estimates, not bounds: of the longest path by instructions, on the machine that measured them"},
+        {"best", model_of_best},
+        {"cold", model_of_cold},
+        {"hostile", model_of_hostile},
+        {"latencies", std::move(all)}};
+    if (!estimate.bench.empty()) machine["observed_in"] = estimate.bench;
+    return machine;
+}
+
+json estimates_json(const Estimate &estimate) {
+    json one{
+        {"best", rounded(estimate.best)}, {"cold", rounded(estimate.cold)}, {"hostile", rounded(estimate.hostile)}};
+    if (estimate.observed_max) one["observed_max"] = rounded(*estimate.observed_max);
+    one["code_lines"] = estimate.code_lines;
+    one["data_lines"] = estimate.data_lines;
+    return one;
+}
+
 } // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -169,15 +205,21 @@ std::vector<std::string> compilers_of(const Certificate &certificate, const Bina
     return all;
 }
 
-std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines) {
+std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines,
+                             const MachineEstimate *estimate) {
     json document{{"schema", "flatline.prove/1"},
                   {"file", binary.path()},
                   {"sha256", binary.sha256()},
                   {"machine", binary.machine() == Machine::x86_64 ? "x86-64" : "aarch64"},
-                  {"compilers", compilers_of(certificate, binary, lines)},
-                  {"functions", json::array()}};
-    for (const ProvedFunction &function : certificate.functions)
-        document["functions"].push_back(function_json(function, binary, lines));
+                  {"compilers", compilers_of(certificate, binary, lines)}};
+    if (estimate != nullptr) document["machine_estimate"] = machine_json(*estimate);
+    document["functions"] = json::array();
+    for (const ProvedFunction &function : certificate.functions) {
+        json one = function_json(function, binary, lines);
+        if (estimate != nullptr && estimate->functions.contains(function.name))
+            one["estimates_ns"] = estimates_json(estimate->functions.at(function.name));
+        document["functions"].push_back(std::move(one));
+    }
     return document.dump(1) + "\n";
 }
 

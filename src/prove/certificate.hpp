@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bound.hpp"
+#include "estimate.hpp"
 #include "source_lines.hpp"
 
 #include <optional>
@@ -40,8 +41,9 @@ struct Certificate {
 /// name, or nothing is marked or none of the marked is there.
 Certificate certify(const Binary &binary, const std::vector<Request> &requests, const Rules &rules);
 
-/// The document, flatline.prove/1, of a certificate.
-std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines);
+/// The document, flatline.prove/1, of a certificate; with what the paths may take on this machine where that is given.
+std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines,
+                             const MachineEstimate *estimate = nullptr);
 
 /// What compiled the functions, and with which options: as the file says it.
 std::vector<std::string> compilers_of(const Certificate &certificate, const Binary &binary, const SourceLines &lines);

@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -121,6 +122,25 @@ class Refusal(unittest.TestCase):
 
     def test_an_output_that_cannot_be_written(self):
         self.refused("--json", LIBRARY, "--json", "/nowhere/certificate.json")
+
+    def test_what_was_benched_without_estimates(self):
+        self.refused("--bench: is shown beside estimates: give --estimate as well", LIBRARY, "--bench", written("bench.json", "{}"))
+
+    def test_a_file_that_is_no_result_of_flatline_bench(self):
+        self.refused("nowhere.json cannot be read", LIBRARY, "--estimate", "--bench", os.path.join(WORK, "nowhere.json"))
+        for content, what in (("{", "the result is not flatline.bench/1"), ('{"schema": "flatline.prove/1"}', "the result is not flatline.bench/1"),
+                              ('{"schema": "flatline.bench/1"}', "lacks something"), ('{"schema": "flatline.bench/1", "cells": [{}]}', "lacks something"),
+                              ('{"schema": "flatline.bench/1", "cells": []}', "timed no single call of the pool or the heap")):
+            with self.subTest(content):
+                self.refused(what, LIBRARY, "--estimate", "--bench", written("bench.json", content))
+
+    @unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("aarch64-linux-gnu-gcc"), "needs a compiler for another machine")
+    def test_estimates_of_code_for_another_machine(self):
+        other = os.path.join(WORK, "other.so")
+        subprocess.run(["aarch64-linux-gnu-gcc", "-shared", "-nostdlib", "-O2", "-o", other,
+                        written("other_machine.c", "int twice(int x) { return 2 * x; }\n")], check=True)
+        self.refused("is for aarch64, and what is measured is this machine", other + ":twice", "--estimate")
+        self.assertEqual(prove(other + ":twice").returncode, 0)
 
 
 class Certificate(unittest.TestCase):
@@ -260,6 +280,67 @@ int main(int count, char **names) {
         proving = prove(path + ":main", "--json", "-")
         self.assertEqual(proving.returncode, 1)
         self.assertIn("strlen, which is picked when the program starts", json.loads(proving.stdout)["functions"][0]["refusals"][0]["text"])
+
+
+class Estimates(unittest.TestCase):
+    """Their order and their place, never their size: no timing is a test."""
+
+    CELLS = [("flatline-pool", "alloc", 1, "ns", 70.5), ("flatline-pool-again", "alloc", 1, "ns", 812.25), ("flatline-pool", "free", 1, "ns", 31.0),
+             ("flatline-heap", "free", 1, "ns", 91.0), ("flatline-pool", "free", 32, "ns", 9e6), ("flatline-pool", "pair", 1, "ns", 9e6),
+             ("flatline-pool", "free", 1, "bytes", 9e6), ("glibc", "alloc", 1, "ns", 9e6)]
+
+    def bench(self):
+        cells = [dict(zip(("backend", "operation", "calls_per_sample", "unit", "max"), cell)) for cell in self.CELLS]
+        return written("bench.json", json.dumps({"schema": "flatline.bench/1", "cells": cells}))
+
+    def test_the_table_names_them_as_estimates_and_leaves_the_counts(self):
+        plain = prove(LIBRARY)
+        proving = prove(LIBRARY, "--estimate", "--bench", self.bench())
+        self.assertEqual((proving.returncode, proving.stderr), (0, ""))
+        self.assertTrue(proving.stdout.startswith(plain.stdout))
+        said = proving.stdout[len(plain.stdout):]
+        for name in ("best", "cold", "hostile"):
+            self.assertIn(name + ": an estimate, not a bound: ", said)
+        self.assertRegex(said, r"\n +best +cold +hostile +code lines +data lines +seen\n")
+        self.assertRegex(said, r"\nflat_pool_alloc +\d+ +[\d,]+ +[\d,]+ +\d+ +\d+ +813\n")
+        self.assertRegex(said, r"\nflat_heap_alloc +\d+ +[\d,]+ +[\d,]+ +\d+ +\d+ +-\n")
+        self.assertRegex(" ".join(said.split()), r"measured, in ns: an instruction [\d.]+, L1 hit [\d.]+, .*memory [\d.]+, page walk [\d.]+$")
+        self.assertLessEqual(max(len(line) for line in proving.stdout.splitlines()), 100)
+
+    def test_the_certificate_has_them_and_how_they_were_measured(self):
+        document = json.loads(prove(LIBRARY, "--estimate", "--bench", self.bench(), "--json", "-").stdout)
+        latencies = {each["name"]: each for each in document["machine_estimate"]["latencies"]}
+        self.assertLessEqual({"instruction", "L1 hit", "memory", "page walk"}, set(latencies))
+        for each in latencies.values():
+            self.assertGreater(each["ns"], 0)
+            self.assertNotEqual(each["measured_by"], "")
+        seen = {}
+        for function in document["functions"]:
+            estimates = function["estimates_ns"]
+            self.assertGreater(estimates["best"], 0)
+            self.assertLessEqual(estimates["best"], estimates["cold"])
+            self.assertLessEqual(estimates["cold"], estimates["hostile"])
+            self.assertLessEqual(estimates["data_lines"], function["accesses"])
+            self.assertLessEqual(estimates["code_lines"], function["instructions"] + 1)
+            if "observed_max" in estimates:
+                seen[function["name"]] = estimates["observed_max"]
+        self.assertEqual(seen, {"flat_pool_alloc": 812.25, "flat_pool_free": 31.0, "flat_heap_free": 91.0})
+
+    def test_without_the_option_there_are_none_and_the_rest_is_the_same(self):
+        plain = json.loads(prove(LIBRARY, "--json", "-").stdout)
+        estimated = json.loads(prove(LIBRARY, "--estimate", "--json", "-").stdout)
+        self.assertNotIn("machine_estimate", plain)
+        del estimated["machine_estimate"]
+        for function in estimated["functions"]:
+            del function["estimates_ns"]
+        self.assertEqual(plain, estimated)
+
+    def test_what_has_no_bound_has_no_estimate(self):
+        proving = prove(LIBRARY_OF_ZOO + ":recursion,diamond", "--estimate", "--json", "-")
+        self.assertEqual(proving.returncode, 1)
+        self.assertEqual({each["name"]: "estimates_ns" in each for each in json.loads(proving.stdout)["functions"]},
+                         {"recursion": False, "diamond": True})
+        self.assertNotIn("estimate", prove(LIBRARY_OF_ZOO + ":recursion", "--estimate").stdout)
 
 
 class Limits(unittest.TestCase):

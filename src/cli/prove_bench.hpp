@@ -1,0 +1,13 @@
+// What `flatline bench` saw of the functions that `flatline prove` proves.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace flat::cli {
+
+/// By function, the longest single call of it that a run timed, in ns: of the pool's and the heap's alloc and free.
+/// Throws std::runtime_error, which says what to do, iff `file` is no flatline.bench/1, or timed no single call of any.
+std::map<std::string, double> longest_calls_of(const std::string &file);
+
+} // namespace flat::cli
