@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -136,7 +137,11 @@ class BinaryReader {
             if (called == ".flatline.loops") read_loop_marks(section);
         }
         for (const auto &[section, header] : tables) read_symbols(section, header);
-        std::ranges::stable_sort(binary_.symbols_, {}, &Symbol::address);
+        // Of several names for one place, one that says how long it is counts first.
+        std::ranges::sort(binary_.symbols_, {}, [](const Symbol &symbol) {
+            return std::tuple(symbol.address, symbol.size == 0, std::string_view(symbol.name),
+                              std::string_view(symbol.version));
+        });
         for (const auto &[section, header] : relocations) read_relocations(section, header);
     }
 

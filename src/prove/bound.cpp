@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ class Proving {
         Proof proof = function.proof;
         if (proof.holds() && !function.to_return[function.component_of[0]][0])
             proof.refusals.push_back({entry, "no path through it returns"});
-        std::ranges::stable_sort(proof.refusals, {}, &Remark::address);
+        std::ranges::sort(proof.refusals, {}, [](const Remark &each) { return std::tie(each.address, each.text); });
         if (!proof.holds()) return proof;
         for (const Count count : all_counts) append_path(entry, count, 0, 1, proof.paths[index_of(count)]);
         return proof;

@@ -220,7 +220,7 @@ std::string certificate_json(const Certificate &certificate, const Binary &binar
             one["estimates_ns"] = estimates_json(estimate->functions.at(function.name));
         document["functions"].push_back(std::move(one));
     }
-    return document.dump(1) + "\n";
+    return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; // names may be anything
 }
 
 } // namespace flat::prove

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -32,9 +33,9 @@ class LineReader {
             if (dwarf_offdie(dwarf.get(), offset + header_size, &unit) != nullptr) read_unit(unit);
             offset = next;
         }
-        // Where a row ends a unit's code and another begins at the same address, the one that begins counts.
-        std::ranges::stable_sort(to_.rows_, [](const SourceLines::Row &a, const SourceLines::Row &b) {
-            return a.address != b.address ? a.address < b.address : a.line == 0 && b.line != 0;
+        // Of several rows for one address the last counts, but one that begins before one that ends a unit's code.
+        std::ranges::sort(to_.rows_, {}, [](const SourceLines::Row &row) {
+            return std::tuple(row.address, row.line != 0, row.number);
         });
     }
 
@@ -54,6 +55,7 @@ class LineReader {
             if (dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &ends) != 0 ||
                 dwarf_lineno(line, &number) != 0)
                 continue;
+            row.number = to_.rows_.size();
             row.address = address;
             row.producer = producer;
             const char *file = ends ? nullptr : dwarf_linesrc(line, nullptr, nullptr);

@@ -29,6 +29,7 @@ class SourceLines {
   private:
     struct Row {
         std::uint64_t address = 0;
+        std::size_t number = 0;             // in the order in which the file has them
         std::size_t file = 0, producer = 0; // numbers in files_ and producers_
         unsigned line = 0;                  // 0: from here on nothing is known
     };
