@@ -18,11 +18,12 @@ import subprocess
 import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
-        "plan_tracking": 50000}
+        "plan_tracking": 50000, "prove_file": 60000}
 SANITIZERS = "address,undefined"
-# What is linked: by every target, and by those of `flatline plan` besides.
+# What is linked: by every target, and by those of `flatline plan` and `flatline prove` besides.
 EVERY = ["src/core/*.c", "src/os/*.c", "tests/core/arena_calls.c"]
-PLAN = ["src/plan/*.cpp"]
+OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"]}
+LIBRARIES = {"prove": ["-lcapstone", "-ldw", "-lelf", "-lmd"]}
 
 
 def missing(work):
@@ -70,14 +71,16 @@ def main():
         print("skipped: " + absent)
         return 77
     if not arguments.target:
-        for path in linked(source, EVERY + PLAN):
+        for path in linked(source, EVERY + sum(OTHERS.values(), [])):
             compiled(path, source, library)
         return 0
-    parts = linked(source, EVERY + (PLAN if arguments.target.startswith("plan_") else []))
+    verb = arguments.target.split("_")[0]
+    parts = linked(source, EVERY + OTHERS.get(verb, []))
     objects = [os.path.join(library, os.path.basename(path) + ".o") for path in parts]
     objects.append(compiled(os.path.join(source, "tests/fuzz", arguments.target + ".cpp"), source, work))
     program = os.path.join(work, "fuzz_" + arguments.target)
-    subprocess.run(["clang++-19", "-fsanitize=fuzzer," + SANITIZERS] + objects + ["-o", program], check=True)
+    subprocess.run(["clang++-19", "-fsanitize=fuzzer," + SANITIZERS] + objects + LIBRARIES.get(verb, []) + ["-o", program],
+                   check=True)
     runs = max(1, int(RUNS[arguments.target] * float(os.environ.get("FLATLINE_TEST_SCALE", "1"))))
     corpus = os.path.join(source, "tests/fuzz/corpus", arguments.target)
     result = subprocess.run([program, "-seed=1", "-runs=%d" % runs, "-max_len=1024", "-print_final_stats=1",
