@@ -75,10 +75,9 @@ void require_this_machine(const prove::Binary &binary) {
 
 CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
     CLI::App *verb = program.add_subcommand("prove", "Read a worst case from machine code");
-    verb->footer(
-        "FILE: a program or shared library for x86-64 or aarch64 (default: libflatline.so).\n"
-        "Without functions, those that the file marks as bounded (<flatline/bounded.h>) are proved.\n"
-        "Exit status: 0 done, 1 a function has no bound or a limit is not kept, 2 could not be run.");
+    verb->footer("FILE: a program or shared library for x86-64 or aarch64 (default: libflatline.so).\n"
+                 "Without functions, those that the file marks as bounded (<flatline/bounded.h>) are proved.\n"
+                 "Exit status: 0 done, 1 a function has no bound or a limit is not kept, 2 could not be run.");
     verb->add_option("what", options.what, "What to prove")->type_name("FILE[:FUNCTION...]");
     verb->add_option("--apart", options.apart, "Count a call of this function as one instruction")
         ->delimiter(',')

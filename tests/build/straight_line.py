@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Holds functions of a library to the promise that they are one straight line.
 
-    straight_line.py [--most N] [--usual N] [--may-jump-back] [--ends-elsewhere N] [--may-call [--outside NAME]...]
-                     LIBRARY FUNCTION...
+    straight_line.py [--most N] [--usual N] [--may-jump-back] LIBRARY FUNCTION...
 
 Follows every path from each function's first instruction, into whatever the compiler split off (.cold, .part, .isra,
 .constprop) and through jumps into other functions, and demands of all the code that can be reached:
@@ -13,13 +12,6 @@ Follows every path from each function's first instruction, into whatever the com
   - every path ends in a return
   - at most N instructions (60) in all
   - with --usual, at most N instructions, the return included, on the path on which no condition makes it jump
-
-With --ends-elsewhere, exactly N jumps go through a register or memory, and a path may end there: the function goes on
-in code that its caller named.
-
-With --may-call, calls are followed too: a function that is called must keep to the same, and not call itself again by
-any way. A call out of the library is allowed to NAME alone, and counts as one instruction. N is then the length of the
-longest path, in instructions, calls included.
 
 LIBRARY is a shared library or an archive; an archive is linked first, so that both are read as they would run.
 Exit status 0: all of it holds. 1: some of it does not; each place is named. 2: could not look.
@@ -58,35 +50,17 @@ def on_a_cycle(edges):
 class Look:
     """What can be reached from one function's first instruction, and what is wrong with it."""
 
-    def __init__(self, program, may_jump_back, may_call, outside, ends_elsewhere):
-        self.program, self.may_jump_back, self.may_call, self.outside = program, may_jump_back, may_call, outside
-        self.found, self.ends_left = [], ends_elsewhere
-        self.edges, self.calls = {}, {}
-        self.longest_from, self.entered = {}, set()
+    def __init__(self, program, may_jump_back):
+        self.program, self.may_jump_back = program, may_jump_back
+        self.found, self.edges = [], {}
 
     def object_to(self, address, what):
         program = self.program
         self.found.append("%s: %s: %s" % (program.where(address), what, program.instructions[address].text))
 
-    def call(self, address, target):
-        """Follows a call, or objects to it."""
-        name = self.program.name_of.get(target, "") if target is not None else ""
-        if name.endswith("@plt") and name[:-4] in self.outside:
-            return
-        if not self.may_call or target is None or name.endswith("@plt"):
-            self.object_to(address, "calls")
-            return
-        self.calls[address] = target
-        self.reach(target)
-
     def jump(self, address, instruction):
         if instruction.target is None:
-            self.ends_left -= 1
-            if self.ends_left < 0:
-                self.object_to(address, "jumps through a register or memory")
-            return
-        name = self.program.name_of.get(instruction.target, "")
-        if name.endswith("@plt") and name[:-4] in self.outside:
+            self.object_to(address, "jumps through a register or memory")
             return
         if instruction.target <= address and not self.may_jump_back:
             self.object_to(address, "jumps back")
@@ -116,7 +90,7 @@ class Look:
         if mnemonic in SYSTEM:
             self.object_to(address, "leaves or ends the program")
         if mnemonic.startswith("call"):
-            self.call(address, instruction.target)
+            self.object_to(address, "calls")
         if mnemonic.startswith("ret") or plain in ("repz ret", "rep ret"):
             return
         if mnemonic.startswith("loop"):
@@ -131,55 +105,20 @@ class Look:
         else:
             self.edges[address].append(following)
 
-    def longest(self, start):
-        """Instructions on the longest path from `start` to a return. There must be no cycle; None where a function calls
-        itself."""
-        if start in self.entered:
-            return None
-        self.entered.add(start)
-        order, seen, todo = [], set(), [(start, False)]
-        while todo:
-            address, left = todo.pop()
-            if left:
-                order.append(address)
-            elif address not in seen:
-                seen.add(address)
-                todo.append((address, True))
-                todo += [(target, False) for target in self.edges.get(address, ())]
-        for address in order:
-            if address in self.longest_from:
-                continue
-            length = 1
-            if address in self.calls:
-                called = self.longest(self.calls[address])
-                if called is None:
-                    self.object_to(address, "calls what is under way already")
-                    return None
-                length += called
-            self.longest_from[address] = length + max([self.longest_from.get(target, 0)
-                                                       for target in self.edges.get(address, ())], default=0)
-        self.entered.remove(start)
-        return self.longest_from[start]
 
-
-def violations_of(program, function, most, may_jump_back=False, may_call=False, outside=(), ends_elsewhere=0):
-    """What is wrong, and the number that `most` is about."""
+def violations_of(program, function, most, may_jump_back=False):
+    """What is wrong, and the number of instructions that can be reached."""
     start = program.symbols.get(function)
     if start is None:
         return ["there is no function %s in the library" % function], 0
-    look = Look(program, may_jump_back, may_call, outside, ends_elsewhere)
+    look = Look(program, may_jump_back)
     look.reach(start)
-    if look.ends_left > 0:
-        look.found.append("%s: %d jumps fewer through a register or memory than said" % (function, look.ends_left))
     again = on_a_cycle(look.edges)
     count = len(look.edges)
     if again is not None and again in program.instructions:
         look.object_to(again, "can be reached from itself")
-    elif may_call:
-        count = look.longest(start) or count
     if count > most:
-        what = "are on its longest path" if may_call else "can be reached"
-        look.found.append("%s: %d instructions %s, more than %d" % (function, count, what, most))
+        look.found.append("%s: %d instructions can be reached, more than %d" % (function, count, most))
     return look.found, count
 
 
@@ -206,9 +145,6 @@ def main():
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--usual", type=int)
     parser.add_argument("--may-jump-back", action="store_true")
-    parser.add_argument("--ends-elsewhere", type=int, default=0)
-    parser.add_argument("--may-call", action="store_true")
-    parser.add_argument("--outside", action="append", default=[])
     parser.add_argument("library")
     parser.add_argument("functions", nargs="+")
     arguments = parser.parse_args()
@@ -220,13 +156,11 @@ def main():
         print("straight_line.py: cannot read %s: %s" % (arguments.library, error), file=sys.stderr)
         return 2
     for function in arguments.functions:
-        found, count = violations_of(program, function, arguments.most, arguments.may_jump_back, arguments.may_call,
-                                     arguments.outside, arguments.ends_elsewhere)
+        found, count = violations_of(program, function, arguments.most, arguments.may_jump_back)
         if arguments.usual is not None and not found and usual_path(program, function) > arguments.usual:
             found.append("%d instructions where nothing jumps, more than %d" % (usual_path(program, function),
                                                                                  arguments.usual))
-        what = "on the longest path, %sbounded" if arguments.may_call else "%sstraight"
-        print("%s: %d instructions, %s" % (function, count, what % ("NOT " if found else "")))
+        print("%s: %d instructions, %sstraight" % (function, count, "NOT " if found else ""))
         for violation in found:
             failed = True
             print("  " + violation)

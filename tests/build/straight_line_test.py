@@ -4,7 +4,7 @@
     straight_line_test.py COMPILER ROOT [FLAG...]
 
 First in small functions made for it, then in copies of the pool's `flat_pool_free`, compiled with the flags that its
-source file has, of the heap, and of the arena's header.
+source file has, and of the arena's header.
 """
 import os
 import re
@@ -17,23 +17,11 @@ CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "straight_line.
 PREAMBLE = """
 #include <stdint.h>
 extern void outside(int);
-extern void elsewhere(int);
 static int (*volatile through)(int);
 __attribute__((noinline, noclone)) static int other(int x) { __asm__ volatile("" : "+r"(x)); return x * 3; }
 __attribute__((noinline, noclone, section(".text.later"))) static int later(int x) {
     __asm__ volatile("" : "+r"(x));
     return x * 3;
-}
-int subject(int *p, int n);
-__attribute__((noinline, noclone, unused)) static int looping(int *p, int n) {
-    int sum = 0;
-    for (int i = 0; i < n; i++) { __asm__ volatile(""); sum += p[i]; }
-    return sum;
-}
-__attribute__((noinline, noclone, unused)) static int around(int *p, int n) { return subject(p, n - 1) + 1; }
-__attribute__((noinline, noclone, unused)) static int tenfold(int x) {
-    __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop" : "+r"(x));
-    return x;
 }
 """
 
@@ -77,25 +65,6 @@ MAY_JUMP_BACK = [
     ("a loop", "can be reached from itself"),
     ("a loop in a .cold part", "can be reached from itself"),
     ("a jump into another function, back", ""),
-]
-
-# With --ends-elsewhere 1.
-ENDS_ELSEWHERE = [
-    ("an indirect jump", "return through(n);", ""),
-    ("two indirect jumps", "if (n > 3) { p[0] = 1; return through(n); } return through(p[1]);", "jumps through"),
-    ("no indirect jump", "return p[0] + n;", "1 jumps fewer"),
-]
-
-# With --may-call --may-jump-back --outside outside: what is called is looked at as well.
-MAY_CALL = [
-    ("a call", "return other(n) + p[0];", ""),
-    ("a call of the one function outside", "outside(n); return p[0];", ""),
-    ("a call of another function outside", "elsewhere(n); return p[0];", "calls"),
-    ("a call through a pointer", "return through(n) + 1;", "calls"),
-    ("a call of what loops", "return looping(p, n) + p[0];", "can be reached from itself"),
-    ("a call of itself", "if (n > 3) n = subject(p, n - 1) * p[1]; return n;", "calls what is under way"),
-    ("a call of what calls it again", "if (n > 3) n = around(p, n) * p[1]; return n;", "calls what is under way"),
-    ("a longer path through a call", "if (n == 7) return p[0]; return tenfold(n) + p[0];", "on its longest path"),
 ]
 
 
@@ -169,34 +138,6 @@ def outcome_in_arena(compiler, folder, root, planted):
                            "arena_aligned_alloc_at_any"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-# In the heap: what its code must not come to, and what the check must say.
-IN_HEAP = [
-    ("nothing", "", "", ""),
-    ("a merge that is not unrolled", r"#pragma GCC unroll 28(?=\n.*\n.*is_half_free)", "#pragma GCC unroll 1",
-     "can be reached from itself"),
-    ("a search of the list", r"(size_t cell = heap->heads\[at\];)",
-     r"\1 while (heap->links[cell].next != heap->cells) cell = heap->links[cell].next;", "can be reached from itself"),
-    ("a call of another library", r"heap->refused\+\+;", "heap->refused++; outside(7);", "calls"),
-]
-
-
-def outcome_in_heap(compiler, folder, root, pattern, replacement):
-    with open(os.path.join(root, "src/core/heap.c")) as file:
-        text = file.read()
-    changed, places = re.subn(pattern, replacement, text) if pattern else (text, 1)
-    if places == 0:
-        sys.exit("straight_line_test.py: %s has no place left in src/core/heap.c: change IN_HEAP" % pattern)
-    copy, library = os.path.join(folder, "heap.c"), os.path.join(folder, "libheap.so")
-    with open(copy, "w") as file:
-        file.write("extern void outside(int);\n" + changed)
-    subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding", "-Wl,-Bsymbolic-functions", "-w",
-                    "-I", os.path.join(root, "include"), "-I", os.path.join(root, "src/core"), copy, "-o", library],
-                   check=True)
-    return subprocess.run([sys.executable, CHECK, "--may-call", "--may-jump-back", "--outside", "memcpy", "--most", "9999",
-                           library, "flat_heap_alloc", "flat_heap_free"], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-
-
 def is_seen(result, objection):
     if not objection:
         return result.returncode == 0
@@ -214,15 +155,6 @@ def looks(compiler, flags, folder, root):
     for most, objection in ((6, ""), (5, "6 instructions where nothing jumps, more than 5")):
         yield ("a usual path of 6 instructions where %d are allowed" % most,
                outcome_of(compiler, folder, USUAL, False, "--usual", str(most)), objection)
-    for name, body, objection in ENDS_ELSEWHERE:
-        yield name + " (--ends-elsewhere 1)", outcome_of(compiler, folder, body, False, "--ends-elsewhere", "1"), objection
-    for name, body, objection in MAY_CALL:
-        most = "15" if "longest" in objection else "60"
-        result = outcome_of(compiler, folder, body, True, "--may-call", "--may-jump-back", "--outside", "outside", "--most",
-                            most)
-        yield name + " (--may-call)", result, objection
-    for name, pattern, replacement, objection in IN_HEAP:
-        yield "the heap with " + name, outcome_in_heap(compiler, folder, root, pattern, replacement), objection
     for name, planted, objection in IN_FREE:
         yield "flat_pool_free with " + name, outcome_in_free(compiler, flags, folder, root, planted), objection
     for name, planted, objection in IN_ARENA:

@@ -58,6 +58,10 @@ bench_help)
     "$prefix/bin/flatline" --version
     "$prefix/bin/flatline" bench --help
     ;;
+proves)
+    "$prefix/bin/flatline" prove --limit "$here/../prove/limits/x86_64-gcc-O2.json" >proof.txt || fail "$(cat proof.txt)"
+    [ "$(head -1 proof.txt)" = "$prefix/lib/libflatline.so" ] || fail "another library was proved: $(head -1 proof.txt)"
+    ;;
 bench_runs)
     "$prefix/bin/flatline" bench hot --quick --processes 1 --json out.json --html out.html
     [ -s out.html ] || fail "no page was written"

@@ -490,9 +490,8 @@ class Function:
         return known[min(self.loop_of.get(self.entry, {self.entry}))]
 
 
-def bound_of(path, function, machine, apart=(), hands_over=0):
+def bound_of(program, function, apart=(), hands_over=0):
     """The counts, with stack_bytes, of a function; Refused where it has no bound."""
-    program = Program(path, machine)
     if function not in program.symbols:
         raise KeyError(function)
     looked_at = Function(program, program.symbols[function], frozenset(apart), hands_over)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the library by one compiler and holds `flatline prove` to the limits of what was proved of it before.
+"""Builds the library by one compiler, holds `flatline prove` to the limits of what was proved of it before, and compares
+its counts with those of the second implementation.
 
     limits.py --flatline PROGRAM --source ROOT --limits FOLDER --work FOLDER [--write] MACHINE-COMPILER-LEVEL...
 
@@ -8,8 +9,12 @@ With --write, today's figures become the limits.
 import argparse
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
+
+import by_objdump
 
 FIGURES = ("instructions", "loads", "stores", "accesses", "branches", "atomics", "stack_bytes")
 
@@ -18,6 +23,8 @@ COMPILERS = {
     "x86_64-clang": ["-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19"],
     "aarch64-gcc": ["-DCMAKE_TOOLCHAIN_FILE=cmake/toolchain-aarch64.cmake"],
 }
+
+MACHINES = {"x86_64": by_objdump.X86, "aarch64": by_objdump.AArch64}
 
 
 def build(source, folder, built):
@@ -37,10 +44,36 @@ def prove(flatline, library, *arguments):
     return subprocess.run([flatline, "prove", library, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def write(flatline, library, path):
-    """A line for each function, so that a change of one is a change of one."""
+def proved(flatline, library):
+    """The name and the figures of each function."""
     proving = subprocess.run([flatline, "prove", library, "--json", "-"], text=True, stdout=subprocess.PIPE, check=True)
-    functions = [{key: function[key] for key in ("name",) + FIGURES} for function in json.loads(proving.stdout)["functions"]]
+    return [{key: function[key] for key in ("name",) + FIGURES} for function in json.loads(proving.stdout)["functions"]]
+
+
+def stated(source):
+    """What the core's source states with FLAT_BOUNDED, by function."""
+    text = "".join(path.read_text() for path in sorted(pathlib.Path(source, "src/core").glob("*.c")))
+    return {name: dict(each.split("=") for each in rest.split())
+            for name, rest in re.findall(r'^FLAT_BOUNDED\("(\w+)(.*)"\);', text, re.M)}
+
+
+def disagreements(functions, library, machine, source):
+    """Where the second implementation counts otherwise."""
+    program = by_objdump.Program(library, machine)
+    statements = stated(source)
+    if sorted(statements) != sorted(function["name"] for function in functions):
+        yield "other functions are proved than the source marks: " + ", ".join(statements)
+    for function in functions:
+        statement = statements.get(function["name"], {})
+        apart = [statement["apart"]] if "apart" in statement else []
+        counted = by_objdump.bound_of(program, function["name"], apart, int(statement.get("hands-over", 0)))
+        for figure in FIGURES:
+            if counted[figure] != function[figure]:
+                yield "%s: %d %s are proved, and %d by objdump" % (function["name"], function[figure], figure, counted[figure])
+
+
+def write(functions, path):
+    """A line for each function, so that a change of one is a change of one."""
     lines = ",\n  ".join(json.dumps(function) for function in functions)
     with open(path, "w") as out:
         out.write('{"schema": "flatline.prove/1", "functions": [\n  %s\n]}\n' % lines)
@@ -57,11 +90,15 @@ def main():
     for built in arguments.built:
         library = build(arguments.source, os.path.join(arguments.work, built), built)
         limits = os.path.join(arguments.limits, built + ".json")
+        functions = proved(arguments.flatline, library)
         if arguments.write:
-            write(arguments.flatline, library, limits)
+            write(functions, limits)
         proving = prove(arguments.flatline, library, "--limit", limits)
         print(proving.stdout)
         status = max(status, proving.returncode)
+        for each in disagreements(functions, library, MACHINES[built.split("-")[0]], arguments.source):
+            print(each)
+            status = 1
     return status
 
 

@@ -185,10 +185,11 @@ class Zoo(unittest.TestCase):
                     self.assertEqual(tuple(self.functions[name][count] for count in COUNTS), expected)
 
     def test_the_second_implementation_agrees(self):
+        program = by_objdump.Program(LIBRARY, self.machine)
         for name in self.expected:
             with self.subTest(name):
                 try:
-                    bound = by_objdump.bound_of(LIBRARY, NAMES.get(name, name), self.machine, APART.get(name, ()), HANDS_OVER.get(name, 0))
+                    bound = by_objdump.bound_of(program, NAMES.get(name, name), APART.get(name, ()), HANDS_OVER.get(name, 0))
                 except by_objdump.Refused as refusal:
                     self.assertEqual(self.functions[name]["verdict"], "refused", refusal)
                     continue

@@ -1,0 +1,423 @@
+// Calls functions of the library, one instruction after the other: at random, and so that their longest paths are
+// walked. Prints for each how often it was called and how many instructions a call took at most.
+//
+//     stepped_calls OFFSET BYTES NAME...
+//
+// OFFSET and BYTES say where in its file the library has its code, the table for its calls of others apart. The last
+// line names the file. Exit status 77: this system lets nobody trace its own child.
+#include "stepper.hpp"
+
+#include <flatline/arena.h>
+#include <flatline/heap.h>
+#include <flatline/pool.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+// Functions whose instructions anybody can count, to see that the stepper does.
+__asm__(R"(
+        .text
+exact_begin:
+exact_line:                     # 4
+        mov     $1, %eax
+        add     $2, %eax
+        nop
+        ret
+exact_loop:                     # 1 + 3 * 2 + 1
+        mov     $3, %eax
+1:      sub     $1, %eax
+        jnz     1b
+        ret
+exact_call:                     # 4, and those of exact_line
+        sub     $8, %rsp
+        call    exact_line
+        add     $8, %rsp
+        ret
+exact_call_outside:             # 4
+        sub     $8, %rsp
+        call    *%rdi
+        add     $8, %rsp
+        ret
+exact_recursion:                # 4 each for 3, 2, 1 and 0
+        sub     $1, %edi
+        jc      2f
+        call    exact_recursion
+        ret
+2:      nop
+        ret
+exact_end:
+)");
+
+extern "C" {
+void exact_line();
+void exact_loop();
+void exact_call();
+void exact_call_outside(void (*function)());
+void exact_recursion(unsigned depth);
+extern const char exact_begin[], exact_end[];
+}
+
+namespace {
+
+using flat::test::CodeRange;
+using flat::test::Watched;
+
+std::mt19937 random_numbers{5};
+
+std::size_t below(std::size_t end) { return random_numbers() % end; }
+
+/// A size whose magnitude is as random as its bits.
+std::size_t any_size() {
+    const std::uint64_t bits = std::uint64_t{random_numbers()} << 32 | random_numbers();
+    return bits >> below(64);
+}
+
+void require(bool holds, const char *what) {
+    if (holds) return;
+    std::fprintf(stderr, "stepped_calls: %s\n", what);
+    std::abort();
+}
+
+/// Either answer is right.
+template <class Answer> void take_any(Answer) {}
+
+struct Counted : flat_pool_otherwise {
+    unsigned allocs = 0, frees = 0;
+
+    Counted()
+        : flat_pool_otherwise{[](flat_pool_otherwise *self, std::size_t, std::size_t) -> void * {
+                                  static_cast<Counted *>(self)->allocs++;
+                                  return nullptr;
+                              },
+                              [](flat_pool_otherwise *self, void *, std::size_t, std::size_t, flat_status why) {
+                                  static_cast<Counted *>(self)->frees++;
+                                  return why;
+                              }} {}
+};
+
+flat_pool *make_pool(const std::vector<flat_class> &classes) {
+    const flat_pool_options options{classes.data(), classes.size(), nullptr, nullptr, nullptr};
+    flat_pool *pool = nullptr;
+    require(flat_pool_create(&pool, &options, nullptr) == FLAT_OK, "no memory for a pool");
+    return pool;
+}
+
+/// A pool, and what a program could do to it.
+class PoolCalls {
+  public:
+    explicit PoolCalls(const std::vector<flat_class> &classes) : pool_(make_pool(classes)), classes_(classes) {}
+
+    /// Every class from its first block to its last refusal, used blocks again, then what must be refused.
+    void each_path() {
+        for (const flat_class &each : classes_) {
+            for (int round = 0; round < 2; round++) {
+                for (std::size_t i = 0; i <= each.block_count; i++) alloc(each.block_size);
+                refuse_around();
+                while (!live_.empty()) free(live_.size() - 1);
+            }
+        }
+        alloc(classes_.back().block_size + 1);
+        alloc(SIZE_MAX);
+    }
+
+    void at_random(int steps) {
+        for (int step = 0; step < steps; step++) {
+            const std::size_t most = classes_.back().block_size;
+            const std::size_t size = below(16) == 0 ? any_size() : below(most + 64);
+            switch (below(8)) {
+            case 0: keep(flat_pool_alloc_or_else(pool_, size, 16, &otherwise_)); break;
+            case 1:
+                keep(flat_pool_aligned_alloc(pool_, below(8) == 0 ? any_size() : std::size_t{1} << below(14), size));
+                break;
+            case 2: refuse_around(); break;
+            case 3:
+            case 4: alloc(size); break;
+            default:
+                if (!live_.empty()) free(below(live_.size()));
+            }
+        }
+    }
+
+  private:
+    void keep(void *block) {
+        if (block != nullptr) live_.push_back(static_cast<char *>(block));
+    }
+
+    void alloc(std::size_t size) { keep(flat_pool_alloc(pool_, size)); }
+
+    void free(std::size_t which) {
+        char *block = live_[which];
+        live_[which] = live_.back();
+        live_.pop_back();
+        require(flat_pool_usable_size(pool_, block) > 0 && flat_pool_owns(pool_, block), "a live block is unknown");
+        const bool plain = below(2) == 0;
+        const flat_status done =
+            plain ? flat_pool_free(pool_, block) : flat_pool_free_or_else(pool_, block, 1, 16, &otherwise_);
+        require(done == FLAT_OK, "a live block was refused");
+        refuse(block, FLAT_DOUBLE_FREE);
+    }
+
+    void refuse(char *block, flat_status why) {
+        require(flat_pool_free(pool_, block) == why, "a refusal for another reason");
+        const unsigned before = otherwise_.frees;
+        require(flat_pool_free_or_else(pool_, block, 1, 16, &otherwise_) == why, "a refusal for another reason");
+        require(otherwise_.frees == before + (why == FLAT_OK ? 0 : 1), "the other allocator was not asked once");
+        require(flat_pool_usable_size(pool_, block) == 0, "no block, yet it has a size");
+    }
+
+    void refuse_around() {
+        refuse(nullptr, FLAT_OK);
+        refuse(reinterpret_cast<char *>(this), FLAT_FOREIGN_POINTER);
+        if (live_.empty()) return;
+        refuse(live_[below(live_.size())] + 1 + below(15), FLAT_INTERIOR_POINTER);
+        (void)flat_pool_owns(pool_, reinterpret_cast<const char *>(any_size()));
+    }
+
+    flat_pool *pool_;
+    std::vector<flat_class> classes_;
+    std::vector<char *> live_;
+    Counted otherwise_;
+};
+
+void call_pools() {
+    PoolCalls one({{64, 8}});
+    std::vector<flat_class> classes;
+    for (std::size_t size = 256; size <= 64 * 256; size += 256) classes.push_back({size, 2});
+    PoolCalls many(classes);
+    PoolCalls small({{16, 4}, {48, 4}, {4096, 2}});
+    flat::test::watch(true);
+    for (PoolCalls *each : {&one, &many, &small}) {
+        each->each_path();
+        each->at_random(400);
+    }
+    flat::test::watch(false);
+}
+
+void call_arena() {
+    alignas(16) static std::array<char, 4096> memory;
+    flat_arena arena, other;
+    flat::test::watch(true);
+    require(flat_arena_init(&arena, {nullptr, 1}) == FLAT_INVALID_ARGUMENT, "an arena without memory");
+    require(flat_arena_init(&arena, {memory.data(), SIZE_MAX}) == FLAT_INVALID_ARGUMENT, "an arena of all memory");
+    require(flat_arena_init(&arena, {memory.data() + 1, 3}) == FLAT_OK, "no arena of 0 bytes");
+    require(flat_arena_init(&other, {nullptr, 0}) == FLAT_OK, "no arena without memory");
+    require(flat_arena_init(&arena, {memory.data() + 1, memory.size() - 1}) == FLAT_OK, "no arena");
+    flat_arena_mark mark = flat_arena_get_mark(&arena);
+    for (int step = 0; step < 300; step++) {
+        const std::size_t size = below(8) == 0 ? any_size() : below(600);
+        void *block = flat_arena_aligned_alloc(&arena, std::size_t{1} << below(8), size);
+        flat_arena_stats stats;
+        flat_arena_get_stats(&arena, &stats);
+        if (block != nullptr) {
+            take_any(flat_arena_resize(&arena, block, size, below(4) == 0 ? any_size() : below(1200)));
+            take_any(flat_arena_resize(&arena, block, below(2000), below(1200)));
+        }
+        switch (below(8)) {
+        case 0: mark = flat_arena_get_mark(&arena); break;
+        case 1: take_any(flat_arena_rewind(&arena, mark)); break;
+        case 2: take_any(flat_arena_rewind(&other, mark)); break;
+        case 3: flat_arena_reset(&arena); break;
+        default: break;
+        }
+    }
+    flat::test::watch(false);
+}
+
+void *map_lazily(std::size_t bytes) {
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    require(memory != MAP_FAILED, "no memory for a heap");
+    return memory;
+}
+
+flat_heap *make_heap(std::size_t bytes) {
+    flat_footprint need;
+    require(flat_heap_footprint(bytes, &need) == FLAT_OK, "no such heap");
+    flat_heap *heap = nullptr;
+    require(flat_heap_init(&heap, {map_lazily(need.metadata_bytes), need.metadata_bytes},
+                           {map_lazily(need.block_bytes), need.block_bytes}) == FLAT_OK,
+            "no heap");
+    return heap;
+}
+
+/// A heap, and what a program could do to it.
+class HeapCalls {
+  public:
+    explicit HeapCalls(std::size_t bytes) : heap_(make_heap(bytes)), bytes_(bytes) {}
+
+    /// An alloc that halves all there is, and frees that merge it again.
+    void longest_paths() {
+        give_back(alloc(32));
+        merge_after([this](void *block) { give_back(block); });
+        // It shrinks by a move, and its old place merges.
+        merge_after([this](void *block) {
+            require(flat_heap_realloc(heap_, &block, 40) == FLAT_OK, "a block did not shrink");
+            give_back(block);
+        });
+        // What holds a pointer far inside a block is looked for in every order.
+        void *half = alloc(bytes_ / 2);
+        require(flat_heap_free(heap_, static_cast<char *>(half) + bytes_ / 2 - 32) == FLAT_INTERIOR_POINTER,
+                "a refusal for another reason");
+        give_back(half);
+        void *whole = alloc(bytes_); // where the heap is one piece again
+        require(flat_heap_realloc(heap_, &whole, 40) == FLAT_OK, "a block did not shrink");
+        give_back(whole);
+    }
+
+    void at_random(int steps) {
+        for (int step = 0; step < steps; step++) {
+            const std::size_t size = below(16) == 0 ? any_size() : below(3000) >> below(12);
+            switch (below(8)) {
+            case 0:
+                keep(flat_heap_aligned_alloc(heap_, below(8) == 0 ? any_size() : std::size_t{1} << below(12), size));
+                break;
+            case 1:
+            case 2: keep(flat_heap_alloc(heap_, size)); break;
+            case 3:
+                if (!live_.empty()) take_any(flat_heap_realloc(heap_, &live_[below(live_.size())], size));
+                break;
+            case 4: ask_around(); break;
+            default:
+                if (!live_.empty()) free(below(live_.size()));
+            }
+        }
+    }
+
+  private:
+    void *alloc(std::size_t size) {
+        void *block = flat_heap_alloc(heap_, size);
+        require(block != nullptr, "the heap has no room");
+        return block;
+    }
+
+    void give_back(void *block) { require(flat_heap_free(heap_, block) == FLAT_OK, "a live block was refused"); }
+
+    /// Lets `end` the only block of the upper half, where each piece that the half is merged with is not the first of
+    /// its list: that costs most.
+    void merge_after(const std::function<void(void *)> &end) {
+        void *slot = flat_heap_aligned_alloc(heap_, 64, 50);
+        require(slot != nullptr, "the heap has no room");
+        std::vector<void *> lower;
+        for (std::size_t size = 512; size <= bytes_ / 4; size *= 2) lower.push_back(alloc(size));
+        void *upper = alloc(128);
+        for (void *each : lower) give_back(each);
+        end(upper);
+        give_back(slot);
+    }
+
+    void keep(void *block) {
+        if (block != nullptr) live_.push_back(block);
+    }
+
+    void free(std::size_t which) {
+        void *block = live_[which];
+        live_[which] = live_.back();
+        live_.pop_back();
+        require(flat_heap_usable_size(heap_, block) > 0 && flat_heap_owns(heap_, block), "a live block is unknown");
+        require(flat_heap_free(heap_, block) == FLAT_OK, "a live block was refused");
+        require(flat_heap_free(heap_, block) != FLAT_OK, "a block was freed twice");
+    }
+
+    void ask_around() {
+        flat_heap_stats stats;
+        flat_heap_get_stats(heap_, &stats);
+        void *none = nullptr;
+        require(flat_heap_free(heap_, nullptr) == FLAT_OK && flat_heap_free(heap_, this) == FLAT_FOREIGN_POINTER &&
+                    flat_heap_realloc(heap_, nullptr, 1) == FLAT_INVALID_ARGUMENT &&
+                    flat_heap_realloc(heap_, &none, 10) == FLAT_OK,
+                "a wrong answer");
+        keep(none);
+        void *inside = static_cast<char *>(live_.back()) + 1 + below(31);
+        require(flat_heap_free(heap_, inside) == FLAT_INTERIOR_POINTER && flat_heap_usable_size(heap_, inside) == 0 &&
+                    flat_heap_realloc(heap_, &inside, 10) == FLAT_INTERIOR_POINTER,
+                "a refusal for another reason");
+    }
+
+    flat_heap *heap_;
+    std::size_t bytes_;
+    std::vector<void *> live_;
+};
+
+void call_heaps() {
+    HeapCalls large(std::size_t{1} << 31), small(std::size_t{1} << 15);
+    flat::test::watch(true);
+    large.longest_paths();
+    small.longest_paths();
+    small.at_random(800);
+    flat::test::watch(false);
+}
+
+void call_exact() {
+    flat::test::watch(true);
+    exact_line();
+    exact_loop();
+    exact_call();
+    exact_call_outside([] { (void)any_size(); });
+    exact_recursion(1);
+    exact_recursion(3);
+    flat::test::watch(false);
+}
+
+/// Where the library lies, and its file.
+struct Library {
+    std::uintptr_t base;
+    const char *path;
+};
+
+Library find_library() {
+    Dl_info found;
+    require(dladdr(reinterpret_cast<const void *>(&flat_pool_create), &found) != 0, "the library is not there");
+    return {reinterpret_cast<std::uintptr_t>(found.dli_fbase), found.dli_fname};
+}
+
+std::vector<Watched> what_to_watch(const Library &library, int names, char **name) {
+    std::vector<Watched> watched{{"exact_line", reinterpret_cast<const void *>(exact_line)},
+                                 {"exact_loop", reinterpret_cast<const void *>(exact_loop)},
+                                 {"exact_call", reinterpret_cast<const void *>(exact_call)},
+                                 {"exact_call_outside", reinterpret_cast<const void *>(exact_call_outside)},
+                                 {"exact_recursion", reinterpret_cast<const void *>(exact_recursion)}};
+    void *handle = dlopen(library.path, RTLD_NOW | RTLD_NOLOAD);
+    for (int i = 0; i < names; i++) {
+        const void *entry = dlsym(handle, name[i]);
+        require(entry != nullptr, name[i]);
+        watched.push_back({name[i], entry});
+    }
+    return watched;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    require(argc >= 3, "usage: stepped_calls OFFSET BYTES NAME...");
+    const Library library = find_library();
+    const std::uintptr_t code = library.base + std::strtoull(argv[1], nullptr, 0);
+    const std::vector<CodeRange> ranges{
+        {code, code + std::strtoull(argv[2], nullptr, 0)},
+        {reinterpret_cast<std::uintptr_t>(exact_begin), reinterpret_cast<std::uintptr_t>(exact_end)}};
+    std::vector<Watched> watched = what_to_watch(library, argc - 3, argv + 3);
+    try {
+        flat::test::step_through(watched, ranges, [] {
+            call_exact();
+            call_pools();
+            call_arena();
+            call_heaps();
+        });
+    } catch (const flat::test::CannotTrace &why) {
+        std::fprintf(stderr, "%s\n", why.what());
+        return 77;
+    } catch (const std::exception &why) {
+        std::fprintf(stderr, "%s\n", why.what());
+        return 1;
+    }
+    for (const Watched &each : watched) {
+        std::printf("%s %llu %llu\n", each.name.c_str(), static_cast<unsigned long long>(each.calls),
+                    static_cast<unsigned long long>(each.most));
+    }
+    std::printf("%s\n", library.path);
+    return 0;
+}

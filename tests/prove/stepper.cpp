@@ -1,0 +1,160 @@
+#include "stepper.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <set>
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace flat::test {
+namespace {
+
+constexpr long breakpoint = 0xcc; // int3
+constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
+
+[[noreturn]] void fail(const std::string &what) { throw std::runtime_error("stepper: " + what); }
+
+class Stepper {
+  public:
+    Stepper(pid_t child, std::vector<Watched> &watched, const std::vector<CodeRange> &code)
+        : child_(child), watched_(watched), code_(code) {
+        for (const Watched &each : watched) first_words_.push_back(word_at(each.entry));
+    }
+
+    /// Until the child has ended; its exit status.
+    int run() {
+        int signal = 0;
+        for (;;) {
+            request(PTRACE_CONT, signal);
+            signal = 0;
+            const int status = wait_for_it();
+            if (WIFEXITED(status)) return WEXITSTATUS(status);
+            if (WIFSIGNALED(status)) fail(std::string("the child was ended by: ") + strsignal(WTERMSIG(status)));
+            const int stopped_by = WSTOPSIG(status);
+            if (stopped_by == watch_signal)
+                place_breakpoints(true);
+            else if (stopped_by == ignore_signal)
+                place_breakpoints(false);
+            else if (stopped_by == SIGTRAP)
+                count_call();
+            else
+                signal = stopped_by;
+        }
+    }
+
+  private:
+    void request(__ptrace_request what, int signal) {
+        if (ptrace(what, child_, nullptr, signal) != 0) fail(std::strerror(errno));
+    }
+
+    int wait_for_it() {
+        int status = 0;
+        if (waitpid(child_, &status, 0) != child_) fail(std::strerror(errno));
+        return status;
+    }
+
+    long word_at(const void *address) {
+        errno = 0;
+        const long word = ptrace(PTRACE_PEEKTEXT, child_, address, nullptr);
+        if (errno != 0) fail(std::strerror(errno));
+        return word;
+    }
+
+    void place_breakpoint(std::size_t at, bool on) {
+        const long word = on ? (first_words_[at] & ~0xffL) | breakpoint : first_words_[at];
+        if (ptrace(PTRACE_POKETEXT, child_, watched_[at].entry, word) != 0) fail(std::strerror(errno));
+    }
+
+    void place_breakpoints(bool on) {
+        for (std::size_t at = 0; at < watched_.size(); at++) place_breakpoint(at, on);
+    }
+
+    user_regs_struct registers() {
+        user_regs_struct found{};
+        if (ptrace(PTRACE_GETREGS, child_, nullptr, &found) != 0) fail(std::strerror(errno));
+        return found;
+    }
+
+    /// The number of the function that begins at the address; watched_.size() where none does.
+    std::size_t beginning_at(std::uintptr_t address) const {
+        const auto found = std::find_if(watched_.begin(), watched_.end(), [=](const Watched &each) {
+            return reinterpret_cast<std::uintptr_t>(each.entry) == address;
+        });
+        return static_cast<std::size_t>(found - watched_.begin());
+    }
+
+    bool counts(std::uintptr_t address) const {
+        return std::any_of(code_.begin(), code_.end(),
+                           [=](const CodeRange &each) { return address >= each.start && address < each.end; });
+    }
+
+    /// From the breakpoint at a function's first instruction until the call has returned. What it calls that is watched
+    /// too is part of it, and no call by itself.
+    void count_call() {
+        user_regs_struct now = registers();
+        now.rip -= 1; // of the breakpoint
+        const std::size_t at = beginning_at(now.rip);
+        if (at == watched_.size()) fail("a trap elsewhere than where a watched function begins");
+        if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
+        const auto back_to = static_cast<std::uintptr_t>(word_at(reinterpret_cast<const void *>(now.rsp)));
+        const std::uintptr_t stack_after = now.rsp + sizeof(std::uintptr_t);
+        std::uint64_t count = 0;
+        std::set<std::size_t> begun;
+        while (now.rip != back_to || now.rsp != stack_after) {
+            const std::size_t begins = beginning_at(now.rip);
+            if (begins != watched_.size() && begun.insert(begins).second) place_breakpoint(begins, false);
+            count += counts(now.rip) ? 1 : 0;
+            request(PTRACE_SINGLESTEP, 0);
+            const int status = wait_for_it();
+            if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+                fail("a step of " + watched_[at].name + " did not end");
+            now = registers();
+        }
+        watched_[at].calls++;
+        watched_[at].most = std::max(watched_[at].most, count);
+        for (const std::size_t each : begun) place_breakpoint(each, true);
+    }
+
+    pid_t child_;
+    std::vector<Watched> &watched_;
+    const std::vector<CodeRange> &code_;
+    std::vector<long> first_words_;
+};
+
+/// Parent and child take turns: on one processor, that is three times as fast.
+void stay_on_this_processor() {
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    (void)sched_setaffinity(0, sizeof(here), &here);
+}
+
+} // namespace
+
+void watch(bool on) { (void)std::raise(on ? watch_signal : ignore_signal); }
+
+void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code,
+                  const std::function<void()> &calls) {
+    stay_on_this_processor();
+    const pid_t child = fork();
+    if (child < 0) fail(std::strerror(errno));
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(1);
+        (void)std::raise(SIGSTOP);
+        calls();
+        _exit(0);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) throw CannotTrace("a child cannot be traced here");
+    if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL) != 0) fail(std::strerror(errno));
+    const int ended = Stepper(child, watched, code).run();
+    if (ended != 0) fail("the child ended with status " + std::to_string(ended));
+}
+
+} // namespace flat::test
