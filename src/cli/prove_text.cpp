@@ -24,7 +24,7 @@ using prove::Step;
 using prove::Verdict;
 
 std::string where(std::uint64_t address, const Binary &binary, const SourceLines &lines) {
-    const std::string line = lines.short_name(address);
+    const std::string line = lines.full_name(address);
     return fmt::format("{:#x}, {}{}{}", address, binary.place(address), line.empty() ? "" : ", ", line);
 }
 
@@ -161,7 +161,7 @@ std::string estimate_text(const prove::Certificate &certificate, const prove::Ma
 std::string path_text(const prove::Certificate &certificate, const SourceLines &lines, const Look &look) {
     Sources sources;
     std::string text;
-    constexpr std::size_t code_width = 46, source_width = widest - code_width - 7;
+    constexpr std::size_t code_width = 42, source_width = widest - code_width - 7;
     for (const ProvedFunction &function : certificate.functions) {
         if (function.verdict != Verdict::proved) continue;
         const std::vector<Step> &path = function.proof.path(Count::instructions);
@@ -175,15 +175,17 @@ std::string path_text(const prove::Certificate &certificate, const SourceLines &
         for (const Step &step : path) {
             const prove::SourceLine line = lines.at(step.instruction.address);
             std::string source;
-            if (line.known()) source = fmt::format("{:>4} {}", line.line, trimmed(sources.at(line)));
+            if (line.known())
+                source = lines.short_name(step.instruction.address) + "  " + trimmed(sources.at(line));
             const std::string code = std::string(step.depth * 2, ' ') + step.instruction.text;
             number += step.times;
             const std::string counted = step.times > 1 ? fmt::format("{}x", grouped(step.times)) : grouped(number);
-            text += fmt::format(
-                "{:>5} {} {}\n", counted, column(code, code_width),
-                source == before
-                    ? ""
-                    : look.dress(source.size() > source_width ? source.substr(0, source_width) : source, Style::faint));
+            text += fmt::format("{:>5} ", counted);
+            if (source.empty() || source == before)
+                text += code;
+            else
+                text += column(code, code_width) + " " + look.dress(source.substr(0, source_width), Style::faint);
+            text += "\n";
             before = source;
         }
     }

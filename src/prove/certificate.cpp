@@ -62,6 +62,8 @@ json remarks_json(const std::vector<Remark> &remarks, const Binary &binary, cons
     json all = json::array();
     for (const Remark &remark : remarks) {
         json one = place_json(remark.address, binary, lines);
+        for (const SourceLine &call : lines.inlined_at(remark.address))
+            one["inlined_at"].push_back({{"file", call.file}, {"line", call.line}});
         one["text"] = remark.text;
         all.push_back(std::move(one));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -13,26 +14,103 @@
 
 namespace flat::prove {
 
+/// The file's DWARF, for as long as somebody asks.
+struct SourceLines::Debug {
+    std::vector<std::byte> copy; // libelf may change what it reads
+    std::unique_ptr<Elf, int (*)(Elf *)> elf;
+    std::unique_ptr<Dwarf, int (*)(Dwarf *)> dwarf;
+
+    explicit Debug(const Binary &binary)
+        : copy(binary.bytes().begin(), binary.bytes().end()), elf(open_elf(copy), elf_end),
+          dwarf(elf == nullptr ? nullptr : dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr), dwarf_end) {}
+
+    void for_each_unit(const std::function<void(Dwarf_Die &)> &visit) const {
+        Dwarf_Off offset = 0, next = 0;
+        std::size_t header_size = 0;
+        while (dwarf_nextcu(dwarf.get(), offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
+            Dwarf_Die unit;
+            if (dwarf_offdie(dwarf.get(), offset + header_size, &unit) != nullptr) visit(unit);
+            offset = next;
+        }
+    }
+
+  private:
+    static Elf *open_elf(std::vector<std::byte> &bytes) {
+        elf_version(EV_CURRENT);
+        return elf_memory(reinterpret_cast<char *>(bytes.data()), bytes.size());
+    }
+};
+
+namespace {
+
+std::string text_of(Dwarf_Die &die, unsigned attribute) {
+    Dwarf_Attribute found;
+    const char *text = dwarf_attr(&die, attribute, &found) == nullptr ? nullptr : dwarf_formstring(&found);
+    return text == nullptr ? "" : text;
+}
+
+std::size_t number_in(Dwarf_Die &die, unsigned attribute) {
+    Dwarf_Attribute found;
+    Dwarf_Word number = 0;
+    return dwarf_attr(&die, attribute, &found) != nullptr && dwarf_formudata(&found, &number) == 0 ? number : 0;
+}
+
+/// `file` as the compiler was given it in `folder`.
+std::string whole_path(const std::string &folder, const char *file) {
+    return (std::filesystem::path(folder) / file).lexically_normal().string();
+}
+
+/// Where the inlined call that `inlined` describes stands.
+SourceLine call_of(Dwarf_Die &unit, Dwarf_Die &inlined) {
+    Dwarf_Files *files = nullptr;
+    std::size_t count = 0;
+    const std::size_t number = number_in(inlined, DW_AT_call_file), line = number_in(inlined, DW_AT_call_line);
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return {};
+    const char *file = dwarf_filesrc(files, number, nullptr, nullptr);
+    if (file == nullptr) return {};
+    return {whole_path(text_of(unit, DW_AT_comp_dir), file), static_cast<unsigned>(line)};
+}
+
+/// The calls by which the code at `address` came into its function, the outermost first. Of what a damaged file says,
+/// `most` entries are read.
+std::vector<SourceLine> calls_around(Dwarf_Die &unit, std::uint64_t address, std::size_t most) {
+    std::vector<SourceLine> calls;
+    std::vector<Dwarf_Die> within = {unit}; // whose children are still to be looked at
+    while (!within.empty()) {
+        Dwarf_Die parent = within.back(), child;
+        within.pop_back();
+        for (int more = dwarf_child(&parent, &child); more == 0 && most > 0; more = dwarf_siblingof(&child, &child)) {
+            most--;
+            const int tag = dwarf_tag(&child);
+            if (tag == DW_TAG_namespace) {
+                within.push_back(child);
+                continue;
+            }
+            if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
+            if (dwarf_haspc(&child, address) != 1) continue;
+            if (tag == DW_TAG_inlined_subroutine) calls.push_back(call_of(unit, child));
+            within = {child};
+            break;
+        }
+    }
+    return calls;
+}
+
+std::string name_of(const SourceLine &line) {
+    return line.known() ? fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line) : "";
+}
+
+} // namespace
+
 class LineReader {
   public:
     explicit LineReader(SourceLines &to) : to_(to) {}
 
     void read(const Binary &binary) {
-        std::vector<std::byte> copy(binary.bytes().begin(), binary.bytes().end()); // libelf may change what it reads
-        elf_version(EV_CURRENT);
-        const std::unique_ptr<Elf, int (*)(Elf *)> elf(elf_memory(reinterpret_cast<char *>(copy.data()), copy.size()),
-                                                       elf_end);
-        if (elf == nullptr) return;
-        const std::unique_ptr<Dwarf, int (*)(Dwarf *)> dwarf(dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr),
-                                                             dwarf_end);
-        if (dwarf == nullptr) return;
-        Dwarf_Off offset = 0, next = 0;
-        std::size_t header_size = 0;
-        while (dwarf_nextcu(dwarf.get(), offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
-            Dwarf_Die unit;
-            if (dwarf_offdie(dwarf.get(), offset + header_size, &unit) != nullptr) read_unit(unit);
-            offset = next;
-        }
+        const auto debug = std::make_shared<const SourceLines::Debug>(binary);
+        if (debug->dwarf == nullptr) return;
+        to_.debug_ = debug;
+        debug->for_each_unit([this](Dwarf_Die &unit) { read_unit(unit); });
         // Of several rows for one address the last counts, but one that begins before one that ends a unit's code.
         std::ranges::sort(to_.rows_, {}, [](const SourceLines::Row &row) {
             return std::tuple(row.address, row.line != 0, row.number);
@@ -60,19 +138,12 @@ class LineReader {
             row.producer = producer;
             const char *file = ends ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
             if (file != nullptr && number > 0) {
-                row.file =
-                    number_of((std::filesystem::path(folder) / file).lexically_normal().string(), to_.files_, files_);
+                row.file = number_of(whole_path(folder, file), to_.files_, files_);
                 row.line = static_cast<unsigned>(number);
             }
             if (file != nullptr && number == 0) continue; // of no line: belongs to what is before it
             to_.rows_.push_back(row);
         }
-    }
-
-    static std::string text_of(Dwarf_Die &die, unsigned attribute) {
-        Dwarf_Attribute found;
-        const char *text = dwarf_attr(&die, attribute, &found) == nullptr ? nullptr : dwarf_formstring(&found);
-        return text == nullptr ? "" : text;
     }
 
     static std::size_t number_of(const std::string &text, std::vector<std::string> &all,
@@ -94,9 +165,25 @@ SourceLine SourceLines::at(std::uint64_t address) const {
     return {files_[std::prev(after)->file], std::prev(after)->line};
 }
 
-std::string SourceLines::short_name(std::uint64_t address) const {
-    const SourceLine line = at(address);
-    return line.known() ? fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line) : "";
+std::string SourceLines::short_name(std::uint64_t address) const { return name_of(at(address)); }
+
+std::vector<SourceLine> SourceLines::inlined_at(std::uint64_t address) const {
+    std::vector<SourceLine> calls;
+    if (debug_ == nullptr) return calls;
+    debug_->for_each_unit([&](Dwarf_Die &unit) {
+        if (calls.empty() && dwarf_haspc(&unit, address) == 1)
+            calls = calls_around(unit, address, debug_->copy.size());
+    });
+    std::ranges::reverse(calls);
+    std::erase_if(calls, [](const SourceLine &call) { return !call.known(); });
+    return calls;
+}
+
+std::string SourceLines::full_name(std::uint64_t address) const {
+    std::string name = short_name(address);
+    if (name.empty()) return name;
+    for (const SourceLine &call : inlined_at(address)) name += ", inlined at " + name_of(call);
+    return name;
 }
 
 const std::string &SourceLines::producer(std::uint64_t address) const {

@@ -3,6 +3,7 @@
 
 #include "binary.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ class SourceLines {
     SourceLine at(std::uint64_t address) const;
     /// "pool.c:87"; empty where it is not known.
     std::string short_name(std::uint64_t address) const;
+    /// The calls by which the code at `address` was inlined, the innermost first; none where it was not.
+    std::vector<SourceLine> inlined_at(std::uint64_t address) const;
+    /// "pool.h:177, inlined at pool.c:146"; empty where it is not known.
+    std::string full_name(std::uint64_t address) const;
     /// What compiled the code at `address`, with its options: as the compiler wrote it. Empty where it did not.
     const std::string &producer(std::uint64_t address) const;
 
@@ -34,7 +39,9 @@ class SourceLines {
         unsigned line = 0;                  // 0: from here on nothing is known
     };
 
+    struct Debug;
     friend class LineReader;
+    std::shared_ptr<const Debug> debug_; // none where the file has no DWARF
     std::vector<Row> rows_; // by address
     std::vector<std::string> files_, producers_ = {""};
 };

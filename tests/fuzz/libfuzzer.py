@@ -23,7 +23,7 @@ SANITIZERS = "address,undefined"
 # What is linked: by every target, and by those of `flatline plan` and `flatline prove` besides.
 EVERY = ["src/core/*.c", "src/os/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"]}
-LIBRARIES = {"prove": ["-lcapstone", "-ldw", "-lelf", "-lmd"]}
+LIBRARIES = {"plan": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-ldw", "-lelf", "-lmd"]}
 
 
 def missing(work):
@@ -45,7 +45,7 @@ def compiled(path, source, folder):
     made = os.path.join(folder, os.path.basename(path) + ".o")
     language = ["clang-19", "-std=c11"] if path.endswith(".c") else ["clang++-19", "-std=c++20"]
     subprocess.run(language + ["-O1", "-g1", "-fno-sanitize-recover=all", "-I", os.path.join(source, "include"), "-I",
-                               os.path.join(source, "tests"), "-I", os.path.join(source, "src"), "-DFMT_HEADER_ONLY",
+                               os.path.join(source, "tests"), "-I", os.path.join(source, "src"),
                                "-fsanitize=fuzzer-no-link," + SANITIZERS, "-c", path, "-o", made], check=True)
     return made
 

@@ -71,7 +71,7 @@ def compile_into(unit, arguments):
     """The object of the unit, whose own headers come from beside it first and from src/plan otherwise."""
     source = arguments.source
     made = unit[:-4] + ".o"
-    subprocess.run([arguments.linker, "-std=c++20", "-O0", "-fPIC", "-w", "-DNDEBUG", "-DFMT_HEADER_ONLY", "-I",
+    subprocess.run([arguments.linker, "-std=c++20", "-O0", "-fPIC", "-w", "-DNDEBUG", "-I",
                     os.path.join(source, "src", "plan"), "-I", os.path.join(source, "src"), "-I",
                     os.path.join(source, "include"), "-c", unit, "-o", made], check=True)
     return made
@@ -94,7 +94,7 @@ def main():
     program = os.path.join(arguments.work, "plan_test")
     # The object stands before the library, whose own copy of it is then not taken.
     subprocess.run([arguments.linker, *arguments.objects, compile_into(unit, arguments), *arguments.libraries,
-                    "-pthread", "-o", program], check=True)
+                    "-lfmt", "-pthread", "-o", program], check=True)
     return verdict(arguments.fault, [("plan_test", passes(program))])
 
 

@@ -15,8 +15,8 @@ from limits import build, prove
 
 BUILT = "x86_64-gcc-O2"
 
-#: Where a fault is planted: `old` is once in `file`, and becomes `new`. The message about `function` must say `message` and
-#: name the line that has HERE; where none has, what stands there is inlined from elsewhere.
+#: Where a fault is planted: `old` is once in `file`, and becomes `new`, whose line with HERE is to be named. The message
+#: about `function` must say `message`.
 Fault = collections.namedtuple("Fault", "file old new function message")
 
 
@@ -27,7 +27,9 @@ def in_pool_free(first, message, before=""):
 
 UNROLLED_MERGE = """#pragma GCC unroll 28
     for (unsigned step = 0; step < STEPS; step++) {
-        if (!is_half_free(heap, order, cell)) break;"""
+        if (!is_half_free(heap, order, cell)) break;
+        size_t size = piece_cells(order);
+        list_remove(heap, order, cell ^ size);"""
 SMALLEST_PIECE = "size_t cell = heap->heads[at];"
 
 FAULTS = {
@@ -50,7 +52,7 @@ FAULTS = {
     "indirect_call": in_pool_free("((void (*volatile *)(void))(void *)pool)[0](); /* HERE */",
                                   "calls what a register or memory says"),
     "merge_not_unrolled": Fault("heap.c", UNROLLED_MERGE,
-                                UNROLLED_MERGE.replace("unroll 28", "unroll 1"),
+                                UNROLLED_MERGE.replace("unroll 28", "unroll 1")+ " /* HERE */",
                                 "flat_heap_free", "a loop without a stated bound"),
     "list_searched": Fault("heap.c", SMALLEST_PIECE, SMALLEST_PIECE + "\n    while (heap->links[cell].next != heap->cells) "
                            "cell = heap->links[cell].next; /* HERE */", "flat_heap_alloc", "a loop without a stated bound"),
@@ -58,7 +60,7 @@ FAULTS = {
 
 
 def plant(source, folder, fault):
-    """A copy of what the library is built from, with the fault in it; how its place is to be named."""
+    """A copy of what the library is built from, with the fault in it; the line to be named."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     shutil.copy(os.path.join(source, "CMakeLists.txt"), folder)
@@ -72,8 +74,7 @@ def plant(source, folder, fault):
     text = text.replace(fault.old, fault.new)
     with open(path, "w") as file:
         file.write(text)
-    here = text.find("HERE")
-    return "%s:%d" % (fault.file, text[:here].count("\n") + 1) if here >= 0 else ".h:"
+    return "%s:%d" % (fault.file, text[:text.index("HERE")].count("\n") + 1)
 
 
 def main():

@@ -31,10 +31,10 @@ def written(name, content):
     return path
 
 
-def compiled(name, source, *options):
-    """A program or library of one C file."""
+def compiled(name, source, *options, compiler="gcc"):
+    """A program or library of one file."""
     path = os.path.join(WORK, name)
-    made = run("gcc", "-O2", "-g1", "-I", INCLUDE, written(name + ".c", source), *options, "-o", path)
+    made = run(compiler, "-O2", "-g1", "-I", INCLUDE, written(name + ".c", source), *options, "-o", path)
     if made.returncode != 0:
         raise AssertionError(made.stderr)
     return path
@@ -193,11 +193,30 @@ class Certificate(unittest.TestCase):
         document, status = self.certificate(library + ":labs")
         self.assertEqual((status, document["functions"][0]["verdict"], document["functions"][0]["branches"]), (0, "proved", 0))
 
+    def test_a_refusal_names_the_calls_that_were_inlined(self):
+        inline = "static inline __attribute__((always_inline)) int "
+        for compiler, source in (("gcc", ""), ("g++", "namespace far { namespace away {\n")):
+            with self.subTest(compiler):
+                lines = [inline + "inner(volatile int *p) { while (*p) { } return 1; }",
+                         inline + "outer(volatile int *p) { return inner(p) + 1; }",
+                         "int waits(volatile int *p) { return outer(p) + 1; }"]
+                path = compiled("inlined", source + "\n".join(lines) + ("\n}}" if source else ""), "-shared", "-fPIC",
+                                compiler=compiler)
+                name = "_ZN3far4away5waitsEPVi" if source else "waits"
+                first = 2 if source else 1
+                document, status = self.certificate(path + ":" + name)
+                refusal = document["functions"][0]["refusals"][0]
+                self.assertEqual((status, refusal["line"], [call["line"] for call in refusal["inlined_at"]]),
+                                 (1, first, [first + 1, first + 2]))
+                self.assertTrue(all(call["file"] == refusal["file"] for call in refusal["inlined_at"]))
+                self.assertIn("inlined.c:%d, inlined at inlined.c:%d, inlined at inlined.c:%d: a loop" %
+                              (first, first + 1, first + 2), " ".join(prove(path + ":" + name).stdout.split()))
+
     def test_the_listing_shows_source_beside_machine_code(self):
         proving = prove(LIBRARY + ":flat_pool_free", "--path")
         self.assertEqual(proving.returncode, 0)
         self.assertRegex(proving.stdout, r"\n +\d+ ret\b")
-        self.assertIn("if (OFTEN(pool->class_count == 1)) {", proving.stdout)
+        self.assertRegex(proving.stdout, r"pool\.c:\d+  if \(OFTEN\(pool->class_count == 1\)\) \{")
         self.assertLessEqual(max(len(line) for line in proving.stdout.splitlines()), 100)
 
 
