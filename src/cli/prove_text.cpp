@@ -175,8 +175,7 @@ std::string path_text(const prove::Certificate &certificate, const SourceLines &
         for (const Step &step : path) {
             const prove::SourceLine line = lines.at(step.instruction.address);
             std::string source;
-            if (line.known())
-                source = lines.short_name(step.instruction.address) + "  " + trimmed(sources.at(line));
+            if (line.known()) source = lines.short_name(step.instruction.address) + "  " + trimmed(sources.at(line));
             const std::string code = std::string(step.depth * 2, ' ') + step.instruction.text;
             number += step.times;
             const std::string counted = step.times > 1 ? fmt::format("{}x", grouped(step.times)) : grouped(number);

@@ -171,8 +171,7 @@ std::vector<SourceLine> SourceLines::inlined_at(std::uint64_t address) const {
     std::vector<SourceLine> calls;
     if (debug_ == nullptr) return calls;
     debug_->for_each_unit([&](Dwarf_Die &unit) {
-        if (calls.empty() && dwarf_haspc(&unit, address) == 1)
-            calls = calls_around(unit, address, debug_->copy.size());
+        if (calls.empty() && dwarf_haspc(&unit, address) == 1) calls = calls_around(unit, address, debug_->copy.size());
     });
     std::ranges::reverse(calls);
     std::erase_if(calls, [](const SourceLine &call) { return !call.known(); });

@@ -42,7 +42,7 @@ class SourceLines {
     struct Debug;
     friend class LineReader;
     std::shared_ptr<const Debug> debug_; // none where the file has no DWARF
-    std::vector<Row> rows_; // by address
+    std::vector<Row> rows_;              // by address
     std::vector<std::string> files_, producers_ = {""};
 };
 
