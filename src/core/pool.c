@@ -1,82 +1,8 @@
 /* The bounded functions: alloc, aligned alloc and free. None has a loop or calls anything, and the jumps of alloc and
  * free all go forward. Those that go on elsewhere do so by a jump, as the last thing. */
-#include "pool.h"
-
-#include "instrument.h"
+#include "pool_steps.h"
 
 #include <flatline/bounded.h>
-
-/* What alloc and free are made of: whatever a compiler would rather do, none of it is called. */
-#define PART_OF_IT static inline __attribute__((always_inline))
-
-/* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
-typedef struct request {
-    size_t size, alignment;
-    flat_pool_otherwise *otherwise;
-} request;
-
-PART_OF_IT void *refuse_request(const request *of) {
-    return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
-}
-
-/* Hands out the head of the list of `class`, whose index is `index`. Where it was the last, the new head is no address;
- * nobody asks for it before a free sets it. Reckoned from the old one and not from `start`: one load less. */
-PART_OF_IT void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
-    uint32_t *words = class->words;
-    uint32_t after = words[index];
-    APART(index);
-    words[index] = WORD_LIVE;
-    class->head_index = after;
-    char *block = class->head;
-    class->head = (char *)((uintptr_t)block + (after - index) * class->size);
-    instrument_alloc(pool, block, size);
-    return block;
-}
-
-/* Hands out the first block of `class` that never was, where there is one. */
-PART_OF_IT void *hand_out_fresh(flat_pool *pool, pool_class *class, const request *of) {
-    size_t index = class->fresh;
-    if (RARE((uint32_t)index == (uint32_t)class->count)) {
-        ++*refused_by(class);
-        return refuse_request(of);
-    }
-    class->words[index] = WORD_LIVE;
-    class->fresh = (uint32_t)(index + 1);
-    char *block = class->start + index * class->size;
-    instrument_alloc(pool, block, of->size);
-    return block;
-}
-
-/* Hands out a block of `class`, which holds the request: used ones first. */
-PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
-    size_t index = class->head_index;
-    if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
-    return hand_out_fresh(pool, class, of);
-}
-
-/* A jump that gcc for x86-64 leaves where it is: without it the search would come last and jump back. What follows it,
- * the usual path, begins a cache line; a churn takes a tenth longer where that path lies across one more. */
-#if defined(__x86_64__) && !defined(__clang__)
-#define GO_TO(label)                                                                                                   \
-    __asm__ goto("jmp %l[" #label "]\n\t.p2align 6" : : : : label);                                                    \
-    __builtin_unreachable()
-#else
-#define GO_TO(label) goto label
-#endif
-
-/* The usual path, a used block of a small class, takes one jump, over the search: 7 loads, 3 stores, 3 branches. The
- * probability is no guess but places the search before the table. */
-PART_OF_IT void *allocate(flat_pool *pool, const request *of) {
-    pool_class *class;
-    if (__builtin_expect_with_probability(of->size > SMALL_SIZE, 1, 0.6)) {
-        class = search_class(pool, of->size);
-        GO_TO(found);
-    }
-    class = small_class(pool, of->size);
-found:
-    if (RARE(of->size > class->size)) return refuse_request(of);
-    return take(pool, class, of);
-}
 
 void *flat_pool_alloc(flat_pool *pool, size_t size) { return allocate(pool, &(request){.size = size}); }
 FLAT_BOUNDED("flat_pool_alloc");
@@ -87,68 +13,11 @@ void *flat_pool_alloc_or_else(flat_pool *pool, size_t size, size_t alignment, fl
 FLAT_BOUNDED("flat_pool_alloc_or_else hands-over=2");
 
 void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FLAT_POOL_MAX_ALIGNMENT) return NULL;
-    if (size > pool->largest) return NULL;
-    size_t first = (size_t)(class_number(pool, 0) - class_of_size(pool, size));
-    /* Of the classes aligned well enough, those from `first` on; the lowest is the smallest that serves. */
-    uint64_t classes = pool->aligned_classes[alignment_index(alignment)] >> first << first;
-    if (classes == 0) return NULL;
-    return take(pool, class_number(pool, (size_t)__builtin_ctzll(classes)), &(request){.size = size});
+    pool_class *class = class_serving_aligned(pool, alignment, size);
+    if (class == NULL) return NULL;
+    return take(pool, class, &(request){.size = size});
 }
 FLAT_BOUNDED("flat_pool_aligned_alloc");
-
-/* A free's arguments beside the pool. Without `otherwise` a refusal is returned. */
-typedef struct returned_block {
-    void *block;
-    size_t size, alignment;
-    flat_pool_otherwise *otherwise;
-} returned_block;
-
-PART_OF_IT flat_status refuse_block(const returned_block *of, flat_status why) {
-    if (of->otherwise == NULL || why == FLAT_OK) return why;
-    return of->otherwise->free(of->otherwise, of->block, of->size, of->alignment, why);
-}
-
-/* Takes back block `index` of `class`, which is the one returned. */
-PART_OF_IT flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
-    uint32_t *words = class->words;
-    if (RARE(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
-    APART(index);
-    words[index] = class->head_index;
-    class->head_index = (uint32_t)index;
-    class->head = of->block;
-    instrument_free(pool, of->block, class->size);
-    flat_status done = FLAT_OK;
-    APART(done);
-    return done;
-}
-
-/* Why no block starts at `block`, whose class can only be `class`. */
-PART_OF_IT flat_status refusal(const pool_class *class, const void *block) {
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)class->start;
-    unsigned status = offset < class->count * class->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
-    unsigned unless_null = -(unsigned)(block != NULL);
-    APART(unless_null);
-    return (flat_status)(status & unless_null);
-}
-
-/* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
- * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
- * pools that take it; the second begins with a jump, and neither takes another. */
-PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of) {
-    pool_class *class;
-    if (OFTEN(pool->class_count == 1)) {
-        class = class_number(pool, 0);
-        size_t index = block_index(class, of->block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
-    } else {
-        class = class_of_span(pool, of->block);
-        size_t index = block_index(class, of->block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
-    }
-    APART(class);
-    return refuse_block(of, refusal(class, of->block));
-}
 
 flat_status flat_pool_free(flat_pool *pool, void *block) { return give_back(pool, &(returned_block){.block = block}); }
 FLAT_BOUNDED("flat_pool_free");

@@ -44,17 +44,19 @@
 #define ALIGNMENTS 9
 
 /* The word of a block. One word is the free list, the double-free check and the never-allocated check:
- *   WORD_LIVE    the block is with the caller
- *   otherwise    the block is free, and the word is the index of the block to hand out after it; WORD_LAST: there is
- * none Used blocks are handed out again before fresh ones, which are in no list: they are handed out in order, from
+ *   WORD_LIVE     the block is with the caller
+ *   WORD_CLAIMED  it is free, and not in the list yet: see below
+ *   otherwise     it is free, and the word is the index of the block to hand out after it; WORD_LAST: there is none
+ * Used blocks are handed out again before fresh ones, which are in no list: they are handed out in order, from
  * block `fresh` to the last. Init writes WORD_LAST into their words, so that they count as free.
  *
- * For blocks that another core frees, the word can be claimed by one atomic exchange: whoever exchanges WORD_LIVE for
- * something else has the right to free, every other exchange sees that it came second. The owner's own allocs and frees
- * write no LIVE word but the one being freed, so they do not collide with a claim on another block; and a claimed word
- * has room for a link, so that a list of claimed blocks needs no memory of its own. */
+ * In a shard (percore.h) a block can be freed by another thread, which sets the word from WORD_LIVE to WORD_CLAIMED by
+ * one compare-and-swap; nobody but the owner, who collects the block, changes it then. The owner's allocs and frees
+ * read and write the words of free blocks and of the block that is freed, so that they meet a claim only where a block
+ * is freed twice at once. */
 #define WORD_LIVE UINT32_MAX
 #define WORD_LAST (UINT32_MAX - 1)
+#define WORD_CLAIMED (UINT32_MAX - 2)
 
 /* One size class: all that alloc and free need, in one cache line.
  *   live + free == count      free == used blocks on the list + (count - fresh)      fresh == high-water mark */
@@ -88,6 +90,7 @@ struct flat_pool {
     flat_pool_misused *on_misuse;
     void *handler_context;
     void *backing;                        /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
+    struct shard_state *shard;            /* what a shard of <flatline/percore.h> has besides; NULL: it is none */
     uint64_t aligned_classes[ALIGNMENTS]; /* bit c: class c is aligned to 16 << index */
     int16_t class_of_size[SMALL_GRANULES + 1]; /* by size in granules, rounded up */
     int16_t class_of_span[];                   /* by number of the span, modulo the number of entries */
@@ -173,10 +176,14 @@ static inline pool_class *class_of_address(const flat_pool *pool, const void *ad
  * size == odd << twos, `offset * inverse(odd)` rotated right by `twos` is offset / size where size divides offset, and
  * above SIZE_MAX / size otherwise. Since count <= SIZE_MAX / size, one comparison answers both "is it a start" and "is
  * it one of ours", for every legal size and offset, without a multiplication wider than size_t. */
-static inline size_t block_index(const pool_class *class, const void *address) {
-    size_t product = ((uintptr_t)address - (uintptr_t)class->start) * class->inverse;
+static inline size_t block_index_at(uintptr_t offset, size_t inverse, uint32_t twos) {
+    size_t product = offset * inverse;
     unsigned bits = sizeof(size_t) * CHAR_BIT;
-    return product >> class->twos | product << (bits - class->twos); /* 4 <= twos <= 30 */
+    return product >> twos | product << (bits - twos); /* 4 <= twos <= 30 */
+}
+
+static inline size_t block_index(const pool_class *class, const void *address) {
+    return block_index_at((uintptr_t)address - (uintptr_t)class->start, class->inverse, class->twos);
 }
 
 /* Calls `visit` for each stretch of the blocks' memory between live blocks, as long as it is, ascending: free blocks
@@ -184,7 +191,7 @@ static inline size_t block_index(const pool_class *class, const void *address) {
 void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, uintptr_t start, size_t bytes),
                           void *context);
 
-_Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_LAST, "an index must not look like the mark");
+_Static_assert(FLAT_POOL_MAX_BLOCK_COUNT < WORD_CLAIMED, "an index must not look like a mark");
 _Static_assert(sizeof(pool_class) == CACHE_LINE, "a class is one cache line");
 _Static_assert(FLAT_POOL_MAX_CLASSES * sizeof(pool_class) <= INT16_MAX, "the distance of a class is 16 bits");
 _Static_assert(offsetof(flat_pool, first) == 0, "class 0 lies where the distances start");

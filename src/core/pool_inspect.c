@@ -20,11 +20,18 @@ size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
 }
 FLAT_BOUNDED("flat_pool_usable_size");
 
-static size_t count_live(const pool_class *class) {
-    size_t live = 0;
-    for (uint32_t i = 0; i < class->fresh; i++) live += class->words[i] == WORD_LIVE;
-    return live;
+/* In a shard other threads may be claiming blocks meanwhile. */
+static uint32_t word_of(const pool_class *class, uint32_t index) {
+    return __atomic_load_n(&class->words[index], __ATOMIC_RELAXED);
 }
+
+static size_t count_words(const pool_class *class, uint32_t word) {
+    size_t found = 0;
+    for (uint32_t i = 0; i < class->fresh; i++) found += word_of(class, i) == word;
+    return found;
+}
+
+static size_t count_live(const pool_class *class) { return count_words(class, WORD_LIVE); }
 
 /* Whether at least `count` blocks are free. */
 static bool has_free(const pool_class *class, size_t count) {
@@ -54,7 +61,7 @@ size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *context, void 
             continue;
         }
         for (uint32_t i = 0; i < class->fresh; i++) {
-            if (class->words[i] != WORD_LIVE) continue;
+            if (word_of(class, i) != WORD_LIVE) continue;
             visit(context, class->start + i * class->size, class->size);
             live++;
         }
@@ -68,7 +75,7 @@ void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, ui
     for (size_t c = 0; c < pool->class_count; c++) {
         const pool_class *class = class_number(pool, c);
         for (uint32_t i = 0; i < class->fresh; i++) {
-            if (class->words[i] != WORD_LIVE) continue;
+            if (word_of(class, i) != WORD_LIVE) continue;
             uintptr_t block = (uintptr_t)class->start + i * class->size;
             if (block > free_from) visit(context, free_from, block - free_from);
             free_from = block + class->size;
@@ -90,10 +97,12 @@ size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t
     return pool->class_count;
 }
 
-/* The list must visit each used free block once and end: a walk of exactly as many steps as there are free words below
- * `fresh`, all to free blocks, that ends there cannot have met a block twice, since it would never end. */
-static bool check_list(const pool_class *class) {
-    size_t left = class->fresh - count_live(class);
+/* The list must visit each used free block once and end, but for those that other threads freed and that are not in it
+ * yet: a walk of exactly as many steps as there are such words below `fresh`, all to free blocks, that ends there
+ * cannot have met a block twice, since it would never end. */
+static bool check_list(const flat_pool *pool, const pool_class *class) {
+    size_t claimed = pool->shard == NULL ? 0 : count_words(class, WORD_CLAIMED);
+    size_t left = class->fresh - count_live(class) - claimed;
     uint32_t i = class->head_index;
     for (; left > 0; left--) {
         if (i >= class->fresh || class->words[i] == WORD_LIVE) return false;
@@ -111,7 +120,7 @@ static bool check_class(const flat_pool *pool, const pool_class *class) {
     }
     const char *last = class->start + (class->count - 1) * class->size;
     if (class_of_address(pool, class->start) != class || class_of_address(pool, last) != class) return false;
-    return block_index(class, last) == class->count - 1 && check_list(class);
+    return block_index(class, last) == class->count - 1 && check_list(pool, class);
 }
 
 flat_status flat_pool_check(const flat_pool *pool) {

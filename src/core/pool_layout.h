@@ -23,6 +23,9 @@ bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count)
  * there is one class. */
 uint32_t flat_pool_map_length(size_t classes, uint64_t blocks);
 
+/* Writes a pool's metadata, which begins `place->pool_at` before `pool`. The options are valid. O(blocks). */
+void flat_pool_make(flat_pool *pool, const flat_pool_options *options, const pool_layout *place, char *blocks);
+
 /* What the blocks of a class are aligned to, from its size as rounded: the largest power of two that divides it, at
  * most FLAT_POOL_MAX_ALIGNMENT. */
 static inline uint64_t pool_alignment(uint64_t size) {

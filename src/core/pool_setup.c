@@ -149,7 +149,7 @@ static void map_spans(flat_pool *pool, const pool_layout *place) {
     }
 }
 
-static void make_pool(flat_pool *pool, const flat_pool_options *options, const pool_layout *place, char *blocks) {
+void flat_pool_make(flat_pool *pool, const flat_pool_options *options, const pool_layout *place, char *blocks) {
     uintptr_t metadata = (uintptr_t)pool - (size_t)place->pool_at;
     uint32_t *words = (uint32_t *)(metadata + (size_t)place->words_at);
     uint32_t *tree = (uint32_t *)(metadata + (size_t)place->tree_at);
@@ -163,6 +163,7 @@ static void make_pool(flat_pool *pool, const flat_pool_options *options, const p
     pool->on_misuse = options->on_misuse;
     pool->handler_context = options->handler_context;
     pool->backing = NULL;
+    pool->shard = NULL;
     for (unsigned i = 0; i < ALIGNMENTS; i++) pool->aligned_classes[i] = 0;
     for (size_t i = 0; i < options->class_count; i++) {
         pool_class *class = class_number(pool, i);
@@ -192,7 +193,7 @@ flat_status flat_pool_init(flat_pool **pool, const flat_pool_options *options, f
     flat_status status = judge_memories(metadata, blocks, &need);
     if (status != FLAT_OK) return status;
     *pool = (flat_pool *)((uintptr_t)metadata.start + (size_t)place.pool_at);
-    make_pool(*pool, options, &place, blocks.start);
+    flat_pool_make(*pool, options, &place, blocks.start);
     instrument_begin(*pool, blocks.start, need.block_bytes);
     return FLAT_OK;
 }

@@ -1,0 +1,180 @@
+/* The bounded functions of a set of shards. None has a loop or calls anything; flat_percore_free_as ends in a jump to
+ * flat_percore_free where the block is another shard's.
+ *
+ * With aarch64's Large System Extensions each atomic operation is one instruction; this file asks for them. */
+#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
+#pragma GCC target("+lse")
+#endif
+
+#include "percore.h"
+
+#include "pool_steps.h"
+
+#include <flatline/bounded.h>
+
+/* A remote free's block: where it lies, and what of its shard belongs to it. */
+typedef struct remote_block {
+    const block_map *map;
+    uintptr_t metadata; /* of its shard */
+    size_t index;       /* in its class; at or above `map->count` iff no block starts there */
+} remote_block;
+
+PART_OF_IT size_t *node(const remote_block *of, unsigned level, size_t number) {
+    return (size_t *)(of->metadata + of->map->nodes_at[level]) + number;
+}
+
+/* Marks a claimed block, as far up as this thread is the one to do it. At each return the block is the owner's to find;
+ * or, where a word was not empty, it will be when the thread that made it so is done. */
+PART_OF_IT void mark(const remote_block *of) {
+    size_t leaf = of->index / LEAF_BLOCKS;
+    size_t branch = leaf / NODE_BITS;
+    if (!step_add_to_leaf(node(of, 0, leaf), (size_t)1 << of->index % LEAF_BLOCKS * PLACE_BITS)) return;
+    if (of->map->nodes_at[1] == 0) return;
+    if (!step_add_to_branch(node(of, 1, branch), (size_t)1 << leaf % NODE_BITS)) return;
+    if (of->map->nodes_at[2] == 0) return;
+    step_add_to_trunk(node(of, 2, branch / NODE_BITS), (size_t)1 << branch % NODE_BITS);
+}
+
+/* Why no block starts `offset` bytes into a shard's blocks, in whose class it can only be. */
+PART_OF_IT flat_status refusal_at(const block_map *map, size_t offset) {
+    return offset - map->start < map->count * map->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
+}
+
+flat_status flat_percore_free(flat_percore *set, void *block) {
+    uintptr_t offset = (uintptr_t)block - set->start;
+    if (RARE(offset >= set->length)) return block == NULL ? FLAT_OK : FLAT_FOREIGN_POINTER;
+    size_t number = number_of_shard(set, offset);
+    offset -= number * set->stride;
+    const block_map *map = &set->maps[set->class_of_span[offset >> set->span_shift & set->span_mask]];
+    remote_block of = {.map = map, .metadata = set->shards + number * set->shard_bytes};
+    of.index = block_index_at(offset - map->start, map->inverse, map->twos);
+    if (RARE(of.index >= map->count)) return refusal_at(map, offset);
+    if (RARE(!step_claim((uint32_t *)(of.metadata + map->words_at) + of.index))) return FLAT_DOUBLE_FREE;
+    instrument_free((flat_pool *)(of.metadata + set->pool_at), block, map->size);
+    mark(&of);
+    return FLAT_OK;
+}
+FLAT_BOUNDED("flat_percore_free");
+
+flat_status flat_percore_free_as(flat_pool *shard, void *block) {
+    if (OFTEN((uintptr_t)block - shard->start < shard->length)) {
+        return give_back(shard, &(returned_block){.block = block});
+    }
+    return flat_percore_free(shard->shard->set, block);
+}
+FLAT_BOUNDED("flat_percore_free_as");
+
+/* The word of the top with something in it, as far as the owner can know; NULL: there is none. */
+PART_OF_IT size_t *first_marked(size_t *top) {
+    _Static_assert(TOP_NODES == 8, "as many as are looked at here");
+    if (step_look_at_top(top)) return top;
+    if (step_look_at_top(top + 1)) return top + 1;
+    if (step_look_at_top(top + 2)) return top + 2;
+    if (step_look_at_top(top + 3)) return top + 3;
+    if (step_look_at_top(top + 4)) return top + 4;
+    if (step_look_at_top(top + 5)) return top + 5;
+    if (step_look_at_top(top + 6)) return top + 6;
+    return step_look_at_top(top + 7) ? top + 7 : NULL;
+}
+
+/* Uses up the lowest bit of `*taken`; returns its number. */
+PART_OF_IT uint32_t use_lowest(size_t *taken) {
+    uint32_t bit = (uint32_t)__builtin_ctzl(*taken);
+    *taken &= *taken - 1;
+    return bit;
+}
+
+PART_OF_IT void be_patient(returned *of, const pool_class *class) {
+    size_t fresh = class->count - class->fresh;
+    of->patient_until = class->fresh + (uint32_t)(fresh < PATIENCE ? fresh : PATIENCE);
+}
+
+/* Takes from the top when nothing that was taken before is left. False: nothing is there. */
+PART_OF_IT bool take_from_top(returned *of, const pool_class *class) {
+    size_t *word = first_marked(of->top);
+    size_t marks = word == NULL ? 0 : step_take_top(word);
+    if ((marks & (marks - 1)) == 0) be_patient(of, class);
+    if (word == NULL) return false;
+    unsigned level = is_one_level(of) ? 0 : is_two_levels(of) ? 1 : 2;
+    of->taken[level] = marks;
+    of->at[level] = (uint32_t)(word - of->top);
+    return true;
+}
+
+/* Takes marked blocks until some are at hand, at most one word of each level: false iff none is marked. A word that was
+ * marked is empty only after the overlapping frees that <flatline/percore.h> tells of. */
+PART_OF_IT bool refill(returned *of, const pool_class *class) {
+    if (of->taken[1] == 0) {
+        if (of->taken[2] == 0 && !take_from_top(of, class)) return false;
+        if (of->taken[2] != 0) {
+            of->at[1] = of->at[2] * (uint32_t)NODE_BITS + use_lowest(&of->taken[2]);
+            of->taken[1] = step_take_branch(of->branches + of->at[1]);
+        }
+    }
+    if (of->taken[1] != 0) {
+        of->at[0] = of->at[1] * (uint32_t)NODE_BITS + use_lowest(&of->taken[1]);
+        of->taken[0] = step_take_leaf(of->leaves + of->at[0]);
+    }
+    return of->taken[0] != 0;
+}
+
+/* The index of a block that was claimed and marked, which is now neither; `class->count` iff there is none. */
+PART_OF_IT size_t collect(flat_pool *pool, const pool_class *class, returned *of) {
+    if (of->taken[0] == 0 && !refill(of, class)) return class->count;
+    unsigned place = (unsigned)__builtin_ctzl(of->taken[0]) / PLACE_BITS;
+    of->taken[0] &= ~(PLACE_MASK << place * PLACE_BITS);
+    size_t index = of->at[0] * LEAF_BLOCKS + place;
+    if (OFTEN(class->words[index] == WORD_CLAIMED)) return index;
+    pool->shard->late_double_frees++;
+    return class->count;
+}
+
+/* As take(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was looked
+ * for them a short while ago, and few were found. */
+PART_OF_IT void *take_from_shard(flat_pool *pool, pool_class *class, size_t size) {
+    size_t index = class->head_index;
+    if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);
+    returned *back = returned_of(pool, class);
+    if (class->fresh >= back->patient_until || back->taken[0] != 0) {
+        index = collect(pool, class, back);
+        if (index < class->count) {
+            class->words[index] = WORD_LIVE;
+            char *block = class->start + index * class->size;
+            instrument_alloc(pool, block, size);
+            return block;
+        }
+    }
+    return hand_out_fresh(pool, class, &(request){.size = size});
+}
+
+void *flat_percore_alloc(flat_pool *shard, size_t size) {
+    pool_class *class = class_serving(shard, size);
+    if (RARE(size > class->size)) return NULL;
+    return take_from_shard(shard, class, size);
+}
+FLAT_BOUNDED("flat_percore_alloc");
+
+void *flat_percore_aligned_alloc(flat_pool *shard, size_t alignment, size_t size) {
+    pool_class *class = class_serving_aligned(shard, alignment, size);
+    if (class == NULL) return NULL;
+    return take_from_shard(shard, class, size);
+}
+FLAT_BOUNDED("flat_percore_aligned_alloc");
+
+size_t flat_percore_collect(flat_pool *pool, pool_class *class, size_t most) {
+    returned *back = returned_of(pool, class);
+    size_t collected = 0;
+    for (; collected < most; collected++) {
+        uint64_t late = pool->shard->late_double_frees;
+        size_t index = collect(pool, class, back);
+        while (index == class->count && pool->shard->late_double_frees != late) {
+            late = pool->shard->late_double_frees;
+            index = collect(pool, class, back);
+        }
+        if (index == class->count) break;
+        class->words[index] = class->head_index;
+        class->head_index = (uint32_t)index;
+        class->head = class->start + index * class->size;
+    }
+    return collected;
+}
