@@ -24,22 +24,29 @@ static bool check_marks(const returned *of, const size_t *nodes, const size_t *a
     return true;
 }
 
-/* Every claimed block is marked. */
-static bool check_blocks(const returned *of, const pool_class *class) {
-    for (size_t i = 0; i < class->count; i++) {
-        size_t leaf = i / LEAF_BLOCKS;
-        size_t places = of->leaves[leaf] | taken_of(of, 0, leaf);
-        bool is_marked = (places >> i % LEAF_BLOCKS * PLACE_BITS & PLACE_MASK) != 0;
-        if (class->words[i] == WORD_CLAIMED && !is_marked) return false;
+static size_t count_of(size_t counts, size_t group) { return counts >> group % LEAF_GROUPS * COUNT_BITS & COUNT_MASK; }
+
+/* Every claimed block is counted once. */
+static bool check_counts(const returned *of, const pool_class *class) {
+    size_t groups = (class->count + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
+    for (size_t group = 0; group < groups; group++) {
+        size_t leaf = group / LEAF_GROUPS, claimed = 0;
+        size_t counted = count_of(of->leaves[leaf], group) + count_of(taken_of(of, 0, leaf), group);
+        if (of->group == group) counted += of->due;
+        for (size_t i = group * GROUP_BLOCKS; i < class->count && i / GROUP_BLOCKS == group; i++) {
+            claimed += class->words[i] == WORD_CLAIMED;
+        }
+        if (counted < claimed) return false;
     }
     return of->patient_until <= class->count;
 }
 
 static bool check_tree(const returned *of, const block_map *map, const pool_class *class) {
-    if (!check_blocks(of, class)) return false;
-    if (is_one_level(of)) return true;
-    if (!check_marks(of, of->leaves, of->branches, 0, nodes_of(map, 0))) return false;
-    return is_two_levels(of) || check_marks(of, of->branches, of->top, 1, nodes_of(map, 1));
+    if (!check_counts(of, class)) return false;
+    const size_t *branches = of->leaves + of->branches_at, *trunk = of->leaves + of->trunk_at;
+    if (of->branches_at == 0) return true;
+    if (!check_marks(of, of->leaves, branches, 0, nodes_of(map, 0))) return false;
+    return of->trunk_at == 0 || check_marks(of, branches, trunk, 1, nodes_of(map, 1));
 }
 
 flat_status flat_percore_check(const flat_pool *pool) {

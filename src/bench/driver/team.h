@@ -23,10 +23,13 @@ typedef struct record {
 } record;
 
 /* From an even thread to the odd one behind it. The first writes `written` and the blocks before it, the other `read`.
- */
+ * Each looks at the other's count when by its last look the ring was full or empty, and not before: a line that goes to
+ * and fro with every block would cost more than most allocators do. */
 typedef struct ring {
     _Alignas(LINE) _Atomic size_t written;
+    size_t read_before; /* the writer's last look at `read` */
     _Alignas(LINE) _Atomic size_t read;
+    size_t written_before; /* the reader's last look at `written` */
     _Alignas(LINE) void *block[RING];
 } ring;
 
@@ -70,14 +73,20 @@ INLINE void wait_once(size_t *spins) {
 
 INLINE void push(ring *to, size_t *at, void *block) {
     size_t spins = 0;
-    while (*at - atomic_load_explicit(&to->read, memory_order_acquire) == RING) wait_once(&spins);
+    while (*at - to->read_before == RING) {
+        to->read_before = atomic_load_explicit(&to->read, memory_order_acquire);
+        if (*at - to->read_before == RING) wait_once(&spins);
+    }
     to->block[*at % RING] = block;
     atomic_store_explicit(&to->written, ++*at, memory_order_release);
 }
 
 INLINE void *pop(ring *from, size_t *at) {
     size_t spins = 0;
-    while (atomic_load_explicit(&from->written, memory_order_acquire) == *at) wait_once(&spins);
+    while (from->written_before == *at) {
+        from->written_before = atomic_load_explicit(&from->written, memory_order_acquire);
+        if (from->written_before == *at) wait_once(&spins);
+    }
     void *block = from->block[*at % RING];
     atomic_store_explicit(&from->read, ++*at, memory_order_release);
     return block;
