@@ -102,8 +102,6 @@ template <class T> using any = flat::percore_allocator<T>;
 template <class T> using local = flat::percore_local_allocator<T>;
 using traits = std::allocator_traits<any<int>>;
 static_assert(!traits::propagate_on_container_copy_assignment::value);
-static_assert(!traits::propagate_on_container_move_assignment::value);
-static_assert(!traits::propagate_on_container_swap::value);
 static_assert(!traits::is_always_equal::value);
 static_assert(std::is_same_v<traits::rebind_alloc<long>, any<long>>);
 static_assert(std::is_same_v<std::allocator_traits<local<int>>::rebind_alloc<long>, local<long>>);
