@@ -35,8 +35,8 @@ namespace flat {
 
 namespace detail {
 
-/// A shard whose blocks go back from any thread. The set stands beside it, since a free by another thread would have to
-/// read it from a cache line that the owner writes.
+/// A shard whose blocks go back from any thread. The set stands beside it, so that a free reads nothing of the shard,
+/// which is its owner's.
 struct shared_shard {
     flat_pool *shard;
     flat_percore *set;
