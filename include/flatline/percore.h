@@ -97,8 +97,9 @@ FLAT_API flat_percore *flat_percore_of(const flat_pool *shard);
 /** `flat_pool_alloc` from the caller's own shard, which also hands out blocks that other threads have freed. While the
  * list of locally freed blocks of the class is not empty it does what `flat_pool_alloc` does.
  * Returns NULL iff `size` exceeds the largest class, or each block of the smallest class that holds it is live, or its
- * free has not returned, or it is parked (`flat_percore_parked_bound`), or, once for each, it was freed twice at once
- * as told above. Worst case: no loop, call or lock, at most 350 instructions on x86-64, of them at most 3 exchanges. */
+ * free has not returned, or it is parked (`flat_percore_parked_bound`); and where no fresh block is left, once each
+ * time that it comes to blocks freed twice at once, as told above. Worst case: no loop, call or lock, at most 350
+ * instructions on x86-64, of them at most 3 exchanges. */
 FLAT_API FLAT_NODISCARD void *flat_percore_alloc(flat_pool *shard, size_t size);
 
 /** The same, from the smallest class that holds `size` and whose blocks are all aligned to `alignment`; and NULL iff
@@ -132,10 +133,11 @@ FLAT_API size_t flat_percore_flush(flat_pool *shard);
  * in up to 512 blocks its own; up to 16,384 blocks 64; above it 2,048.) O(1); any thread. */
 FLAT_API size_t flat_percore_parked_bound(size_t block_count, size_t threads);
 
-/** A shard that has no owner, for the calling thread to own, with all that is in it; NULL iff there is none. At first
- * no shard has an owner, as far as this function and the next can know: a program that gives shards out by their
- * numbers has no need of them. A shard's lists are the calling thread's to use at once: what the thread that left it
- * wrote is seen. O(shards), without a wait: of two threads that come at once each gets another shard. Any thread. */
+/** A shard that has no owner, for the calling thread to own, with all that is in it; NULL iff each had one when it was
+ * looked at: with as many shards as threads, each of which owns one at most, there always is one. At first no shard has
+ * an owner, as far as this function and the next can know: a program that gives shards out by their numbers has no need
+ * of them. A shard's lists are the calling thread's to use at once: what the thread that left it wrote is seen.
+ * O(shards), without a wait: of two threads that come at once each gets another shard. Any thread. */
 FLAT_API FLAT_NODISCARD flat_pool *flat_percore_adopt(flat_percore *set);
 
 /** Ends the ownership that `flat_percore_adopt` began. Blocks that are live stay so, and any thread may free them; what
