@@ -60,10 +60,8 @@ STEP bool step_claim(uint32_t *word) {
     return __atomic_compare_exchange_n(word, &live, WORD_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* By who claimed it: whether the leaf was empty, so that its mark is due. */
-STEP bool step_add_to_leaf(size_t *leaf, size_t block) {
-    return __atomic_fetch_add(leaf, block, __ATOMIC_ACQ_REL) == 0;
-}
+/* By who claimed it: whether the leaf was empty, so that its mark is due. `one`: 1 in the group's count. */
+STEP bool step_add_to_leaf(size_t *leaf, size_t one) { return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0; }
 
 /* By who found the leaf empty: whether the branch was, so that its own mark is due. */
 STEP bool step_add_to_branch(size_t *branch, size_t mark) {
