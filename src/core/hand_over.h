@@ -32,6 +32,12 @@
 #ifndef FLATLINE_CORE_HAND_OVER_H
 #define FLATLINE_CORE_HAND_OVER_H
 
+/* With aarch64's Large System Extensions each atomic operation is one instruction: every file that knows of the steps
+ * asks for them, and does so before any function. */
+#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
+#pragma GCC target("+lse")
+#endif
+
 #include "pool.h"
 
 #if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS)

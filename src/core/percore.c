@@ -1,11 +1,5 @@
 /* The bounded functions of a set of shards. None has a loop or calls anything; flat_percore_free_as ends in a jump to
- * flat_percore_free where the block is another shard's.
- *
- * With aarch64's Large System Extensions each atomic operation is one instruction; this file asks for them. */
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
-#pragma GCC target("+lse")
-#endif
-
+ * flat_percore_free where the block is another shard's. */
 #include "percore.h"
 
 #include "pool_steps.h"

@@ -1,9 +1,5 @@
 /* How a set of shards is laid out and made, who owns a shard, and what an idle owner does. Nothing here is on the path
  * of an alloc or a free. */
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
-#pragma GCC target("+lse")
-#endif
-
 #include "percore.h"
 
 #include "instrument.h"
