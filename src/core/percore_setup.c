@@ -68,7 +68,7 @@ static bool lay_out(set_layout *to, const flat_percore_options *options) {
         if (options->classes[i].block_count > FLAT_PERCORE_MAX_BLOCK_COUNT) return false;
     }
     place_shard(to, options);
-    if (to->shard_bytes > UINT32_MAX || to->pool.block_bytes > MOST_BYTES / options->shard_count / 2) return false;
+    if (to->shard_bytes > UINT32_MAX || to->pool.block_bytes > MOST_BYTES / options->shard_count) return false;
     place_blocks(to, options->shard_count);
     to->spans_at = sizeof(flat_percore) + options->class_count * sizeof(block_map);
     to->shards_at = round_up(to->spans_at + to->pool.spans, LINE_PAIR);
