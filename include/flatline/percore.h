@@ -21,13 +21,14 @@
  * owner's, if one has returned before the other begins, and the second thread can know. Where the two overlap, the
  * claim can fall between the local free's look at the block's word and its store there: then both return FLAT_OK. The
  * block is in the list once; its mark is dropped when the owner comes to it, and counted: see
- * `flat_percore_late_double_frees`. Neither list nor marks are harmed by up to 15 such pairs on one block between two
- * collections of its mark; the mark of a neighbour can be lost with the 16th.
+ * `flat_percore_late_double_frees`. Neither list nor marks are harmed by up to 14 such pairs on one block between two
+ * collections of its mark; after the 15th its next remote free can be lost, and the block with it.
  *
  * Threads: a function that takes a shard (`flat_pool *`) is for the shard's owner, one that takes a set is for any
  * thread, unless it says otherwise. The functions of <flatline/pool.h> work on a shard as on any pool, and know nothing
  * of marked blocks until these are collected: `flat_pool_alloc` does not collect, `flat_pool_free` takes blocks of its
  * own shard only, `flat_pool_reset` needs every thread to be outside of the set and `flat_percore_flush` before it.
+ * The high-water mark of its statistics is the blocks ever handed out: fresh ones can come before marked ones.
  * Blocks that lie in one cache line and are used on two cores make the cores wait for each other, whoever allocated
  * them: declare the sizes of what travels as multiples of 64, or better of 128.
  *
