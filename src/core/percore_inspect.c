@@ -14,23 +14,27 @@ static size_t nodes_of(const block_map *map, unsigned level) {
     return (map->count + each - 1) / each;
 }
 
-/* Every word of the level that holds something has its mark in the level above, set once or taken, and no other has. */
+/* Every word of the level that holds something has its mark in the level above, set once or taken, and no other has,
+ * nor has any that does not exist. */
 static bool check_marks(const returned *of, const size_t *nodes, const size_t *above, unsigned level, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    size_t marks = above == of->top ? TOP_NODES * NODE_BITS : (size_t)round_up(count, NODE_BITS);
+    for (size_t i = 0; i < marks; i++) {
+        bool holds = i < count && nodes[i] != 0;
         bool is_set = (above[i / NODE_BITS] & mark_of(i)) != 0;
         bool is_taken = (taken_of(of, level + 1, i / NODE_BITS) & mark_of(i)) != 0;
-        if ((is_set && is_taken) || (nodes[i] != 0) != (is_set || is_taken)) return false;
+        if ((is_set && is_taken) || holds != (is_set || is_taken)) return false;
     }
     return true;
 }
 
-/* Every claimed block is marked. */
+/* Every claimed block is marked, and none that does not exist. */
 static bool check_blocks(const returned *of, const pool_class *class) {
-    for (size_t i = 0; i < class->count; i++) {
+    size_t all = is_one_level(of) ? LEAF_LEVEL_BLOCKS : (size_t)round_up(class->count, LEAF_BLOCKS);
+    for (size_t i = 0; i < all; i++) {
         size_t leaf = i / LEAF_BLOCKS;
         size_t places = of->leaves[leaf] | taken_of(of, 0, leaf);
         bool is_marked = (places >> i % LEAF_BLOCKS * PLACE_BITS & PLACE_MASK) != 0;
-        if (class->words[i] == WORD_CLAIMED && !is_marked) return false;
+        if (i >= class->count ? is_marked : class->words[i] == WORD_CLAIMED && !is_marked) return false;
     }
     return of->patient_until <= class->count;
 }

@@ -22,7 +22,7 @@ class marked {
             EXPECT_EQ(flat_percore_free(set, blocks[40]), FLAT_OK);
         }
     }
-    test_percore set{{{16, 128}, {48, 300}, {80, 20000}}, 2};
+    test_percore set{{{16, 118}, {48, 300}, {80, 20000}}, 2};
 };
 
 } // namespace

@@ -84,6 +84,13 @@ DAMAGE(three_levels_mark_lost, to->of[2]->top[0] = 0)
 DAMAGE(three_levels_mark_without_branch, to->of[2]->top[0] |= 2)
 DAMAGE(three_levels_marked_and_taken, to->of[2]->taken[2] = 1)
 DAMAGE(three_levels_leaf_mark_lost, to->of[2]->branches[0] &= ~(size_t)1)
+DAMAGE(one_level_mark_of_no_block, to->of[0]->leaves[7] = (size_t)1 << 6 * PLACE_BITS)
+DAMAGE(two_levels_mark_of_no_block, to->of[1]->leaves[18] = (size_t)1 << 12 * PLACE_BITS;
+       to->of[1]->branches[0] |= (size_t)1 << 18)
+DAMAGE(two_levels_mark_of_no_leaf, to->of[1]->branches[0] |= (size_t)1 << 19)
+DAMAGE(two_levels_mark_far_from_any_leaf, to->of[1]->branches[7] = 1)
+DAMAGE(three_levels_mark_of_no_leaf, to->of[2]->branches[19] = (size_t)1 << 63; to->of[2]->top[0] |= (size_t)1 << 19)
+DAMAGE(three_levels_mark_of_no_branch, to->of[2]->top[0] |= (size_t)1 << 20)
 DAMAGE(too_patient, to->of[1]->patient_until = (uint32_t)to->classes[1]->count + 1)
 DAMAGE(claimed_and_not_marked, to->classes[1]->words[7] = WORD_CLAIMED)
 
@@ -107,6 +114,12 @@ static const struct {
     {"an empty branch is marked", three_levels_mark_without_branch},
     {"a branch's mark is set and taken", three_levels_marked_and_taken},
     {"a leaf's mark is lost in a tree of three levels", three_levels_leaf_mark_lost},
+    {"a block behind the last is marked in the top", one_level_mark_of_no_block},
+    {"a block behind the last is marked in the last leaf", two_levels_mark_of_no_block},
+    {"a leaf behind the last is marked", two_levels_mark_of_no_leaf},
+    {"a leaf far behind the last is marked", two_levels_mark_far_from_any_leaf},
+    {"a leaf behind the last is marked in the last branch", three_levels_mark_of_no_leaf},
+    {"a branch behind the last is marked", three_levels_mark_of_no_branch},
     {"no look before more blocks than there are", too_patient},
     {"a block is claimed and not marked", claimed_and_not_marked},
 };
