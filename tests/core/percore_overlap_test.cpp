@@ -1,6 +1,7 @@
 // A local and a remote free of the same block at the same time: what <flatline/percore.h> says of double frees. By the
 // letter of C the two race, so ThreadSanitizer has no build of this one.
 #include "core/environment.hpp"
+#include "core/processors.hpp"
 #include "core/test_percore.hpp"
 
 #include <gtest/gtest.h>
@@ -9,38 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
 namespace {
 
 using test::test_percore;
-
-// Two threads that wait for each other are often put on one processor, where nothing overlaps: so the owner keeps to
-// the first of those that the program may use, and the other thread to the last.
-class percore_overlap : public testing::Test {
-  protected:
-    void SetUp() override {
-        ASSERT_EQ(sched_getaffinity(0, sizeof may_, &may_), 0);
-        keep_to(may_, false);
-    }
-    void TearDown() override { (void)sched_setaffinity(0, sizeof may_, &may_); }
-
-    static void keep_to(const cpu_set_t &may, bool last) {
-        int chosen = -1;
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-            if (CPU_ISSET(cpu, &may) && (last || chosen < 0)) chosen = cpu;
-        }
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(chosen, &one);
-        (void)sched_setaffinity(0, sizeof one, &one);
-    }
-    void race(std::size_t count, std::size_t rounds);
-
-    cpu_set_t may_;
-};
 
 // Two threads that go on together, as close as they can.
 class start_line {
@@ -82,15 +57,17 @@ void expect_nothing_wrong(const tally &all) {
 //
 // At the end of a round nobody is inside a free, and the owner flushes before it allocates: so each block that both
 // freed has its mark still, nobody freed it again in between, and the late double frees are the rounds' pairs exactly.
-void percore_overlap::race(std::size_t count, std::size_t rounds) {
+void race(std::size_t count, std::size_t rounds) {
     test_percore set({{16, count}}, 1);
     flat_pool *shard = set.shard(0);
     tally all;
     std::vector<void *> blocks(count);
     std::vector<flat_status> local(count), remote(count);
     start_line line;
+    const test::processors cores;
+    cores.keep_to(0);
     std::thread other([&] {
-        keep_to(may_, true);
+        cores.keep_to(1);
         for (std::size_t round = 0; round < rounds; round++) {
             line.wait();
             linger(round / 2 % 64);
@@ -129,24 +106,26 @@ void percore_overlap::race(std::size_t count, std::size_t rounds) {
 
 } // namespace
 
-TEST_F(percore_overlap, of_one_block_each_round) { race(1, test::scaled(200000)); }
-TEST_F(percore_overlap, of_blocks_of_one_level) { race(100, test::scaled(15000)); }
-TEST_F(percore_overlap, of_blocks_of_two_levels) { race(300, test::scaled(6000)); }
-TEST_F(percore_overlap, of_blocks_of_three_levels) { race(9000, test::scaled(200)); }
+TEST(percore_overlap, of_one_block_each_round) { race(1, test::scaled(60000)); }
+TEST(percore_overlap, of_blocks_of_one_level) { race(100, test::scaled(15000)); }
+TEST(percore_overlap, of_blocks_of_two_levels) { race(300, test::scaled(6000)); }
+TEST(percore_overlap, of_blocks_of_three_levels) { race(9000, test::scaled(200)); }
 
 // The owner goes on allocating while another thread frees whatever was handed out last, again and again: blocks are
 // collected while the other is still between its claim and its mark. Each block handed out is freed by the owner, by
 // the other, or by both; and a late double free is counted for the last kind at most: where the other frees the block
 // once more before the owner comes to the mark, both marks are in one place and count as one block found.
-TEST_F(percore_overlap, while_the_owner_allocates) {
+TEST(percore_overlap, while_the_owner_allocates) {
     for (std::size_t count : {1u, 4u, 40u, 200u}) {
         test_percore set({{16, count}}, 1);
         flat_pool *shard = set.shard(0);
         std::atomic<void *> last = nullptr;
         std::atomic<bool> begun = false, done = false;
         std::uint64_t handed_out = 0, by_owner = 0, by_other = 0, wrong = 0;
+        const test::processors cores;
+        cores.keep_to(0);
         std::thread other([&] {
-            keep_to(may_, true);
+            cores.keep_to(1);
             begun = true;
             while (!done.load(std::memory_order_relaxed)) {
                 void *block = last.load(std::memory_order_acquire);

@@ -2,6 +2,7 @@
 // threads agree on outside of the set is what makes them meet; ThreadSanitizer sees whether the set itself orders what
 // they do to blocks and lists.
 #include "core/environment.hpp"
+#include "core/processors.hpp"
 #include "core/random_source.hpp"
 #include "core/test_percore.hpp"
 
@@ -56,8 +57,14 @@ struct outcome {
 
 // Runs each of the functions in a thread of its own.
 void together(const std::vector<std::function<void()>> &parts) {
+    const test::processors cores;
     std::vector<std::thread> threads;
-    for (const auto &part : parts) threads.emplace_back(part);
+    for (const auto &part : parts) {
+        threads.emplace_back([&part, &cores, number = threads.size()] {
+            cores.keep_to(number);
+            part();
+        });
+    }
     for (std::thread &thread : threads) thread.join();
 }
 
