@@ -1,5 +1,6 @@
 // percore.c and the small functions of percore_setup.c: what <flatline/percore.h> promises of shards, allocs and frees,
 // by one thread. The blocks are PROT_NONE unless a test writes them.
+#include "core/environment.hpp"
 #include "core/percore_state.h"
 #include "core/random_source.hpp"
 #include "core/test_percore.hpp"
@@ -99,6 +100,7 @@ TEST(percore_shard_of, the_first_and_the_last_block_of_every_shard_whatever_thei
         {{1008, 77777}},
         {{std::size_t{1} << 20, 7}, {(std::size_t{1} << 20) + 16, 13}},
         {{16, 3}, {4096, 11}, {5008, 4097}},
+        {{(std::size_t{1} << 20) + 16, 256}}, // far more than 65,536 units of 128 bytes
     };
     for (const auto &layout : layouts) {
         for (std::size_t shards : {1u, 2u, 3u, 7u, 64u, 100u}) {
@@ -106,6 +108,7 @@ TEST(percore_shard_of, the_first_and_the_last_block_of_every_shard_whatever_thei
             flat_footprint need;
             ASSERT_EQ(flat_percore_footprint(&options, &need), FLAT_OK);
             if (need.metadata_bytes > std::size_t{32} << 20) continue; // which costs memory
+            if (need.block_bytes > test::address_budget) continue;
             test_percore set(layout, shards);
             const std::size_t stride = set.footprint().block_bytes / shards;
             for (std::size_t i = 0; i < shards; i++) {

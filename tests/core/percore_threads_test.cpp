@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -208,25 +209,30 @@ TEST(percore_threads, an_owner_gets_back_what_another_frees) {
         std::array<std::atomic<void *>, 16> queue{};
         const std::size_t rounds = steps(30000) + 2 * count;
         std::size_t refused = 0, out_of_order = 0;
+        std::atomic<bool> given_up = false; // what is lost for ever is waited for only so long
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        const auto pause = [&] {
+            std::this_thread::yield();
+            if (std::chrono::steady_clock::now() > until) given_up = true;
+        };
         together({[&] {
-                      for (std::uint64_t i = 0; i < rounds; i++) {
+                      for (std::uint64_t i = 0; i < rounds && !given_up; i++) {
                           void *block = flat_percore_alloc(set.shard(0), 8);
-                          while (block == nullptr) {
-                              std::this_thread::yield();
-                              block = flat_percore_alloc(set.shard(0), 8);
-                          }
+                          for (; block == nullptr && !given_up; block = flat_percore_alloc(set.shard(0), 8)) pause();
+                          if (given_up) return;
                           std::memcpy(block, &i, sizeof i);
-                          while (queue[i % queue.size()].load(std::memory_order_relaxed) != nullptr) {
-                              std::this_thread::yield();
+                          while (queue[i % queue.size()].load(std::memory_order_relaxed) != nullptr && !given_up) {
+                              pause();
                           }
                           queue[i % queue.size()].store(block, std::memory_order_release);
                       }
                   },
                   [&] {
-                      for (std::uint64_t i = 0; i < rounds; i++) {
+                      for (std::uint64_t i = 0; i < rounds && !given_up; i++) {
                           void *block;
                           while ((block = queue[i % queue.size()].load(std::memory_order_acquire)) == nullptr) {
-                              std::this_thread::yield();
+                              if (given_up) return;
+                              pause();
                           }
                           std::uint64_t written;
                           std::memcpy(&written, block, sizeof written);
@@ -235,6 +241,7 @@ TEST(percore_threads, an_owner_gets_back_what_another_frees) {
                           refused += flat_percore_free(set, block) != FLAT_OK;
                       }
                   }});
+        ASSERT_FALSE(given_up) << count;
         EXPECT_EQ(refused + out_of_order, 0u) << count;
         expect_all_there(set);
     }
