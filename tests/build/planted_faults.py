@@ -27,6 +27,9 @@ from planting import CONTROL, passes, plant, verdict
 CALLS = ["tests/core/arena_calls.c"]
 ARENA = ["arena_test", "arena_model_test", "arena_exhaustive_test"]
 
+# Between the two steps that a fault makes of one, so that another thread often comes between.
+MOMENT = "for (volatile int turns = 0; turns < 100; turns++) {} "
+
 # name: (file below src, or from include on; pattern, replacement, tests that must see it)
 FAULTS = {
     "block_write_in_free": ("core/pool_steps.h", r"class->head = of->block;",
@@ -122,16 +125,18 @@ FAULTS = {
     # A set of shards: where a block lies, and the way it takes back.
     "percore_block_written_in_free": ("core/percore.c", r"instrument_free\([^;]*\);", r"*(volatile char *)block = 0;",
                                       ["percore_test", "percore_model_test"]),
-    "percore_size_cut_to_32_bits": ("core/percore.c", r"RARE\(size > class->size\)", r"RARE((uint32_t)size > class->size)",
-                                    ["percore_test"]),
+    "percore_size_cut_to_32_bits": ("core/percore.c", r"RARE\(size > class->size\)",
+                                    r"RARE((uint32_t)size > class->size)", ["percore_test"]),
     "percore_end_of_a_class_taken_for_a_block": ("core/percore.c", r"of\.index >= map->count", r"of.index > map->count",
                                                  ["percore_test", "percore_model_test"]),
-    "percore_own_blocks_freed_remotely": ("core/percore.c", r"OFTEN\(\(uintptr_t\)block - shard->start < shard->length\)",
-                                          r"false", ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_own_blocks_freed_remotely": (
+        "core/percore.c", r"OFTEN\(\(uintptr_t\)block - shard->start < shard->length\)", r"false",
+        ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_last_word_of_the_top_overlooked": ("core/percore.c", r"return step_look_at_top\(top \+ 7\) \?[^;]*;",
                                                 r"return NULL;", ["percore_test"]),
     "percore_branches_counted_from_the_start": (
-        "core/percore.c", r"of->at\[1\] = of->at\[2\] \* \(uint32_t\)NODE_BITS \+ use", r"of->at[1] = use", ["percore_test"]),
+        "core/percore.c", r"of->at\[1\] = of->at\[2\] \* \(uint32_t\)NODE_BITS \+ use", r"of->at[1] = use",
+        ["percore_test"]),
     "percore_patience_without_end": ("core/percore.c", r"fresh < PATIENCE \? fresh : PATIENCE", r"PATIENCE",
                                      ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_late_double_free_collected": (
@@ -144,15 +149,17 @@ FAULTS = {
                                                  r"while (false)", ["percore_hand_over_test", "percore_model_test"]),
     "percore_drain_takes_one_too_many": ("core/percore.c", r"collected < most", r"collected <= most",
                                          ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
-    "percore_drained_block_is_not_the_head": ("core/percore.c", r"class->head = class->start \+ index \* class->size;", r";",
-                                              ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_drained_block_is_not_the_head": (
+        "core/percore.c", r"class->head = class->start \+ index \* class->size;", r";",
+        ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_claim_by_an_exchange": (
         "core/hand_over.h", r"return __atomic_compare_exchange_n\(word,[^;]*;",
         r"return __atomic_exchange_n(word, WORD_CLAIMED, __ATOMIC_ACQ_REL) == live;",
         ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_claim_in_two_steps": (
         "core/hand_over.h", r"return __atomic_compare_exchange_n\(word,[^;]*;",
-        r"if (*(volatile uint32_t *)word != live) return false; *(volatile uint32_t *)word = WORD_CLAIMED; return true;",
+        r"if (*(volatile uint32_t *)word != live) return false; " + MOMENT +
+        r"*(volatile uint32_t *)word = WORD_CLAIMED; return true;",
         ["percore_threads_test"]),
     "percore_mark_set_for_each_block": ("core/hand_over.h", r"fetch_add\(leaf, block, __ATOMIC_ACQ_REL\) == 0",
                                         r"fetch_add(leaf, block, __ATOMIC_ACQ_REL) + 1 != 0",
@@ -162,21 +169,26 @@ FAULTS = {
                                     ["percore_test", "percore_hand_over_test"]),
     "percore_leaf_taken_in_two_steps": (
         "core/hand_over.h", r"(step_take_leaf\(size_t \*word\) \{)[^}]*\}",
-        r"\1 size_t all = *(volatile size_t *)word; *(volatile size_t *)word = 0; return all; }", ["percore_threads_test"]),
-    "percore_left_shard_has_an_owner_still": ("core/hand_over.h", r"__atomic_store_n\(owned, 0,", r"__atomic_store_n(owned, 1,",
-                                              ["percore_hand_over_test", "percore_exhaustive_test"]),
-    "percore_two_owners_of_a_shard": ("core/hand_over.h", r"return __atomic_compare_exchange_n\(owned,[^;]*;",
-                                      r"(void)nobody; if (*(volatile uint32_t *)owned) return false; *(volatile uint32_t *)owned = 1; return true;",
-                                      ["percore_threads_test"]),
+        r"\1 size_t all = *(volatile size_t *)word; " + MOMENT + r"*(volatile size_t *)word = 0; return all; }",
+        ["percore_threads_test"]),
+    "percore_left_shard_has_an_owner_still": (
+        "core/hand_over.h", r"__atomic_store_n\(owned, 0,", r"__atomic_store_n(owned, 1,",
+        ["percore_hand_over_test", "percore_exhaustive_test"]),
+    "percore_two_owners_of_a_shard": (
+        "core/hand_over.h", r"return __atomic_compare_exchange_n\(owned,[^;]*;",
+        r"(void)nobody; if (*(volatile uint32_t *)owned) return false; " + MOMENT +
+        r"*(volatile uint32_t *)owned = 1; return true;",
+        ["percore_threads_test"]),
     "percore_reciprocal_rounded_down": (
         "core/percore_setup.c", r"\(\(\(uint64_t\)1 << RECIPROCAL_BITS\) \+ place->units_per_shard - 1\)",
         r"((uint64_t)1 << RECIPROCAL_BITS)", ["percore_test"]),
-    "percore_unit_too_small": ("core/percore.h", r"MOST_UNITS \(\(uint64_t\)1 << 16\)", r"MOST_UNITS ((uint64_t)1 << 32)",
-                               ["percore_test"]),
+    "percore_unit_too_small": ("core/percore.h", r"MOST_UNITS \(\(uint64_t\)1 << 16\)",
+                               r"MOST_UNITS ((uint64_t)1 << 32)", ["percore_test"]),
     "percore_footprint_too_short": ("core/percore_setup.c", r"to->shard_bytes \* options->shard_count;",
                                     r"to->shard_bytes * options->shard_count - LINE_PAIR;", ["percore_setup_test"]),
-    "percore_total_wraps_around": ("core/percore_setup.c", r" \|\| to->pool\.block_bytes > MOST_BYTES / options->shard_count",
-                                   r"", ["percore_setup_test"]),
+    "percore_total_wraps_around": (
+        "core/percore_setup.c", r" \|\| to->pool\.block_bytes > MOST_BYTES / options->shard_count", r"",
+        ["percore_setup_test"]),
     "percore_trees_not_cleared": ("core/percore_setup.c", r"\*word = 0;", r";", ["percore_setup_test"]),
     "percore_shards_share_a_pair_of_lines": ("core/percore_setup.c", r"to->shard_bytes = round_up\(at, LINE_PAIR\);",
                                              r"to->shard_bytes = round_up(at, CACHE_LINE);", ["percore_setup_test"]),
@@ -191,8 +203,8 @@ FAULTS = {
                                              ["percore_inspect_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_claimed_blocks_taken_for_lost": ("core/pool_inspect.c", r"pool->shard == NULL \? 0 : ", r"0 * ",
                                               ["percore_inspect_test", "percore_model_test", "percore_exhaustive_test"]),
-    "percore_destroy_keeps_its_memory": ("os/percore_create.c", r"if \(set->backing != NULL\) flat_backing_destroy[^;]*;", r";",
-                                         ["percore_create_test"]),
+    "percore_destroy_keeps_its_memory": (
+        "os/percore_create.c", r"if \(set->backing != NULL\) flat_backing_destroy[^;]*;", r";", ["percore_create_test"]),
     "arena_end_off_by_one": ("include/flatline/arena.h", r"size > arena->end - block", r"size > arena->end - block + 1",
                              ARENA),
     "arena_cursor_not_rounded": ("include/flatline/arena.h", r"\(cursor \+ mask\) & ~mask", r"cursor", ARENA),
