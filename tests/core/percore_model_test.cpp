@@ -233,7 +233,7 @@ TEST_F(percore_model, sets_of_many_classes_and_shards_behave_as_the_contract_say
 }
 
 TEST_F(percore_model, trees_of_two_and_three_levels_behave_as_the_contract_says) {
-    explore(test::seed(), {test::scaled(6), 60000, 2, false}, {2, 1024, 20000, 64 * mebibyte});
+    explore(test::seed(), {test::scaled(10), 60000, 2, false}, {2, 1024, 200000, 64 * mebibyte});
 }
 
 TEST_F(percore_model, overlapping_frees_lose_nothing) {
