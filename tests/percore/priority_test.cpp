@@ -87,7 +87,7 @@ class pair_of_threads {
     }
 
     // The thread of low priority, which fills the time between. It pauses where there is nothing to do, and now and
-    // then.
+    // then, for 5 us: what is much shorter is over before the thread has left its processor.
     template <class Work> void work_until_done(Work work) {
         for (unsigned i = 1; !done_; i++) {
             if (!work() || i % 10000 == 0) sleep_for(5000);
