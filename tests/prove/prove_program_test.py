@@ -46,6 +46,10 @@ def setUpModule():
                     os.path.join(ZOO, "zoo.c"), os.path.join(ZOO, "zoo_x86_64.S"), "-o", LIBRARY_OF_ZOO], check=True)
 
 
+# Of all that is marked, these alone meet other threads.
+ATOMICS = {"flat_percore_free": 4, "flat_percore_free_as": 4, "flat_percore_alloc": 3, "flat_percore_aligned_alloc": 3}
+
+
 class Refusal(unittest.TestCase):
     """Exit status 2, one line on standard error that says what to do, and nothing else."""
 
@@ -163,7 +167,7 @@ class Certificate(unittest.TestCase):
         for function in document["functions"]:
             with self.subTest(function["name"]):
                 self.assertEqual(function["verdict"], "proved", function["refusals"])
-                self.assertEqual(function["atomics"], 0)
+                self.assertEqual(function["atomics"], ATOMICS.get(function["name"], 0))
                 self.assertEqual(function["error_exits"]["places"], [])
                 self.assertEqual(sum(step.get("times", 1) for step in function["path"]), function["instructions"])
 
@@ -171,7 +175,7 @@ class Certificate(unittest.TestCase):
         document, _ = self.certificate(LIBRARY)
         self.assertRegex(document["compilers"][0], r"GNU C1\d 1\d.* -O2|clang version")
         function = next(each for each in document["functions"] if each["name"] == "flat_pool_free")
-        self.assertTrue(any(step.get("file", "").endswith("src/core/pool.c") and step["line"] > 50 for step in function["path"]))
+        self.assertTrue(any(step.get("file", "").endswith("src/core/pool_steps.h") and step["line"] > 50 for step in function["path"]))
 
     def test_functions_are_named_behind_the_file_or_after_it(self):
         for arguments in (["%s:diamond,straight_line:vectors" % LIBRARY_OF_ZOO], [LIBRARY_OF_ZOO, "diamond", "straight_line", "vectors"]):
@@ -216,7 +220,7 @@ class Certificate(unittest.TestCase):
         proving = prove(LIBRARY + ":flat_pool_free", "--path")
         self.assertEqual(proving.returncode, 0)
         self.assertRegex(proving.stdout, r"\n +\d+ ret\b")
-        self.assertRegex(proving.stdout, r"pool\.c:\d+  if \(OFTEN\(pool->class_count == 1\)\) \{")
+        self.assertRegex(proving.stdout, r"pool_steps\.h:\d+  if \(OFTEN\(pool->class_count == 1\)\) \{")
         self.assertLessEqual(max(len(line) for line in proving.stdout.splitlines()), 100)
 
 
