@@ -28,7 +28,7 @@ byte content[SHARDS]; /* what the owners change */
 byte owners[SHARDS];
 byte changes[SHARDS];
 
-#ifdef FAULT_LEFT_BY_ANYBODY
+#ifdef FAULT_OWNED_SHARDS_ADOPTED
 #define MAY_BE_ADOPTED(number) true
 #else
 #define MAY_BE_ADOPTED(number) !owned[number]
