@@ -1,7 +1,7 @@
 /* The protocol of src/core/hand_over.h for spin: an owner and FREEING threads that free, in every order their steps can
  * come in. Each atomic operation of the protocol is one indivisible step under the name it has there; what the owner
  * reads and writes plainly, the words of blocks, are steps of their own, so that a free by another thread can fall
- * between them. Whatever else the code does concerns one thread alone, and goes with the step before it.
+ * between them. Whatever else the code does concerns one thread alone, and goes with the step beside it.
  *
  * The tree is that of the library with narrower words: LEAF_BLOCKS blocks to a leaf, NODE_BITS marks to a word above,
  * TOP_NODES words at the top, LEVELS levels. Nothing in the protocol depends on a width, except that a place in a leaf
@@ -17,8 +17,20 @@
  *   STOPPABLE         a thread can stop for ever inside a free; then what it holds back is bounded, and nobody waits
  *   BOUND_LESS        taken off the bound of what is held back, to show that the bound is reached
  *
- * Each thread may end earlier, so that fewer frees and, with the drain at the end, fewer calls are covered, too. The
- * FAULT_... are errors put in on purpose, which must be found: see CMakeLists.txt. */
+ * Each thread that frees may end earlier. When all have, the owner drains what there is.
+ *
+ * Errors that one could make, put in on purpose; CMakeLists.txt has the promise that each breaks:
+ *
+ *   FAULT_BRANCH_BEFORE_LEAF          the mark is set before the block is in the leaf
+ *   FAULT_EMPTINESS_BY_A_LOOK         whether the leaf is empty is looked at before the addition, and not told by it
+ *   FAULT_EVERYONE_MARKS              each thread sets the mark, whether or not the leaf was empty
+ *   FAULT_TOP_READ_BUT_NOT_TAKEN      the owner takes the leaf first and clears its mark afterwards
+ *   FAULT_TAKES_ANEW                  the owner takes from the top before it has used up what it took
+ *   FAULT_WAITS_FOR_THE_MARK          a free returns only when the leaf's mark, another thread's to set, is set
+ *   FAULT_CLAIM_EXCHANGES             the claim writes the word also where the block is free
+ *   FAULT_CLAIM_BY_LOOK_AND_STORE     the claim is two steps
+ *   FAULT_ANY_MARKED_BLOCK_COLLECTED  the owner does not look at the word of what it collects
+ *   FAULT_PLACES_OF_ONE_BIT           a block that is marked twice carries into its neighbour */
 #ifndef LEVELS
 #define LEVELS 2
 #endif
@@ -322,7 +334,8 @@ ended:
 
 /* Whether the owner comes to the block by what it has taken and what is marked in the top. */
 #define BRANCH_IN_SIGHT(block)                                                                                         \
-    (LEVELS == 2 || TOOK_MARK(2, TRUNK_OF(block), BRANCH_OF(block)) || HAS_MARK(trunk[TRUNK_OF(block)], BRANCH_OF(block)))
+    (LEVELS == 2 || TOOK_MARK(2, TRUNK_OF(block), BRANCH_OF(block)) ||                                                 \
+     HAS_MARK(trunk[TRUNK_OF(block)], BRANCH_OF(block)))
 #define LEAF_IN_SIGHT(block)                                                                                           \
     (LEVELS == 1 || TOOK_MARK(1, BRANCH_OF(block), LEAF_OF(block)) ||                                                  \
      HAS_MARK(branch[BRANCH_OF(block)], LEAF_OF(block)) && BRANCH_IN_SIGHT(block))
@@ -346,6 +359,7 @@ inline look_round() {
     i = 0
 }
 
+/* In every run, so also where no thread that is inside of a free goes on. */
 inline look_at_parked() {
     PROMISE(no_block_is_lost, parked == 0 || inside > 0);
     PROMISE(what_is_parked_is_bounded, parked == 0 || parked <= inside * HELD_BACK - BOUND_LESS)

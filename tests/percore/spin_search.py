@@ -59,8 +59,8 @@ def search(defines, options):
         status, said = run(["spin", "-a", *defines, os.path.basename(options.model)], folder)
         if status != 0 or not os.path.exists(os.path.join(folder, "pan.c")):
             sys.exit("spin does not take the model:\n" + said)
-        # The warnings of code that spin wrote are nobody's here. A search that finds something ends within a second, and
-        # is faster to search than to optimise.
+        # The warnings of code that spin wrote are nobody's here. A search that is to find something ends within a
+        # second, and is not worth optimising.
         status, said = run([options.compiler, "-O0" if options.expect else "-O2", "-w", "-DMEMLIM=%d" % MEGABYTES,
                             "-DNP" if options.waits else "-DSAFETY", "-o", "pan", "pan.c"], folder)
         if status != 0:
