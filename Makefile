@@ -7,8 +7,10 @@ CONFIGURE := cmake --preset release -B $(BUILD)
 
 VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_test heap_test heap_realloc_test
 
+SECONDS := 1200
+
 .DEFAULT_GOAL := help
-.PHONY: help bench test validate calibrate results build install coverage format clean
+.PHONY: help bench test validate soak calibrate results build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -17,6 +19,7 @@ help:
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
+	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
@@ -49,6 +52,12 @@ validate:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
 	@cmake --build $(BUILD) --target $(VALIDATIONS)
 	@for test in $(VALIDATIONS); do FLATLINE_TEST_SCALE=50 $(BUILD)/tests/$$test || exit 1; done
+
+soak:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON
+	@cmake --build $(BUILD) --target percore_soak
+	$(BUILD)/tests/percore_soak $(SECONDS)
 
 calibrate:
 	@scripts/bootstrap test

@@ -18,6 +18,28 @@
 
 namespace flat {
 
+namespace detail {
+
+/// What every standard allocator here does for objects of type T, on behalf of the one called `name`.
+template <class T, class Source> struct room_for {
+    using traits = source_traits<Source>;
+
+    static T *allocate(const char *name, Source &source, std::size_t count) {
+        if (__builtin_expect(count > SIZE_MAX / sizeof(T), 0)) refuse(name, SIZE_MAX, alignof(T));
+        void *block = alignof(T) > traits::granule ? traits::allocate_aligned(source, count * sizeof(T), alignof(T))
+                                                   : traits::allocate(source, count * sizeof(T), alignof(T));
+        if (__builtin_expect(block == nullptr, 0)) refuse(name, count * sizeof(T), alignof(T));
+        return static_cast<T *>(block);
+    }
+    static void deallocate(const char *name, Source &source, T *block, std::size_t count) {
+        const flat_status status = traits::deallocate(source, block);
+        if (__builtin_expect(status == FLAT_OK, 1)) return;
+        report_refused_free(name, status, block, count * sizeof(T), alignof(T));
+    }
+};
+
+} // namespace detail
+
 /// `Source` is flat_pool, flat_heap, flat_arena, an inline_arena<N>, or any other with a `source_traits`. It must
 /// outlive every container that uses it, and belongs to one thread at a time as the source does.
 ///
@@ -26,8 +48,6 @@ namespace flat {
 /// allocator stays behind instead, and the elements are moved one by one into new memory.) Two allocators are equal iff
 /// they have one source.
 template <class T, class Source> class allocator {
-    using traits = source_traits<Source>;
-
   public:
     using value_type = T;
     using propagate_on_container_copy_assignment = std::false_type;
@@ -40,18 +60,12 @@ template <class T, class Source> class allocator {
 
     /// Room for `count` objects. Throws std::bad_alloc iff the source has none; `last_refusal` says for what.
     [[nodiscard]] T *allocate(std::size_t count) {
-        if (__builtin_expect(count > SIZE_MAX / sizeof(T), 0)) detail::refuse(name, SIZE_MAX, alignof(T));
-        void *block = alignof(T) > traits::granule ? traits::allocate_aligned(*source_, count * sizeof(T), alignof(T))
-                                                   : traits::allocate(*source_, count * sizeof(T), alignof(T));
-        if (__builtin_expect(block == nullptr, 0)) detail::refuse(name, count * sizeof(T), alignof(T));
-        return static_cast<T *>(block);
+        return detail::room_for<T, Source>::allocate(name, *source_, count);
     }
 
     /// Gives `block` back; a refusal calls the misuse handler.
     void deallocate(T *block, std::size_t count) {
-        const flat_status status = traits::deallocate(*source_, block);
-        if (__builtin_expect(status == FLAT_OK, 1)) return;
-        detail::report_refused_free(name, status, block, count * sizeof(T), alignof(T));
+        detail::room_for<T, Source>::deallocate(name, *source_, block, count);
     }
 
     Source *source() const noexcept { return source_; }

@@ -5,7 +5,7 @@
  * set or not. The owner's own allocs and frees are those of the pool. A free by another thread, a remote free, claims
  * the block by one compare-and-swap on the block's own word, and marks it in at most three words more, each by one
  * atomic addition: no loop, no lock, no wait, whatever other threads do. The owner collects what was marked when its
- * list of free blocks is empty, up to 16 blocks with each exchange.
+ * list of free blocks is empty, up to 128 blocks with each exchange.
  *
  *     thread of core 0                                    any thread
  *     flat_percore_alloc(shard 0)  --- the block --->     uses it
@@ -20,9 +20,9 @@
  * FLAT_DOUBLE_FREE, unless the block was handed out again in between. The same holds of a remote and a local free, the
  * owner's, if one has returned before the other begins, and the second thread can know. Where the two overlap, the
  * claim can fall between the local free's look at the block's word and its store there: then both return FLAT_OK. The
- * block is in the list once; its mark is dropped when the owner comes to it, and counted: see
- * `flat_percore_late_double_frees`. Neither list nor marks are harmed by up to 15 such pairs on one block between two
- * collections of its mark; the mark of a neighbour can be lost with the 16th.
+ * block is in the list once; what was marked for it is dropped when the owner comes to it, and counted: see
+ * `flat_percore_late_double_frees`. Neither lists nor marks are harmed by up to 239 such pairs on 16 neighbouring
+ * blocks before the owner comes to them; with the 240th the marks of other blocks can be lost.
  *
  * Threads: a function that takes a shard (`flat_pool *`) is for the shard's owner, one that takes a set is for any
  * thread, unless it says otherwise. The functions of <flatline/pool.h> work on a shard as on any pool, and know nothing
@@ -45,8 +45,8 @@ extern "C" {
 #endif
 
 #define FLAT_PERCORE_MAX_SHARDS 1024
-/** Blocks of one class in one shard: 524,288; where size_t has 32 bits, 65,536. */
-#define FLAT_PERCORE_MAX_BLOCK_COUNT ((size_t)1 << (sizeof(size_t) == 8 ? 19 : 16))
+/** Blocks of one class in one shard: 4,194,304; where size_t has 32 bits, 524,288. */
+#define FLAT_PERCORE_MAX_BLOCK_COUNT ((size_t)1 << (sizeof(size_t) == 8 ? 22 : 19))
 
 typedef struct flat_percore flat_percore;
 
@@ -97,8 +97,9 @@ FLAT_API flat_percore *flat_percore_of(const flat_pool *shard);
 /** `flat_pool_alloc` from the caller's own shard, which also hands out blocks that other threads have freed. While the
  * list of locally freed blocks of the class is not empty it does what `flat_pool_alloc` does.
  * Returns NULL iff `size` exceeds the largest class, or each block of the smallest class that holds it is live, or its
- * free has not returned, or it is parked (`flat_percore_parked_bound`), or, once for each, it was freed twice at once
- * as told above. Worst case: no loop, call or lock, at most 200 instructions on x86-64, of them at most 3 exchanges. */
+ * free has not returned, or it is parked (`flat_percore_parked_bound`); and where no fresh block is left, once each
+ * time that it comes to blocks freed twice at once, as told above. Worst case: no loop, call or lock, at most 350
+ * instructions on x86-64, of them at most 3 exchanges. */
 FLAT_API FLAT_NODISCARD void *flat_percore_alloc(flat_pool *shard, size_t size);
 
 /** The same, from the smallest class that holds `size` and whose blocks are all aligned to `alignment`; and NULL iff
@@ -127,15 +128,16 @@ FLAT_API size_t flat_percore_flush(flat_pool *shard);
 
 /** How many blocks of a class with `block_count` blocks a shard can be out of reach of the shard's owner, beyond those
  * that are live, while `threads` threads are stopped inside `flat_percore_free` of blocks of that class and shard.
- * A stopped thread holds back its own block in a class of up to 128 blocks; up to 8,192 blocks that and the others of
- * its group of 16 that were freed meanwhile; above it those of its group of 1,024. At most `block_count`. (Where size_t
- * has 32 bits: 64 blocks; 2,048 and 8; 256.) O(1); any thread. */
+ * A stopped thread holds back its own block in a class of up to 1,024 blocks; up to 65,536 blocks that and those of the
+ * 127 beside it that were freed meanwhile; above it those of 8,192. At most `block_count`. (Where size_t has 32 bits:
+ * in up to 512 blocks its own; up to 16,384 blocks 64; above it 2,048.) O(1); any thread. */
 FLAT_API size_t flat_percore_parked_bound(size_t block_count, size_t threads);
 
-/** A shard that has no owner, for the calling thread to own, with all that is in it; NULL iff there is none. At first
- * no shard has an owner, as far as this function and the next can know: a program that gives shards out by their
- * numbers has no need of them. A shard's lists are the calling thread's to use at once: what the thread that left it
- * wrote is seen. O(shards), without a wait: of two threads that come at once each gets another shard. Any thread. */
+/** A shard that has no owner, for the calling thread to own, with all that is in it; NULL iff each had one when it was
+ * looked at: with as many shards as threads, each of which owns one at most, there always is one. At first no shard has
+ * an owner, as far as this function and the next can know: a program that gives shards out by their numbers has no need
+ * of them. A shard's lists are the calling thread's to use at once: what the thread that left it wrote is seen.
+ * O(shards), without a wait: of two threads that come at once each gets another shard. Any thread. */
 FLAT_API FLAT_NODISCARD flat_pool *flat_percore_adopt(flat_percore *set);
 
 /** Ends the ownership that `flat_percore_adopt` began. Blocks that are live stay so, and any thread may free them; what

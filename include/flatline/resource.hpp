@@ -8,13 +8,15 @@
 //     chain_resource                                  one resource, and then another
 //     locked_resource                                 one resource for many threads
 //     refusing_resource()                             gives nothing: what the others go on in by default
+//     percore_resource                                blocks that any thread may give back: <flatline/percore.hpp>
 //
 // None goes on in the heap unless it is told so by name: `pool_resource(pool, std::pmr::new_delete_resource())`. A
 // request that nothing serves throws std::bad_alloc, a free that is refused calls the misuse handler: see
 // <flatline/misuse.hpp>.
 //
-// Two resources are equal iff they are one object. A resource must outlive the containers that use it, and what it
-// stands on must outlive it. All but `locked_resource` belong to one thread at a time.
+// Two resources are equal iff they are one object, or `percore_resource`s of one set. A resource must outlive the
+// containers that use it, and what it stands on must outlive it. All but `locked_resource` belong to one thread at a
+// time, and `percore_resource` in its allocations only.
 #ifndef FLATLINE_RESOURCE_HPP
 #define FLATLINE_RESOURCE_HPP
 
@@ -72,7 +74,7 @@ class resource : public std::pmr::memory_resource {
     virtual flat_status do_try_deallocate(void *block, std::size_t bytes, std::size_t alignment) noexcept = 0;
     virtual bool do_owns(const void *address) const noexcept = 0;
     virtual bool do_knows_its_blocks() const noexcept = 0;
-    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept final { return this == &other; }
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override { return this == &other; }
 };
 
 namespace detail {
@@ -139,6 +141,7 @@ class upstream {
     }
     bool owns(const void *address) const noexcept { return ours_ != nullptr && ours_->owns(address); }
     bool knows_its_blocks() const noexcept { return ours_ != nullptr ? ours_->knows_its_blocks() : any_ == nullptr; }
+    bool is_that_of(const upstream &other) const noexcept { return any_ == other.any_; }
 
   private:
     std::pmr::memory_resource *any_ = nullptr; // null: there is none
@@ -201,6 +204,8 @@ template <class Self, class Source> class source_resource : public resource {
     bool do_knows_its_blocks() const noexcept override { return next_.knows_its_blocks(); }
 
   protected:
+    bool goes_on_as(const source_resource &other) const noexcept { return next_.is_that_of(other.next_); }
+
     __attribute__((noinline)) void *allocate_aligned(std::size_t bytes, std::size_t alignment) {
         void *block = traits::allocate_aligned(source(), bytes, alignment);
         return block != nullptr ? block : go_on(bytes, alignment);

@@ -30,7 +30,9 @@ typedef struct bench_traits {
     bool prefaults;                 /* BENCH_PREFAULTED leaves no page to the first access */
     bool any_size;                  /* serves sizes between those it was prepared for */
     bool remote_free;               /* a thread may free what another allocated */
-    size_t (*metadata_bytes)(void); /* the exact bytes beside the blocks; NULL where they cannot be known */
+    void (*use_threads)(size_t threads); /* called before bench_prepare where several threads will be at work: how many;
+                                            NULL: it makes no difference */
+    size_t (*metadata_bytes)(void);      /* the exact bytes beside the blocks; NULL where they cannot be known */
 } bench_traits;
 
 extern const bench_traits bench_backend;

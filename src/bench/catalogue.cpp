@@ -15,7 +15,7 @@ constexpr std::string_view from_its_source =
     "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
 constexpr Abilities in_containers = containers | plain_arrays;
-constexpr Abilities everything = declared_sizes | any_size | remote_free | in_containers;
+constexpr Abilities everything = declared_sizes | any_size | several_threads | remote_free | in_containers;
 
 /// A row of suite containers, which is always part of Flatline's own build.
 constexpr Backend container_row(std::string_view name, std::string_view title, std::string_view column, Kind kind,
@@ -25,13 +25,18 @@ constexpr Backend container_row(std::string_view name, std::string_view title, s
 
 constexpr std::array all_backends{
     Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline,
-            declared_sizes | any_size},
+            declared_sizes | any_size | several_threads},
     Backend{"flatline-pool-again", "Flatline pool, again", "again", Kind::again, "pool", "", "", "", part_of_flatline,
-            declared_sizes | any_size, "flatline-pool"},
+            declared_sizes | any_size | several_threads, "flatline-pool"},
+    Backend{"flatline-percore", "Flatline per core", "core", Kind::subject, "percore", "", "", "", part_of_flatline,
+            several_threads | remote_free, "flatline-pool"},
+    Backend{"flatline-percore-again", "Flatline per core, copy", "core2", Kind::again, "percore", "", "", "",
+            part_of_flatline, several_threads | remote_free, "flatline-percore"},
     Backend{"flatline-heap", "Flatline heap", "heap", Kind::fixed_pool, "heap", "", "", "", part_of_flatline, any_size},
     Backend{"floor", "floor", "floor", Kind::control, "floor", "", "", "", part_of_flatline,
-            declared_sizes | any_size | remote_free | plain_arrays},
-    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline, declared_sizes},
+            declared_sizes | any_size | several_threads | remote_free | plain_arrays},
+    Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline,
+            declared_sizes | several_threads},
     Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
     Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline,
             everything},
@@ -50,9 +55,9 @@ constexpr std::array all_backends{
     Backend{"tbb", "oneTBB", "tbb", Kind::general, "malloc", "", "libtbbmalloc_proxy.so.2", "libtbbmalloc_proxy.so",
             "apt-get install libtbbmalloc2", everything},
     Backend{"boost-pool", "Boost.Pool", "boost", Kind::fixed_pool, "boost-pool", "", "", "",
-            "apt-get install libboost1.74-dev, then build Flatline again", declared_sizes},
+            "apt-get install libboost1.74-dev, then build Flatline again", declared_sizes | several_threads},
     Backend{"foonathan-pool", "foonathan/memory", "foona", Kind::fixed_pool, "foonathan-pool", "", "", "",
-            "apt-get install libfoonathan-memory-dev, then build Flatline again", declared_sizes},
+            "apt-get install libfoonathan-memory-dev, then build Flatline again", declared_sizes | several_threads},
     Backend{"o1heap", "o1heap", "o1heap", Kind::fixed_pool, "o1heap", "o1heap", "", "libo1heap.so", from_its_source,
             any_size},
     container_row("arena-resource", "arena_resource", "arena", Kind::subject, "arena-resource", "std-monotonic"),
@@ -83,6 +88,8 @@ constexpr std::array all_suites{
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
     Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false, 0.1},
     Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false, 0.1},
+    Suite{"pipeline", "messages that one thread makes, and another uses and gives back", Unit::mops, false, 0.1,
+          "7 sizes"},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
           false, true},
     Suite{"containers", "the standard containers over each memory resource, a round at a time", Unit::ns, false, 0.15,
@@ -148,9 +155,13 @@ void add_anysize(std::vector<Cell> &all) {
 void add_threads(std::vector<Cell> &all, unsigned threads) {
     for (const unsigned calls : {0U, 1U}) {
         const std::size_t samples = calls == 0 ? batch_samples : call_samples;
-        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, declared_sizes, threads});
+        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, several_threads, threads});
         for (const std::string_view order : {"producer-consumer", "larson"})
-            all.push_back({"threads", 64, calls, order, samples, 0, 0, declared_sizes | remote_free, threads});
+            all.push_back({"threads", 64, calls, order, samples, 0, 0, several_threads | remote_free, threads});
+    }
+    for (const unsigned calls : {0U, 1U}) {
+        const std::size_t samples = calls == 0 ? batch_samples : call_samples;
+        all.push_back({"pipeline", 0, calls, "", samples, 0, 0, several_threads | remote_free, threads});
     }
 }
 

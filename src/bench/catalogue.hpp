@@ -27,11 +27,12 @@ bool competes(Kind kind);
 
 /// What a backend can do, and is compared in: bits of Backend::abilities and Cell::needs.
 using Abilities = unsigned;
-constexpr Abilities declared_sizes = 1; // blocks of the sizes that were declared, in one thread
-constexpr Abilities any_size = 2;       // sizes between those declared
-constexpr Abilities remote_free = 4;    // a free by another thread than allocated
-constexpr Abilities containers = 8;     // memory for the standard containers
-constexpr Abilities plain_arrays = 16;  // the same work as theirs, where arrays can do it too
+constexpr Abilities declared_sizes = 1;   // blocks of the sizes that were declared
+constexpr Abilities any_size = 2;         // sizes between those declared
+constexpr Abilities remote_free = 4;      // a free by another thread than allocated
+constexpr Abilities containers = 8;       // memory for the standard containers
+constexpr Abilities plain_arrays = 16;    // the same work as theirs, where arrays can do it too
+constexpr Abilities several_threads = 32; // several threads at once, each with blocks of its own at least
 
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
 /// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
@@ -85,7 +86,7 @@ struct Cell {
     unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
                           // is the load; 0: the capacity is what is measured
     Abilities needs = declared_sizes;
-    unsigned threads = 1; // in suite threads: of them, which then is the load
+    unsigned threads = 1; // in suites threads and pipeline: of them, which then is the load
 };
 
 /// In the order in which they are shown.
@@ -95,7 +96,7 @@ std::span<const Suite> suites();
 constexpr unsigned usual_threads = 2;
 constexpr unsigned most_threads = 64;
 
-/// `threads`: of the suite of that name. It must be even, since there every producer has a consumer.
+/// `threads`: of the suites of several. It must be even, since there every producer has a consumer.
 std::vector<Cell> cells(Mode mode, unsigned threads = usual_threads);
 
 /// nullptr iff there is none of that name.

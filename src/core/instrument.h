@@ -11,6 +11,7 @@
 
 #include <flatline/sanitizer.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(FLAT_ADDRESS_SANITIZER)
 
@@ -63,8 +64,18 @@ void flat_instrument_widen(const void *pool, const void *block, size_t block_siz
 #define instrument_end(pool, blocks, size) ((void)(pool), (void)(blocks), (void)(size))
 #define instrument_alloc(pool, block, size) ((void)(pool), (void)(block), (void)(size))
 #define instrument_free(pool, block, block_size) ((void)(pool), (void)(block), (void)(block_size))
+#define instrument_claim(pool, word, live, block, block_size) ((void)(pool), (void)(word), (void)(block))
 #define instrument_resize(pool, block, block_size, size) ((void)(pool), (void)(block), (void)(block_size), (void)(size))
 #define instrument_widen(pool, block, block_size) ((void)(pool), (void)(block), (void)(block_size))
 
 #endif
+
+#if defined(FLAT_ADDRESS_SANITIZER) || defined(FLATLINE_VALGRIND)
+/* The block is about to be freed by a thread that may not be its owner's, iff its word says `live`. */
+static inline void instrument_claim(const void *pool, const uint32_t *word, uint32_t live, void *block,
+                                    size_t block_size) {
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) == live) instrument_free(pool, block, block_size);
+}
+#endif
+
 #endif

@@ -1,11 +1,5 @@
 /* The bounded functions of a set of shards. None has a loop or calls anything; flat_percore_free_as ends in a jump to
- * flat_percore_free where the block is another shard's.
- *
- * With aarch64's Large System Extensions each atomic operation is one instruction; this file asks for them. */
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
-#pragma GCC target("+lse")
-#endif
-
+ * flat_percore_free where the block is another shard's. */
 #include "percore.h"
 
 #include "pool_steps.h"
@@ -26,9 +20,10 @@ PART_OF_IT size_t *node(const remote_block *of, unsigned level, size_t number) {
 /* Marks a claimed block, as far up as this thread is the one to do it. At each return the block is the owner's to find;
  * or, where a word was not empty, it will be when the thread that made it so is done. */
 PART_OF_IT void mark(const remote_block *of) {
-    size_t leaf = of->index / LEAF_BLOCKS;
+    size_t group = of->index / GROUP_BLOCKS;
+    size_t leaf = group / LEAF_GROUPS;
     size_t branch = leaf / NODE_BITS;
-    if (!step_add_to_leaf(node(of, 0, leaf), (size_t)1 << of->index % LEAF_BLOCKS * PLACE_BITS)) return;
+    if (!step_add_to_leaf(node(of, 0, leaf), (size_t)1 << group % LEAF_GROUPS * COUNT_BITS)) return;
     if (of->map->nodes_at[1] == 0) return;
     if (!step_add_to_branch(node(of, 1, branch), (size_t)1 << leaf % NODE_BITS)) return;
     if (of->map->nodes_at[2] == 0) return;
@@ -49,8 +44,10 @@ flat_status flat_percore_free(flat_percore *set, void *block) {
     remote_block of = {.map = map, .metadata = set->shards + number * set->shard_bytes};
     of.index = block_index_at(offset - map->start, map->inverse, map->twos);
     if (RARE(of.index >= map->count)) return refusal_at(map, offset);
-    if (RARE(!step_claim((uint32_t *)(of.metadata + map->words_at) + of.index))) return FLAT_DOUBLE_FREE;
-    instrument_free((flat_pool *)(of.metadata + set->pool_at), block, map->size);
+    uint32_t *word = (uint32_t *)(of.metadata + map->words_at) + of.index;
+    /* Now, for once it is claimed the owner may hand the block out. */
+    instrument_claim((flat_pool *)(of.metadata + set->pool_at), word, WORD_LIVE, block, map->size);
+    if (RARE(!step_claim(word))) return FLAT_DOUBLE_FREE;
     mark(&of);
     return FLAT_OK;
 }
@@ -89,44 +86,72 @@ PART_OF_IT void be_patient(returned *of, const pool_class *class) {
     of->patient_until = class->fresh + (uint32_t)(fresh < PATIENCE ? fresh : PATIENCE);
 }
 
+/* Whether what is taken, which is not nothing, is no more than the count of one group. */
+PART_OF_IT bool is_one_group(const returned *of) {
+    unsigned lowest = (unsigned)__builtin_ctzl(of->taken[0]) / COUNT_BITS * COUNT_BITS;
+    return (of->taken[1] | of->taken[2]) == 0 && of->taken[0] >> lowest <= COUNT_MASK;
+}
+
 /* Takes from the top when nothing that was taken before is left. False: nothing is there. */
-PART_OF_IT bool take_from_top(returned *of, const pool_class *class) {
-    size_t *word = first_marked(of->top);
-    size_t marks = word == NULL ? 0 : step_take_top(word);
-    if ((marks & (marks - 1)) == 0) be_patient(of, class);
+PART_OF_IT bool take_from_top(returned *of) {
+    size_t *top = of->leaves + (of->trunk_at != 0 ? of->trunk_at : of->branches_at);
+    size_t *word = first_marked(top);
     if (word == NULL) return false;
-    unsigned level = is_one_level(of) ? 0 : is_two_levels(of) ? 1 : 2;
-    of->taken[level] = marks;
-    of->at[level] = (uint32_t)(word - of->top);
+    unsigned level = of->trunk_at != 0 ? 2 : of->branches_at != 0 ? 1 : 0;
+    of->taken[level] = step_take_top(word);
+    of->at[level] = (uint32_t)(word - top);
     return true;
 }
 
-/* Takes marked blocks until some are at hand, at most one word of each level: false iff none is marked. A word that was
- * marked is empty only after the overlapping frees that <flatline/percore.h> tells of. */
+/* Takes marks until the counts of some groups are at hand, at most one word of each level: false iff there are none. */
 PART_OF_IT bool refill(returned *of, const pool_class *class) {
+    bool looks = (of->taken[1] | of->taken[2]) == 0;
     if (of->taken[1] == 0) {
-        if (of->taken[2] == 0 && !take_from_top(of, class)) return false;
+        if (of->taken[2] == 0 && !take_from_top(of)) {
+            be_patient(of, class);
+            return false;
+        }
         if (of->taken[2] != 0) {
             of->at[1] = of->at[2] * (uint32_t)NODE_BITS + use_lowest(&of->taken[2]);
-            of->taken[1] = step_take_branch(of->branches + of->at[1]);
+            of->taken[1] = step_take_branch(of->leaves + of->branches_at + of->at[1]);
         }
     }
     if (of->taken[1] != 0) {
         of->at[0] = of->at[1] * (uint32_t)NODE_BITS + use_lowest(&of->taken[1]);
         of->taken[0] = step_take_leaf(of->leaves + of->at[0]);
     }
-    return of->taken[0] != 0;
+    if (RARE(of->taken[0] == 0)) return false; /* only where a count ran over: see <flatline/percore.h> */
+    if (looks && is_one_group(of)) be_patient(of, class);
+    return true;
+}
+
+/* A bit for each claimed block of the group whose words these are. */
+PART_OF_IT uint16_t claimed_of(const uint32_t *words) {
+    uint32_t claimed = 0;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < GROUP_BLOCKS; i++) claimed |= (uint32_t)step_look_at_word(words + i) << i;
+    return (uint16_t)claimed;
 }
 
 /* The index of a block that was claimed and marked, which is now neither; `class->count` iff there is none. */
 PART_OF_IT size_t collect(flat_pool *pool, const pool_class *class, returned *of) {
-    if (of->taken[0] == 0 && !refill(of, class)) return class->count;
-    unsigned place = (unsigned)__builtin_ctzl(of->taken[0]) / PLACE_BITS;
-    of->taken[0] &= ~(PLACE_MASK << place * PLACE_BITS);
-    size_t index = of->at[0] * LEAF_BLOCKS + place;
-    if (OFTEN(class->words[index] == WORD_CLAIMED)) return index;
-    pool->shard->late_double_frees++;
-    return class->count;
+    if (of->due == 0) {
+        if (of->taken[0] == 0 && !refill(of, class)) return class->count;
+        unsigned group = (unsigned)__builtin_ctzl(of->taken[0]) / COUNT_BITS;
+        of->group = of->at[0] * (uint32_t)LEAF_GROUPS + group;
+        of->due = (uint16_t)(of->taken[0] >> group * COUNT_BITS & COUNT_MASK);
+        of->taken[0] &= ~(COUNT_MASK << group * COUNT_BITS);
+        of->claimed = claimed_of(class->words + of->group * GROUP_BLOCKS);
+    }
+    if (RARE(of->claimed == 0)) {
+        pool->shard->late_double_frees += of->due;
+        of->due = 0;
+        return class->count;
+    }
+    size_t index = of->group * GROUP_BLOCKS + (unsigned)__builtin_ctz(of->claimed);
+    of->claimed &= (uint16_t)(of->claimed - 1);
+    of->due--;
+    return index;
 }
 
 /* As take(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was looked
@@ -135,7 +160,7 @@ PART_OF_IT void *take_from_shard(flat_pool *pool, pool_class *class, size_t size
     size_t index = class->head_index;
     if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);
     returned *back = returned_of(pool, class);
-    if (class->fresh >= back->patient_until || back->taken[0] != 0) {
+    if (class->fresh >= back->patient_until || back->due != 0) {
         index = collect(pool, class, back);
         if (index < class->count) {
             class->words[index] = WORD_LIVE;

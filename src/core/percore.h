@@ -22,29 +22,34 @@
 #define LINE_PAIR ((size_t)2 * CACHE_LINE) /* bytes */
 
 #define NODE_BITS (sizeof(size_t) * CHAR_BIT)
-#define PLACE_BITS 4 /* of a block in its leaf: see hand_over.h */
-#define LEAF_BLOCKS (NODE_BITS / PLACE_BITS)
-#define PLACE_MASK (((size_t)1 << PLACE_BITS) - 1)
+#define GROUP_BLOCKS (CACHE_LINE / sizeof(uint32_t)) /* whose words are one cache line: 16 */
+#define COUNT_BITS 8                                 /* of a group in its leaf */
+#define COUNT_MASK (((size_t)1 << COUNT_BITS) - 1)
+#define LEAF_GROUPS (NODE_BITS / COUNT_BITS)
+#define LEAF_BLOCKS (LEAF_GROUPS * GROUP_BLOCKS) /* 128 */
 #define TOP_NODES 8
 #define LEVELS 3
-#define LEAF_LEVEL_BLOCKS (TOP_NODES * LEAF_BLOCKS)          /* the most with one level: 128 */
-#define BRANCH_LEVEL_BLOCKS (LEAF_LEVEL_BLOCKS * NODE_BITS)  /* with two: 8,192 */
-#define TRUNK_LEVEL_BLOCKS (BRANCH_LEVEL_BLOCKS * NODE_BITS) /* with three: 524,288 */
+#define LEAF_LEVEL_BLOCKS (TOP_NODES * LEAF_BLOCKS)          /* the most with one level: 1,024 */
+#define BRANCH_LEVEL_BLOCKS (LEAF_LEVEL_BLOCKS * NODE_BITS)  /* with two: 65,536 */
+#define TRUNK_LEVEL_BLOCKS (BRANCH_LEVEL_BLOCKS * NODE_BITS) /* with three: 4,194,304 */
 
 /* Fresh blocks that the owner hands out before it looks for returned ones again, after a look that found few. Each look
  * moves cache lines from and to the cores that free: the fewer, the more is found by each. A larger number keeps more
  * blocks on their way round. */
 #define PATIENCE 32
 
-/* What the owner has taken from a class's tree and not used up: the owner's alone, one cache line. Bits of taken[0] are
- * blocks, of taken[1] leaves, of taken[2] branches; those of taken[l] are of word at[l] of their level. Where the tree
- * has fewer levels the others are 0 for ever. */
+/* What the owner has taken from a class's tree and not used up: the owner's alone, one cache line. taken[0] is counts
+ * of groups, taken[1] bits of leaves, taken[2] of branches; those of taken[l] are of word at[l] of their level. Where
+ * the tree has fewer levels the others are 0 for ever. */
 typedef struct returned {
     _Alignas(CACHE_LINE) size_t taken[LEVELS];
-    size_t *leaves, *branches; /* of the level that is the top: `top` */
-    size_t *top;
+    size_t *leaves;
+    uint32_t branches_at, trunk_at; /* words from `leaves`; 0: there are none */
     uint32_t at[LEVELS];
     uint32_t patient_until; /* no look while fewer blocks than these were ever handed out; at most the class's count */
+    uint32_t group;         /* the one that is being used up */
+    uint16_t claimed;       /* its claimed blocks */
+    uint16_t due;           /* how many of these are marked, and may be used */
 } returned;
 
 typedef struct shard_state {
@@ -102,10 +107,6 @@ static inline flat_pool *pool_number(const flat_percore *set, size_t number) {
 static inline returned *returned_of(const flat_pool *pool, const pool_class *class) {
     return (returned *)((uintptr_t)pool->shard - ((uintptr_t)pool - (uintptr_t)class));
 }
-
-/* What levels a class has. */
-static inline bool is_one_level(const returned *of) { return of->top == of->leaves; }
-static inline bool is_two_levels(const returned *of) { return of->top == of->branches; }
 
 /* Moves up to `most` marked blocks of a class to its list; returns their number. */
 size_t flat_percore_collect(flat_pool *pool, pool_class *class, size_t most);

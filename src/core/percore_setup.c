@@ -1,9 +1,5 @@
 /* How a set of shards is laid out and made, who owns a shard, and what an idle owner does. Nothing here is on the path
  * of an alloc or a free. */
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__clang__)
-#pragma GCC target("+lse")
-#endif
-
 #include "percore.h"
 
 #include "instrument.h"
@@ -43,6 +39,7 @@ static void place_shard(set_layout *to, const flat_percore_options *options) {
     for (size_t i = 0; i < options->class_count; i++) {
         at = place_tree(to->nodes_at[i], at, options->classes[i].block_count);
     }
+    to->pool.words_together = GROUP_BLOCKS;
     uint64_t words = round_up(to->pool.words_at, LINE_PAIR);
     to->pool.metadata_bytes += words - to->pool.words_at;
     to->pool.words_at = words;
@@ -50,7 +47,7 @@ static void place_shard(set_layout *to, const flat_percore_options *options) {
     at += words;
     for (size_t i = 0; i < options->class_count; i++) {
         to->words_at[i] = at;
-        at += options->classes[i].block_count * sizeof(uint32_t);
+        at += round_up(options->classes[i].block_count, GROUP_BLOCKS) * sizeof(uint32_t);
     }
     to->shard_bytes = round_up(at, LINE_PAIR);
 }
@@ -72,7 +69,7 @@ static bool lay_out(set_layout *to, const flat_percore_options *options) {
         if (options->classes[i].block_count > FLAT_PERCORE_MAX_BLOCK_COUNT) return false;
     }
     place_shard(to, options);
-    if (to->shard_bytes > UINT32_MAX || to->pool.block_bytes > MOST_BYTES / options->shard_count / 2) return false;
+    if (to->shard_bytes > UINT32_MAX || to->pool.block_bytes > MOST_BYTES / options->shard_count) return false;
     place_blocks(to, options->shard_count);
     to->spans_at = sizeof(flat_percore) + options->class_count * sizeof(block_map);
     to->shards_at = round_up(to->spans_at + to->pool.spans, LINE_PAIR);
@@ -95,16 +92,9 @@ flat_status flat_percore_footprint(const flat_percore_options *options, flat_foo
 }
 
 static void make_returned(returned *of, uintptr_t metadata, const block_map *map) {
-    size_t *levels[LEVELS] = {NULL, NULL, NULL};
-    for (unsigned level = 0; level < LEVELS; level++) {
-        if (map->nodes_at[level] == 0) continue;
-        levels[level] = (size_t *)(metadata + map->nodes_at[level]);
-        of->top = levels[level];
-    }
-    of->leaves = levels[0];
-    of->branches = levels[1];
-    for (unsigned level = 0; level < LEVELS; level++) of->taken[level] = of->at[level] = 0;
-    of->patient_until = 0;
+    of->leaves = (size_t *)(metadata + map->nodes_at[0]);
+    of->branches_at = map->nodes_at[1] == 0 ? 0 : (map->nodes_at[1] - map->nodes_at[0]) / sizeof(size_t);
+    of->trunk_at = map->nodes_at[2] == 0 ? 0 : (map->nodes_at[2] - map->nodes_at[0]) / sizeof(size_t);
 }
 
 static void make_shard(flat_percore *set, size_t number, const set_layout *place, const flat_pool_options *options) {

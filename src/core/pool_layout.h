@@ -14,6 +14,7 @@ typedef struct pool_layout {
     uint64_t pool_at, tree_at, refused_at, words_at; /* byte offsets into the metadata */
     uint64_t metadata_bytes, block_bytes, block_alignment;
     uint32_t span_shift, spans, tree_nodes;
+    uint32_t words_together; /* each class's words begin at a multiple of so many */
 } pool_layout;
 
 /* False iff the classes are invalid or a memory would exceed PTRDIFF_MAX / 2 bytes. O(classes). */

@@ -60,6 +60,7 @@ bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count)
     uint32_t span_shift = 4;
     while (place_blocks(to, classes, count, span_shift) > to->spans) span_shift++;
     to->tree_nodes = tree_length(classes, count);
+    to->words_together = 1;
     to->pool_at = (count - 1) * sizeof(pool_class);
     to->tree_at =
         round_up(to->pool_at + offsetof(flat_pool, class_of_span) + to->spans * sizeof(int16_t), sizeof(uint32_t));
@@ -168,7 +169,7 @@ void flat_pool_make(flat_pool *pool, const flat_pool_options *options, const poo
     for (size_t i = 0; i < options->class_count; i++) {
         pool_class *class = class_number(pool, i);
         make_class(class, &options->classes[i], blocks + (size_t)place->class_start[i], words);
-        words += class->count;
+        words += round_up(class->count, place->words_together);
         unsigned best = alignment_index((size_t)pool_alignment(class->size));
         for (unsigned a = 0; a <= best; a++) pool->aligned_classes[a] |= (uint64_t)1 << i;
         uint64_t class_at = place->pool_at - i * sizeof(pool_class);

@@ -34,6 +34,7 @@ const terms: [string, string][] = [
   ["anysize", "sizes of 16 B to 8 KiB, 20,000 live, uniform and Pareto; resident for each, beside what was asked for."],
   ["new-delete", "an int by C++ operator new and delete, beside the plain loop and a bump in a local buffer."],
   ["threads", "several at once: each for itself, blocks handed to the next (larson), one allocates and the other frees."],
+  ["pipeline", "messages of 16 B to 1 KiB: one thread makes each, another reads it and gives it back; of each pair of threads."],
   ["arrivals", "requests due at random times; sojourn is from when each was due, service from when it was begun."],
   ["containers", "standard containers made, filled, read and destroyed over each memory resource, a round at a time."],
   ["round", "one such life of a workload's containers, and the reset of an arena behind it; read back and compared."],

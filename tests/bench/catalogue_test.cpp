@@ -32,7 +32,7 @@ TEST(catalogue, names_every_cell_of_the_full_run_once_and_the_quick_ones_first) 
     EXPECT_TRUE(names.contains("containers map-int, single rounds"));
     EXPECT_TRUE(names.contains("containers trades, blocks of 32 rounds"));
     EXPECT_TRUE(names.contains("threads 64 B larson, single calls, 2 threads"));
-    EXPECT_EQ(std::ranges::count(cells(Mode::full, 6), 6U, &Cell::threads), 6);
+    EXPECT_EQ(std::ranges::count(cells(Mode::full, 6), 6U, &Cell::threads), 8);
 }
 
 TEST(catalogue, has_a_cell_and_a_line_for_each_suite) {
@@ -58,12 +58,14 @@ TEST(catalogue, measures_a_capacity_before_any_share_of_it) {
 }
 
 TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
-    const Cell larson{"threads", 64, 1, "larson", 1, 0, 0, declared_sizes | remote_free, 2},
+    const Cell larson{"threads", 64, 1, "larson", 1, 0, 0, several_threads | remote_free, 2},
         any{"anysize", 0, 32, "", 1, 0, 0, any_size};
     const Cell plain{"hot", 64, 32, "", 1};
     EXPECT_TRUE(takes_part(*find_backend("glibc"), larson));
     EXPECT_TRUE(takes_part(*find_backend("flatline-pool"), any));
     EXPECT_FALSE(takes_part(*find_backend("flatline-pool"), larson));
+    EXPECT_TRUE(takes_part(*find_backend("flatline-percore"), larson));
+    EXPECT_FALSE(takes_part(*find_backend("flatline-percore"), plain));
     for (const char *fixed : {"list", "boost-pool", "foonathan-pool"}) {
         EXPECT_FALSE(takes_part(*find_backend(fixed), larson)) << fixed;
         EXPECT_FALSE(takes_part(*find_backend(fixed), any)) << fixed;

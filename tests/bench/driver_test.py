@@ -29,12 +29,14 @@ SMALL = {
     "independent, single": ("threads", 64, 1, "independent", 2000, 2),
     "larson": ("threads", 64, 0, "larson", 2, 2), "larson, single": ("threads", 64, 1, "larson", 2000, 2),
     "producer-consumer": ("threads", 64, 1, "producer-consumer", 2000, 2),
+    "pipeline": ("pipeline", 0, 0, "-", 2, 2), "pipeline, single": ("pipeline", 0, 1, "-", 2000, 2),
     "closed": ("arrivals", 0, 0, "closed", 3, 500), "poisson": ("arrivals", 0, 1, "poisson-50", 2000, 1000000),
     "fixed": ("arrivals", 0, 1, "fixed", 2000, 1000000),
 }
-OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "producer-consumer"}
+OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "producer-consumer",
+                      "pipeline", "pipeline, single"}
 OF_ANY_SIZE = {"uniform", "uniform, single", "pareto"}
-OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer"}
+OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer", "pipeline", "pipeline, single"}
 
 
 def driver(name):
@@ -80,7 +82,8 @@ class Suites(unittest.TestCase):
 
     def test_a_block_that_is_handed_out_twice_is_seen_where_blocks_live_together(self):
         # In the others the block before may be gone when it is handed out again, and that is no fault.
-        for name, work in self.works(without=("hot", "hot, single", "new-delete", "producer-consumer")):
+        for name, work in self.works(without=("hot", "hot, single", "new-delete", "producer-consumer", "pipeline",
+                                             "pipeline, single")):
             run = Run(FAULTY, work, fault="same 1500")
             self.assertEqual(run.status, 3, name)
             self.assertIn("not read as it was written", run.complaint)
@@ -100,6 +103,7 @@ class Suites(unittest.TestCase):
             (("threads", 64, 0, "larson", 2, 1), "two threads"),
             (("threads", 64, 0, "independent", 2, 65), "at most 64"),
             (("threads", 64, 0, "producer-consumer", 2, 3), "even number"),
+            (("pipeline", 0, 0, "-", 2, 3), "even number"),
         ):
             run = Run(driver("floor"), work)
             self.assertEqual(run.status, 2, work)

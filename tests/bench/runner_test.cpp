@@ -253,7 +253,7 @@ TEST_F(runner, pauses_between_rounds_and_only_there) {
 TEST_F(runner, starts_no_backend_for_what_it_cannot_do) {
     add("flatline-pool");
     add("glibc", "library /lib/libc.so.6");
-    plan_.cells = {{"threads", 64, 1, "larson", 20, 0, 0, declared_sizes | remote_free, 2}};
+    plan_.cells = {{"threads", 64, 1, "larson", 20, 0, 0, several_threads | remote_free, 2}};
     std::size_t total = 0;
     const SignalWatch signals;
     const Campaign campaign = run_campaign(plan_, signals, {.on_step = [&](const Step &step) { total = step.total; }});

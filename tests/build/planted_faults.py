@@ -27,43 +27,46 @@ from planting import CONTROL, passes, plant, verdict
 CALLS = ["tests/core/arena_calls.c"]
 ARENA = ["arena_test", "arena_model_test", "arena_exhaustive_test"]
 
+# Between the two steps that a fault makes of one, so that another thread often comes between.
+MOMENT = "for (volatile int turns = 0; turns < 100; turns++) {} "
+
 # name: (file below src, or from include on; pattern, replacement, tests that must see it)
 FAULTS = {
-    "block_write_in_free": ("core/pool.c", r"class->head = of->block;",
+    "block_write_in_free": ("core/pool_steps.h", r"class->head = of->block;",
                             r"class->head = of->block; *(volatile char *)of->block = 0;",
                             ["pool_model_test", "pool_misuse_test"]),
-    "block_read_in_alloc": ("core/pool.c", r"words\[index\] = WORD_LIVE;",
+    "block_read_in_alloc": ("core/pool_steps.h", r"words\[index\] = WORD_LIVE;",
                             r"words[index] = WORD_LIVE; (void)*(volatile char *)class->head;",
                             ["pool_model_test", "pool_exhaustive_test"]),
     "count_off_by_one_in_the_only_class": (
-        "core/pool.c", r"(class_number\(pool, 0\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
+        "core/pool_steps.h", r"(class_number\(pool, 0\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
         r"\1 <=", ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
     "count_off_by_one_in_one_of_many_classes": (
-        "core/pool.c", r"(class_of_span\(pool, of->block\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
+        "core/pool_steps.h", r"(class_of_span\(pool, of->block\);\s*size_t index = block_index\(class, of->block\);\s*if \(OFTEN\(index) <",
         r"\1 <=", ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
-    "live_check_missing": ("core/pool.c", r"words\[index\] != WORD_LIVE", r"index == WORD_LIVE",
+    "live_check_missing": ("core/pool_steps.h", r"words\[index\] != WORD_LIVE", r"index == WORD_LIVE",
                            ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
-    "fresh_update_lost": ("core/pool.c", r"class->fresh = \(uint32_t\)\(index \+ 1\);", r";",
+    "fresh_update_lost": ("core/pool_steps.h", r"class->fresh = \(uint32_t\)\(index \+ 1\);", r";",
                           ["pool_test", "pool_model_test", "pool_misuse_test", "pool_exhaustive_test"]),
-    "live_mark_lost": ("core/pool.c", r"(class->)?words\[index\] = WORD_LIVE;", r";",
+    "live_mark_lost": ("core/pool_steps.h", r"(class->)?words\[index\] = WORD_LIVE;", r";",
                        ["pool_test", "pool_model_test", "pool_exhaustive_test"]),
-    "list_head_lost": ("core/pool.c", r"class->head_index = \(uint32_t\)index;", r";",
+    "list_head_lost": ("core/pool_steps.h", r"class->head_index = \(uint32_t\)index;", r";",
                        ["pool_test", "pool_model_test", "pool_exhaustive_test"]),
-    "interior_taken_for_foreign": ("core/pool.c", r"\? FLAT_INTERIOR_POINTER\s*:\s*FLAT_FOREIGN_POINTER",
+    "interior_taken_for_foreign": ("core/pool_steps.h", r"\? FLAT_INTERIOR_POINTER\s*:\s*FLAT_FOREIGN_POINTER",
                                    r"? FLAT_FOREIGN_POINTER : FLAT_INTERIOR_POINTER",
                                    ["pool_test", "pool_model_test", "pool_misuse_test"]),
-    "request_size_cut_to_32_bits": ("core/pool.c", r"\((of->size > class->size\))", r"((uint32_t)\1", ["pool_test"]),
-    "size_above_every_class_served": ("core/pool.c", r"RARE\(of->size > class->size\)", r"false", ["pool_test", "pool_model_test"]),
-    "empty_list_handed_out": ("core/pool.c", r"!= WORD_LAST", r"!= WORD_LIVE", ["pool_test", "pool_model_test"]),
-    "new_head_reckoned_from_the_start": ("core/pool.c", r"\(uintptr_t\)block \+ \(after - index\)", r"(uintptr_t)class->start + (after - index)",
+    "request_size_cut_to_32_bits": ("core/pool_steps.h", r"\((of->size > class->size\))", r"((uint32_t)\1", ["pool_test"]),
+    "size_above_every_class_served": ("core/pool_steps.h", r"RARE\(of->size > class->size\)", r"false", ["pool_test", "pool_model_test"]),
+    "empty_list_handed_out": ("core/pool_steps.h", r"!= WORD_LAST", r"!= WORD_LIVE", ["pool_test", "pool_model_test"]),
+    "new_head_reckoned_from_the_start": ("core/pool_steps.h", r"\(uintptr_t\)block \+ \(after - index\)", r"(uintptr_t)class->start + (after - index)",
                                          ["pool_test", "pool_model_test", "pool_exhaustive_test"]),
     "search_without_a_tree": ("core/pool_setup.c", r"place->tree_nodes > 0 \? tree : no_larger_class", r"tree",
                               ["pool_model_test"]),
-    "refusal_not_counted": ("core/pool.c", r"\+\+\*refused_by\(class\);", r";",
+    "refusal_not_counted": ("core/pool_steps.h", r"\+\+\*refused_by\(class\);", r";",
                             ["pool_inspect_test", "pool_model_test"]),
-    "refusal_does_not_go_on": ("core/pool.c", r"return of->otherwise == NULL \? NULL :", r"return true ? NULL :",
+    "refusal_does_not_go_on": ("core/pool_steps.h", r"return of->otherwise == NULL \? NULL :", r"return true ? NULL :",
                                ["pool_test"]),
-    "free_of_null_goes_on": ("core/pool.c", r" \|\| why == FLAT_OK", r"", ["pool_test"]),
+    "free_of_null_goes_on": ("core/pool_steps.h", r" \|\| why == FLAT_OK", r"", ["pool_test"]),
     "search_takes_the_next_class": ("core/pool.h", r"\[key\] \"r\"\(key\)", r'[key] "r"(key + 1)',
                                     ["pool_limits_test", "pool_model_test"]),
     "small_sizes_rounded_down": ("core/pool.h", r"\(size \+ FLAT_POOL_GRANULE - 1\) / FLAT_POOL_GRANULE",
@@ -119,6 +122,92 @@ FAULTS = {
     "metadata_shared_with_the_blocks": ("os/region.h", r"own\.shared = false;", r";", ["pool_create_test"]),
     "failed_create_keeps_a_region": ("os/backing.c", r"flat_region_destroy\(&mapped\.metadata\);\s*return status;",
                                      r"return status;", ["pool_create_test", "heap_create_test"]),
+    # A set of shards: where a block lies, and the way it takes back.
+    "percore_block_written_in_free": ("core/percore.c", r"instrument_claim\([^;]*\);", r"*(volatile char *)block = 0;",
+                                      ["percore_test", "percore_model_test"]),
+    "percore_size_cut_to_32_bits": ("core/percore.c", r"RARE\(size > class->size\)",
+                                    r"RARE((uint32_t)size > class->size)", ["percore_test"]),
+    "percore_end_of_a_class_taken_for_a_block": ("core/percore.c", r"of\.index >= map->count", r"of.index > map->count",
+                                                 ["percore_test", "percore_model_test"]),
+    "percore_own_blocks_freed_remotely": (
+        "core/percore.c", r"OFTEN\(\(uintptr_t\)block - shard->start < shard->length\)", r"false",
+        ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_last_word_of_the_top_overlooked": ("core/percore.c", r"return step_look_at_top\(top \+ 7\) \?[^;]*;",
+                                                r"return NULL;", ["percore_test"]),
+    "percore_branches_counted_from_the_start": (
+        "core/percore.c", r"of->at\[1\] = of->at\[2\] \* \(uint32_t\)NODE_BITS \+ use", r"of->at[1] = use",
+        ["percore_test"]),
+    "percore_patience_without_end": ("core/percore.c", r"fresh < PATIENCE \? fresh : PATIENCE", r"PATIENCE",
+                                     ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_counted_blocks_taken_unseen": (
+        "core/percore.c", r"claimed \|= \(uint32_t\)step_look_at_word\(words \+ i\) << i;", r"claimed |= 1u << i;",
+        ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test", "percore_overlap_test"]),
+    "percore_claimed_blocks_taken_uncounted": (
+        "core/percore.c", r"of->due--;", r"of->due = of->claimed != 0;",
+        ["percore_hand_over_test", "percore_threads_test"]),
+    "percore_late_double_free_not_counted": (
+        "core/percore.c", r"pool->shard->late_double_frees \+= of->due;", r";",
+        ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_drain_ends_at_a_late_double_free": ("core/percore.c", r"while \(index == class->count && [^)]*\)",
+                                                 r"while (false)", ["percore_hand_over_test", "percore_model_test"]),
+    "percore_drain_takes_one_too_many": ("core/percore.c", r"collected < most", r"collected <= most",
+                                         ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_drained_block_is_not_the_head": (
+        "core/percore.c", r"class->head = class->start \+ index \* class->size;", r";",
+        ["percore_hand_over_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_claim_by_an_exchange": (
+        "core/hand_over.h", r"return __atomic_compare_exchange_n\(word,[^;]*;",
+        r"return __atomic_exchange_n(word, WORD_CLAIMED, __ATOMIC_ACQ_REL) == live;",
+        ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_claim_in_two_steps": (
+        "core/hand_over.h", r"return __atomic_compare_exchange_n\(word,[^;]*;",
+        r"if (*(volatile uint32_t *)word != live) return false; " + MOMENT +
+        r"*(volatile uint32_t *)word = WORD_CLAIMED; return true;",
+        ["percore_threads_test"]),
+    "percore_mark_set_for_each_block": ("core/hand_over.h", r"fetch_add\(leaf, one, __ATOMIC_ACQ_REL\) == 0",
+                                        r"fetch_add(leaf, one, __ATOMIC_ACQ_REL) + 1 != 0",
+                                        ["percore_test", "percore_hand_over_test"]),
+    "percore_branch_never_marked": ("core/hand_over.h", r"fetch_add\(branch, mark, __ATOMIC_ACQ_REL\) == 0",
+                                    r"fetch_add(branch, mark, __ATOMIC_ACQ_REL) != 0",
+                                    ["percore_test", "percore_hand_over_test"]),
+    "percore_leaf_taken_in_two_steps": (
+        "core/hand_over.h", r"(step_take_leaf\(size_t \*word\) \{)[^}]*\}",
+        r"\1 size_t all = *(volatile size_t *)word; " + MOMENT + r"*(volatile size_t *)word = 0; return all; }",
+        ["percore_threads_test"]),
+    "percore_left_shard_has_an_owner_still": (
+        "core/hand_over.h", r"__atomic_store_n\(owned, 0,", r"__atomic_store_n(owned, 1,",
+        ["percore_hand_over_test", "percore_exhaustive_test"]),
+    "percore_two_owners_of_a_shard": (
+        "core/hand_over.h", r"return __atomic_compare_exchange_n\(owned,[^;]*;",
+        r"(void)nobody; if (*(volatile uint32_t *)owned) return false; " + MOMENT +
+        r"*(volatile uint32_t *)owned = 1; return true;",
+        ["percore_threads_test"]),
+    "percore_reciprocal_rounded_down": (
+        "core/percore_setup.c", r"\(\(\(uint64_t\)1 << RECIPROCAL_BITS\) \+ place->units_per_shard - 1\)",
+        r"((uint64_t)1 << RECIPROCAL_BITS)", ["percore_test"]),
+    "percore_unit_too_small": ("core/percore.h", r"MOST_UNITS \(\(uint64_t\)1 << 16\)",
+                               r"MOST_UNITS ((uint64_t)1 << 32)", ["percore_test"]),
+    "percore_footprint_too_short": ("core/percore_setup.c", r"to->shard_bytes \* options->shard_count;",
+                                    r"to->shard_bytes * options->shard_count - LINE_PAIR;", ["percore_setup_test"]),
+    "percore_total_wraps_around": (
+        "core/percore_setup.c", r" \|\| to->pool\.block_bytes > MOST_BYTES / options->shard_count", r"",
+        ["percore_setup_test"]),
+    "percore_trees_not_cleared": ("core/percore_setup.c", r"\*word = 0;", r";", ["percore_setup_test"]),
+    "percore_shards_share_a_pair_of_lines": ("core/percore_setup.c", r"to->shard_bytes = round_up\(at, LINE_PAIR\);",
+                                             r"to->shard_bytes = round_up(at, CACHE_LINE);", ["percore_setup_test"]),
+    "percore_parked_bound_of_one_block_each": ("core/percore_setup.c", r"held_back\[levels_of\(block_count\) - 1\]",
+                                               r"held_back[0]", ["percore_hand_over_test"]),
+    "percore_check_sees_nothing": ("core/percore_inspect.c", r"return FLAT_CORRUPTED;", r"return FLAT_OK;",
+                                   ["percore_inspect_test"]),
+    "percore_check_skips_the_top": ("core/percore_inspect.c", r"return of->trunk_at == 0 \|\| check_marks\([^;]*;",
+                                    r"return true;", ["percore_inspect_test"]),
+    "percore_check_knows_of_nothing_taken": ("core/percore_inspect.c", r"of->at\[level\] == number \?",
+                                             r"of->at[level] == number + 1 ?",
+                                             ["percore_inspect_test", "percore_model_test"]),
+    "percore_claimed_blocks_taken_for_lost": ("core/pool_inspect.c", r"pool->shard == NULL \? 0 : ", r"0 * ",
+                                              ["percore_inspect_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_destroy_keeps_its_memory": (
+        "os/percore_create.c", r"if \(set->backing != NULL\) flat_backing_destroy[^;]*;", r";", ["percore_create_test"]),
     "arena_end_off_by_one": ("include/flatline/arena.h", r"size > arena->end - block", r"size > arena->end - block + 1",
                              ARENA),
     "arena_cursor_not_rounded": ("include/flatline/arena.h", r"\(cursor \+ mask\) & ~mask", r"cursor", ARENA),
@@ -276,7 +365,9 @@ TESTS = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test",
            "pool_misuse_test", "region_test", "region_settle_test", "region_file_test", "region_report_test",
            "pool_create_test", "pool_trim_test", "arena_create_test", "heap_test", "heap_realloc_test",
            "heap_setup_test", "heap_inspect_test", "heap_model_test", "heap_exhaustive_test", "heap_bound_test",
-           "heap_create_test"] + ARENA
+           "heap_create_test", "percore_test", "percore_hand_over_test", "percore_setup_test", "percore_inspect_test",
+           "percore_model_test", "percore_exhaustive_test", "percore_threads_test", "percore_overlap_test",
+           "percore_create_test"] + ARENA
 SCALE = "0.2"
 # Long ones that no fault needs.
 LEFT_OUT = "-pool_limits.sixteen_million*:pool_limits.offsets_far*"

@@ -6,10 +6,10 @@ faults(document) returns a list of sentences, empty iff there are none.
 NUMBER = (int, float)
 SUITES = {
     "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-    "threads", "arrivals", "containers",
+    "threads", "pipeline", "arrivals", "containers",
 }
 # What a cell's figures are, by suite: where calls were timed together, and beside those what was counted.
-UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads") else "ns"} for suite in SUITES}
+UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else "ns"} for suite in SUITES}
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks

@@ -114,6 +114,44 @@ def anysize(factor=1, alone=False):
 
 
 ANYSIZE = anysize()
+
+# Of suites threads and pipeline: backend, kind, ns of a pair, of a local free, of a remote one.
+CORES = [("flatline-pool", "subject", 9, 29, None), ("flatline-percore", "subject", 9, 29, 40),
+         ("flatline-percore-again", "again", 9, 29, 40), ("floor", "control", 5, 26, 26),
+         ("glibc", "general", 20, 33, 60), ("jemalloc", "general", 10, 30, 45)]
+
+
+def percore(pair=1, own=1, remote=1, tail=1, void=False):
+    """A run in which pools of each core take so many times what meets their goals: for pairs handed over, for pairs of
+    their own, for a remote free, and of that for its P99.9."""
+    cells = []
+
+    def add(suite, order, operation, unit, values, tails=None):
+        for (name, _, *_), p50 in zip(CORES, values):
+            if p50 is None:
+                continue
+            p999 = 3 * p50 * (tails if tails and name.startswith("flatline-percore") else 1)
+            cells.append({"suite": suite, "size": 64, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                          "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50, "over_1us_ppm": 1, "unit": unit,
+                          "ranked": True, "calls_per_sample": 1 if unit == "ns" else 100000, "operation": operation,
+                          "order": order, "void": void and suite == "threads", "samples": 30000,
+                          "process_p50": [p50] * 3, "process_p999": [p999] * 3})
+
+    pairs = [each[2] for each in CORES]
+    add("threads", "independent", "pair", "Mops/s", [1000 / ns for ns in [9, 9 * own, 9 * own, *pairs[3:]]])
+    for order in ("producer-consumer", "larson"):
+        add("threads", order, "pair", "Mops/s",
+            [None if i == 0 else 1000 / (ns * (pair if i in (1, 2) else 1)) for i, ns in enumerate(pairs)])
+    for suite, order in (("threads", "independent"), ("pipeline", "")):
+        local = [each[3] * (own if i in (1, 2) else 1) for i, each in enumerate(CORES)]
+        add(suite, order, "local free", "ns", local if order else [None, *local[1:]])
+    for suite, order in (("threads", "larson"), ("pipeline", "")):
+        add(suite, order, "remote free", "ns",
+            [each[4] and each[4] * (remote if i in (1, 2) else 1) for i, each in enumerate(CORES)], tail)
+    return bench(cells, backends=[each[:2] for each in CORES])
+
+
+PERCORE = percore()
 FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
@@ -130,6 +168,8 @@ PAGES = {
     "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
     "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
+    "docs/percore.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
+        "percore", "percore tails", "percore goals")),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
@@ -168,7 +208,8 @@ class Manual(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
                               capture_output=True)
 
-    def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), full=FULL, programs=(PROGRAMS,)):
+    def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), percore=(PERCORE,), full=FULL,
+                programs=(PROGRAMS,)):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
@@ -176,8 +217,8 @@ class Manual(unittest.TestCase):
             return names
 
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
-                               *files("containers", containers), "--anysize", *files("anysize", anysize), "--full",
-                               *files("full", [full]), "--programs", *files("programs", programs))
+                               *files("containers", containers), "--anysize", *files("anysize", anysize), "--percore",
+                               *files("percore", percore), "--full", *files("full", [full]), "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -362,6 +403,7 @@ class Measure(Manual):
         self.folder.mkdir(parents=True)
         for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
                            "containers.json": json.dumps(CONTAINERS), "anysize.json": json.dumps(ANYSIZE),
+                           "threads.json": json.dumps(PERCORE),
                            "programs.json": json.dumps(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
@@ -377,7 +419,8 @@ class Measure(Manual):
     def test_runs_all_and_writes_the_tables(self):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + ["full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
+                         + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -387,7 +430,8 @@ class Measure(Manual):
         self.assertIn("begin again", interrupted.stderr)
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
-        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + ["full", "full", "programs"])
+        self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
+                         + ["full", "full", "programs"])
 
 
 class Heap(Manual):
@@ -419,6 +463,52 @@ class Heap(Manual):
             refused = self.collect(QUICK, anysize=(run,))
             self.assertEqual(refused.returncode, 1)
             self.assertIn("--anysize: ", refused.stderr)
+
+
+class PerCore(Manual):
+    def of(self, name, *runs):
+        self.write(QUICK, percore=runs or (PERCORE,))
+        return self.table(name, "docs/percore.md")
+
+    def test_stands_beside_the_best_malloc_with_the_least_and_the_greatest_run(self):
+        text = self.of("percore", PERCORE, percore(pair=2, remote=0.5), percore(pair=4))
+        self.assertIn("medians over 3 runs of `flatline bench threads pipeline`, all kept", text)
+        self.assertEqual(rows_of(text), [
+            "| threads, independent, Mops/s | 111 | 111 | 200 | 50.0 | 100 | 1.11 (1.11 to 1.11) of jemalloc |",
+            "| threads, producer-consumer, Mops/s |  | 55.6 | 200 | 50.0 | 100 | 0.56 (0.28 to 1.11) of jemalloc |",
+            "| threads, larson, Mops/s |  | 55.6 | 200 | 50.0 | 100 | 0.56 (0.28 to 1.11) of jemalloc |",
+            "| threads, independent, local free | 29.0 | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
+            "| pipeline, local free |  | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
+            "| threads, larson, remote free |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |",
+            "| pipeline, remote free |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |"])
+        self.assertEqual(len(rows_of(self.of("percore tails"))), 4)  # rates have none
+
+    def test_tells_every_goal_that_is_missed_and_no_other(self):
+        self.assertEqual(self.of("percore goals"), "- none\n")
+        self.assertEqual(self.of("percore goals", percore(pair=1.15)),
+                         "- threads, producer-consumer: 0.97 (0.97 to 0.97) of jemalloc; the goal is at least 1.00\n")
+        self.assertEqual(self.of("percore goals", percore(own=1.1)),
+                         "- threads, independent, Mops/s: 0.91 (0.91 to 0.91) of the pool; the goal is within 5 %\n"
+                         "- threads, independent, local free: 1.10 (1.10 to 1.10) of the pool; the goal is within 5 %\n")
+        self.assertEqual(self.of("percore goals", percore(remote=1.5)),
+                         "- threads, larson, remote free: P50 60.0 ns, a local free's 29.0; the goal is at most twice "
+                         "that\n"
+                         "- threads, larson, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is "
+                         "the least of all\n"
+                         "- pipeline, remote free: P50 60.0 ns, a local free's 29.0; the goal is at most twice that\n"
+                         "- pipeline, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is the "
+                         "least of all\n")
+        self.assertEqual(len(self.of("percore goals", percore(tail=1.2)).splitlines()), 2)
+
+    def test_tells_void_cells_and_counts_them_as_missed(self):
+        self.assertIn("| threads, larson, Mops/s |  | 111 | 200 | 50.0 | 100 | void |", self.of("percore", percore(void=True)))
+        self.assertIn("- threads, larson: void of the best; the goal is at least 0.95\n",
+                      self.of("percore goals", percore(void=True)))
+
+    def test_of_other_suites_is_refused(self):
+        refused = self.collect(QUICK, percore=(QUICK,))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--percore: name what", refused.stderr)
 
 
 class Check(Manual):
@@ -467,7 +557,7 @@ class Refusals(Manual):
         quick = self.root / "quick.json"
         quick.write_text(json.dumps(QUICK))
         self.assertEqual(self.run_script("collect", "--quick", str(quick)).returncode, 0)
-        self.assert_refused(self.run_script("check"), "no runs of containers, anysize, full, programs")
+        self.assert_refused(self.run_script("check"), "no runs of containers, anysize, percore, full, programs")
         (self.root / "docs/results.json").write_text("{}")
         self.assert_refused(self.run_script("write"), "is not flatline.results/1")
 

@@ -51,6 +51,13 @@ FAULTS = {
                                 "a system call"),
     "indirect_call": in_pool_free("((void (*volatile *)(void))(void *)pool)[0](); /* HERE */",
                                   "calls what a register or memory says"),
+    "claim_repeated": Fault("percore.c", "if (RARE(!step_claim(word))) return FLAT_DOUBLE_FREE;",
+                            "while (!step_claim(word)) { } /* HERE */", "flat_percore_free",
+                            "a loop around a compare-and-swap"),
+    # x86-64 has no instruction that ORs and returns what was there: compilers make it a loop.
+    "count_marked_by_or": Fault("hand_over.h", "return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0;",
+                                "return __atomic_fetch_or(leaf, one, __ATOMIC_ACQ_REL) == 0; /* HERE */",
+                                "flat_percore_free", "a loop around a compare-and-swap"),
     "merge_not_unrolled": Fault("heap.c", UNROLLED_MERGE,
                                 UNROLLED_MERGE.replace("unroll 28", "unroll 1")+ " /* HERE */",
                                 "flat_heap_free", "a loop without a stated bound"),

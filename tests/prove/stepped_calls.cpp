@@ -9,6 +9,7 @@
 
 #include <flatline/arena.h>
 #include <flatline/heap.h>
+#include <flatline/percore.h>
 #include <flatline/pool.h>
 
 #include <array>
@@ -86,6 +87,12 @@ void require(bool holds, const char *what) {
 
 /// Either answer is right.
 template <class Answer> void take_any(Answer) {}
+
+void *map_lazily(std::size_t bytes) {
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    require(memory != MAP_FAILED, "no memory");
+    return memory;
+}
 
 struct Counted : flat_pool_otherwise {
     unsigned allocs = 0, frees = 0;
@@ -229,10 +236,104 @@ void call_arena() {
     flat::test::watch(false);
 }
 
-void *map_lazily(std::size_t bytes) {
-    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    require(memory != MAP_FAILED, "no memory for a heap");
-    return memory;
+flat_percore *make_set(const std::vector<flat_class> &classes, std::size_t shards) {
+    const flat_percore_options options{classes.data(), classes.size(), shards};
+    flat_footprint need;
+    require(flat_percore_footprint(&options, &need) == FLAT_OK, "no such set");
+    flat_percore *set = nullptr;
+    require(flat_percore_init(&set, &options, {map_lazily(need.metadata_bytes), need.metadata_bytes},
+                              {map_lazily(need.block_bytes), need.block_bytes}) == FLAT_OK,
+            "no set");
+    return set;
+}
+
+/// A set of two shards, and what their owners and other threads could do to it.
+class SetCalls {
+  public:
+    explicit SetCalls(const std::vector<flat_class> &classes) : set_(make_set(classes, 2)), classes_(classes) {}
+
+    /// The last block of the last class comes back alone, so that its mark goes all the way up, and is found in the
+    /// last place that is looked at.
+    void longest_paths() {
+        const std::size_t size = classes_.back().block_size;
+        std::array<void *, 2> last = {};
+        for (std::size_t i = 0; i < classes_.back().block_count; i++) {
+            for (std::size_t shard = 0; shard < 2; shard++) last[shard] = flat_pool_alloc(shard_of(shard), size);
+        }
+        flat::test::watch(true);
+        free_all(last[0], last[1]);
+        for (void *&each : last) each = flat_percore_alloc(shard_of(&each == &last[1]), size);
+        require(last[0] != nullptr && last[1] != nullptr, "a block was not found");
+        free_all(last[0], last[1]);
+        for (void *&each : last) each = flat_percore_aligned_alloc(shard_of(&each == &last[1]), 16, size);
+        require(last[0] != nullptr && last[1] != nullptr, "a block was not found");
+        require(flat_percore_alloc(shard_of(0), size) == nullptr, "a block too many");
+        flat::test::watch(false);
+    }
+
+    void at_random(int steps) {
+        flat::test::watch(true);
+        for (int step = 0; step < steps; step++) {
+            const std::size_t most = classes_.back().block_size;
+            const std::size_t size = below(16) == 0 ? any_size() : below(most + 64);
+            flat_pool *shard = shard_of(below(2));
+            void *block = nullptr;
+            switch (below(8)) {
+            case 0:
+                block = flat_percore_aligned_alloc(shard, below(8) == 0 ? 3 : std::size_t{1} << below(14), size);
+                break;
+            case 1:
+            case 2:
+            case 3: block = flat_percore_alloc(shard, size); break;
+            case 4: refuse_around(shard); break;
+            default:
+                if (!live_.empty()) free(shard, below(live_.size()));
+            }
+            if (block != nullptr) live_.push_back(static_cast<char *>(block));
+        }
+        flat::test::watch(false);
+    }
+
+  private:
+    flat_pool *shard_of(std::size_t number) { return flat_percore_shard(set_, number); }
+
+    /// One of each shard.
+    void free_all(void *first, void *second) {
+        require(flat_percore_free(set_, first) == FLAT_OK, "a live block was refused");
+        require(flat_percore_free_as(shard_of(0), second) == FLAT_OK, "a live block was refused");
+    }
+
+    void free(flat_pool *shard, std::size_t which) {
+        char *block = live_[which];
+        live_[which] = live_.back();
+        live_.pop_back();
+        const bool plain = below(2) == 0;
+        require((plain ? flat_percore_free(set_, block) : flat_percore_free_as(shard, block)) == FLAT_OK,
+                "a live block was refused");
+        refuse(shard, block, FLAT_DOUBLE_FREE);
+    }
+
+    void refuse(flat_pool *shard, char *block, flat_status why) {
+        require(flat_percore_free(set_, block) == why && flat_percore_free_as(shard, block) == why,
+                "a refusal for another reason");
+    }
+
+    void refuse_around(flat_pool *shard) {
+        refuse(shard, nullptr, FLAT_OK);
+        refuse(shard, reinterpret_cast<char *>(this), FLAT_FOREIGN_POINTER);
+        if (!live_.empty()) refuse(shard, live_[below(live_.size())] + 1 + below(15), FLAT_INTERIOR_POINTER);
+    }
+
+    flat_percore *set_;
+    std::vector<flat_class> classes_;
+    std::vector<char *> live_;
+};
+
+void call_sets() {
+    // More than the least that is searched for, and as many as the largest tree holds.
+    SetCalls large({{4112, FLAT_PERCORE_MAX_BLOCK_COUNT}}), one({{64, 8}}), many({{16, 40}, {256, 2000}, {8192, 4}});
+    large.longest_paths();
+    for (SetCalls *each : {&one, &many}) each->at_random(1500);
 }
 
 flat_heap *make_heap(std::size_t bytes) {
@@ -406,6 +507,7 @@ int main(int argc, char **argv) {
             call_pools();
             call_arena();
             call_heaps();
+            call_sets();
         });
     } catch (const flat::test::CannotTrace &why) {
         std::fprintf(stderr, "%s\n", why.what());

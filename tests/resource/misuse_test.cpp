@@ -7,8 +7,9 @@ namespace test {
 INSTANTIATE_TYPED_TEST_SUITE_P(resources, misuse, resources_of_their_own);
 INSTANTIATE_TYPED_TEST_SUITE_P(layers, misuse, resources_over_others);
 
-using checked_resources = testing::Types<pool_setup, heap_setup, limited_setup, tracking_setup, chain_setup,
-                                         chain_of_three_setup, chain_from_the_left_setup, locked_setup, upstream_setup>;
+using checked_resources =
+    testing::Types<pool_setup, heap_setup, percore_setup, limited_setup, tracking_setup, chain_setup,
+                   chain_of_three_setup, chain_from_the_left_setup, locked_setup, upstream_setup>;
 INSTANTIATE_TYPED_TEST_SUITE_P(resources, checked_misuse, checked_resources);
 
 TEST(misuse_handler, is_given_back_when_another_is_set_and_null_is_the_default) {

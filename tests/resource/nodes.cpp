@@ -1,5 +1,6 @@
 // Nodes of a list, taken and given through each way to a source: what direct_calls.py looks at.
 #include <flatline/allocator.hpp>
+#include <flatline/percore.hpp>
 #include <flatline/resource.hpp>
 
 #include <list>
@@ -17,6 +18,10 @@ void arena_take(list_over<flat_arena> &list) { list.push_back(1); }
 void arena_give(list_over<flat_arena> &list) { list.pop_front(); }
 void inline_take(list_over<inline_arena> &list) { list.push_back(1); }
 void inline_give(list_over<inline_arena> &list) { list.pop_front(); }
+void shard_take(std::list<long, flat::percore_allocator<long>> &list) { list.push_back(1); }
+void shard_give(std::list<long, flat::percore_allocator<long>> &list) { list.pop_front(); }
+void local_take(std::list<long, flat::percore_local_allocator<long>> &list) { list.push_back(1); }
+void local_give(std::list<long, flat::percore_local_allocator<long>> &list) { list.pop_front(); }
 void pmr_take(std::pmr::list<long> &list) { list.push_back(1); }
 void pmr_give(std::pmr::list<long> &list) { list.pop_front(); }
 }
@@ -25,3 +30,4 @@ void pmr_give(std::pmr::list<long> &list) { list.pop_front(); }
 flat::pool_resource over_pool(flat_pool &pool) { return flat::pool_resource(pool); }
 flat::heap_resource over_heap(flat_heap &heap) { return flat::heap_resource(heap); }
 flat::arena_resource over_arena(flat_arena &arena) { return flat::arena_resource(arena); }
+flat::percore_resource over_shard(flat_pool &shard) { return flat::percore_resource(shard); }

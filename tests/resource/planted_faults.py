@@ -98,6 +98,27 @@ FAULTS = {
     "allocator_alignment_forgotten": ("allocator.hpp", r"alignof\(T\) > traits::granule", r"false", ["allocator_test"]),
     "allocators_all_equal": ("allocator.hpp", r"return a\.source\(\) == b\.source\(\);", r"return a.source() && b.source();",
                              ["allocator_test"]),
+    "percore_frees_locally": (
+        "percore.hpp", r"return flat_percore_free\(of\.set, block\);", r"return flat_percore_free_as(of.shard, block);",
+        ["percore_resource_test", "percore_allocator_test"]),
+    "percore_local_frees_remotely": (
+        "percore.hpp", r"return flat_percore_free_as\(of\.shard, block\);", r"return flat_percore_free(of.set, block);",
+        ["percore_allocator_test"]),
+    "percore_handle_travels": (
+        "percore.hpp", r"(using propagate_on_container_move_assignment = std::)false_type;", r"\1true_type;",
+        ["percore_allocator_test"]),
+    "percore_handle_swapped": (
+        "percore.hpp", r"(using propagate_on_container_swap = std::)false_type;", r"\1true_type;",
+        ["percore_allocator_test"]),
+    "percore_unequal_in_one_set": ("percore.hpp", r"return a\.set\(\) == b\.set\(\);",
+                                   r"return a.shard() == b.shard();", ["percore_allocator_test"]),
+    "percore_equal_over_any_upstream": ("percore.hpp", r" && goes_on_as\(\*ours\)", r"", ["percore_resource_test"]),
+    "percore_alignment_forgotten": (
+        "percore.hpp", r"return flat_percore_aligned_alloc\(of\.shard, alignment, bytes\);",
+        r"(void)alignment; return flat_percore_alloc(of.shard, bytes);",
+        ["percore_allocator_test"]),
+    "percore_without_a_set": ("percore.hpp", r"__builtin_expect\(set != nullptr, 1\)", r"true",
+                              ["percore_resource_test", "percore_allocator_test"]),
     "object_ended_twice": ("object_pool.hpp", r"if \(words_\[index\] != live_word\) return FLAT_DOUBLE_FREE;", r"",
                            ["object_pool_test"]),
     "object_interior_taken": ("object_pool.hpp", r"if \(offset % sizeof\(T\) != 0\) return FLAT_INTERIOR_POINTER;", r"",
@@ -112,7 +133,7 @@ FAULTS = {
     "object_words_too_narrow": ("object_pool.hpp", r"\(N < 65534\)", r"(N < 70000)", ["object_pool_test"]),
 }
 TESTS = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
-         "allocator_test", "object_pool_test"]
+         "allocator_test", "percore_resource_test", "percore_allocator_test", "object_pool_test"]
 
 
 def planted_copy(fault, source, work):

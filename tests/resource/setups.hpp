@@ -6,6 +6,7 @@
 #define FLATLINE_TESTS_RESOURCE_SETUPS_HPP
 
 #include <flatline/allocator.hpp>
+#include <flatline/percore.hpp>
 #include <flatline/resource.hpp>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,36 @@ class owned_pool {
 
   private:
     flat_pool *pool_ = nullptr;
+};
+
+// A set of shards, each with the given classes.
+class owned_percore {
+  public:
+    explicit owned_percore(std::size_t shards = 2,
+                           const std::vector<flat_class> &classes = owned_pool::for_containers()) {
+        flat_percore_options options{};
+        options.classes = classes.data();
+        options.class_count = classes.size();
+        options.shard_count = shards;
+        if (flat_percore_create(&set_, &options, nullptr) != FLAT_OK) throw std::runtime_error("no shards");
+    }
+    owned_percore(const owned_percore &) = delete;
+    owned_percore &operator=(const owned_percore &) = delete;
+    ~owned_percore() { flat_percore_destroy(set_); }
+
+    flat_percore *get() const { return set_; }
+    flat_pool *shard(std::size_t number) const { return flat_percore_shard(set_, number); }
+    std::ptrdiff_t live(std::size_t number) const {
+        return static_cast<std::ptrdiff_t>(flat_pool_visit(shard(number), nullptr, nullptr));
+    }
+    std::ptrdiff_t live() const {
+        std::ptrdiff_t all = 0;
+        for (std::size_t i = 0; i < flat_percore_shard_count(set_); i++) all += live(i);
+        return all;
+    }
+
+  private:
+    flat_percore *set_ = nullptr;
 };
 
 class owned_arena {
@@ -114,6 +145,14 @@ struct heap_setup {
     flat::heap_resource under{*heap};
     flat::resource &resource() { return under; }
     std::ptrdiff_t blocks() const { return heap.live(); }
+};
+
+struct percore_setup {
+    static constexpr const char *name = "percore_resource";
+    owned_percore set;
+    flat::percore_resource under{*set.shard(1)};
+    flat::resource &resource() { return under; }
+    std::ptrdiff_t blocks() const { return set.live(); }
 };
 
 struct arena_setup : on_nothing_counted {
@@ -195,7 +234,8 @@ struct upstream_setup : on_a_pool {
     std::ptrdiff_t blocks() const { return small.live() + pool.live(); }
 };
 
-using resources_of_their_own = testing::Types<pool_setup, heap_setup, arena_setup, region_setup, inline_setup>;
+using resources_of_their_own =
+    testing::Types<pool_setup, heap_setup, percore_setup, arena_setup, region_setup, inline_setup>;
 using resources_over_others = testing::Types<limited_setup, tracking_setup, chain_setup, chain_of_three_setup,
                                              chain_from_the_left_setup, locked_setup, upstream_setup>;
 

@@ -1,6 +1,7 @@
 // The C++ headers in a program built with -fno-exceptions and -fno-rtti: what fits is served as ever, and what does not
 // calls the misuse handler and ends the program with one line. No test framework, since those want exceptions.
 #include <flatline/allocator.hpp>
+#include <flatline/percore.hpp>
 #include <flatline/resource.hpp>
 
 #include <csignal>
@@ -90,6 +91,36 @@ void serves_what_fits() {
     flat_pool_destroy(pool);
 }
 
+// Without RTTI no resource can be known to be one of a set, but for itself.
+void serves_shards() {
+    const flat_class classes[] = {{64, 100}, {1024, 10}};
+    flat_percore_options options{};
+    options.classes = classes;
+    options.class_count = 2;
+    options.shard_count = 2;
+    flat_percore *set = nullptr;
+    expect(flat_percore_create(&set, &options, nullptr) == FLAT_OK, "a set of shards");
+    flat_pool *first = flat_percore_shard(set, 0), *second = flat_percore_shard(set, 1);
+    {
+        flat::percore_resource here(*first), there(*second);
+        expect(here.is_equal(here) && !here.is_equal(there), "a shard's resource is equal to itself");
+        void *block = here.allocate(64, 8);
+        expect(there.try_deallocate(block, 64, 8) == FLAT_OK, "a block goes back through any resource of the set");
+        expect(there.try_deallocate(block, 64, 8) == FLAT_DOUBLE_FREE, "and once");
+        std::list<int, flat::percore_allocator<int>> mine(first), theirs({1, 2, 3}, second);
+        mine = std::move(theirs);
+        expect(mine.size() == 3, "a list takes another shard's nodes over");
+    }
+    expect(flat_pool_visit(first, nullptr, nullptr) + flat_pool_visit(second, nullptr, nullptr) == 0, "all are back");
+    expect_end(
+        [first] {
+            std::vector<int, flat::percore_allocator<int>> numbers(first);
+            numbers.reserve(257);
+        },
+        "flatline: percore_allocator: no memory for 1028 bytes at alignment 4\n", "no class that large");
+    flat_percore_destroy(set);
+}
+
 void ends_when_nothing_is_left() {
     expect_end(
         [] {
@@ -121,6 +152,7 @@ void ends_when_nothing_is_left() {
 
 int main() {
     serves_what_fits();
+    serves_shards();
     ends_when_nothing_is_left();
     return failures == 0 ? 0 : 1;
 }

@@ -12,6 +12,7 @@ const bench_traits bench_backend{.driver = "boost-pool",
                                  .prefaults = true, // what is free is linked through the blocks
                                  .any_size = false,
                                  .remote_free = false,
+                                 .use_threads = nullptr,
                                  .metadata_bytes = nullptr};
 
 namespace {

@@ -11,6 +11,7 @@ const bench_traits bench_backend{.driver = "foonathan-pool",
                                  .prefaults = true, // what is free is linked through the blocks
                                  .any_size = false,
                                  .remote_free = false,
+                                 .use_threads = nullptr,
                                  .metadata_bytes = nullptr};
 
 #define TEXT_OF(x) #x

@@ -6,10 +6,11 @@
  *   sizes.c       anysize: requests of any size
  *   new_delete.c  new-delete: C++'s operator new, one million ints
  *   threads.c     threads: several at once, blocks that change hands
+ *   pipeline.c    pipeline: messages that one thread makes and another uses
  *   arrivals.c    arrivals: requests that come when they come
  *   containers.c  containers: the standard containers, in drivers of their own
  *
- * and core.c, counters.c, code.c of what all of them share.
+ * and team.c of what those of several threads share, core.c, counters.c, code.c of what all of them do.
  *
  * What a sample holds. A block is written when it is handed out and read before it is given back, as programs do. A
  * sample of several calls is all of their time. A sample of one call is an alloc with the first write to the block,
@@ -84,7 +85,7 @@ typedef enum counter { INSTRUCTIONS, BRANCH_MISSES, CACHE_MISSES, TLB_MISSES, CO
 typedef void suite(run *r);
 suite hot, fifo, churn, mixed, order, throughput;
 suite startup, memory, drift;
-suite anysize, new_delete, threads, arrivals;
+suite anysize, new_delete, threads, pipeline, arrivals;
 suite containers; /* in the drivers that have no other */
 
 /* Ends the process, whichever thread calls. */

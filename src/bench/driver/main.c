@@ -33,6 +33,7 @@ static const struct {
     {"anysize", anysize, false},
     {"new-delete", new_delete, true},
     {"threads", threads, true},
+    {"pipeline", pipeline, true},
     {"arrivals", arrivals, true},
 #endif
 };

@@ -1,0 +1,162 @@
+"""The results of `flatline bench threads pipeline` for the pools of each core: what is kept of its runs, and the tables
+made of them."""
+import collections
+import statistics
+
+from results_common import figure, machine, side_by_side, table
+
+FIGURES = ("p50", "p999")
+TITLES = {"p50": "P50", "p999": "P99.9"}
+SUBJECT, POOL, FLOOR = "flatline-percore", "flatline-pool", "floor"
+SHORT = {SUBJECT: "per core", POOL: "pool", "glibc-tuned": "glibc, tuned", "boost-pool": "Boost.Pool",
+         "foonathan-pool": "foonathan", "hardened-malloc": "hardened", "tbb": "oneTBB", "list": "list, unchecked"}
+# What was to be reached, set before it was built. Beside the best general allocator: rates, at least so much.
+RATE_GOALS = {"threads, producer-consumer": 1.00, "threads, larson": 0.95}
+OWN_SHARD = 1.05     # beside the pool: calls on one's own shard take at most so much of its time
+REMOTE_TO_LOCAL = 2  # a remote free's P50, at most so many of a local free's
+
+
+# ---- what is kept -------------------------------------------------------------------------------------------------
+
+def is_of_threads(cell):
+    return cell["suite"] in ("threads", "pipeline")
+
+
+def kept_ratios(cells):
+    """Of a cell: the subject's P50 and P99.9 to each other backend's, side by side."""
+    by_name = {cell["backend"]: cell for cell in cells}
+    own = by_name[SUBJECT]
+    return {name: [side_by_side(own["process_" + what], cell["process_" + what]) for what in FIGURES]
+            for name, cell in by_name.items() if name != SUBJECT}
+
+
+# ---- what the tables say ------------------------------------------------------------------------------------------
+
+def work_of(group):
+    return group["suite"] + (", " + group["order"] if group["order"] else "")
+
+
+def name_of(group):
+    if group["unit"] == "Mops/s":
+        return work_of(group) + ", Mops/s"
+    return "%s, %s" % (work_of(group), group["operation"])
+
+
+def is_rate(group):
+    return group["unit"] == "Mops/s"
+
+
+def group_named(run, name):
+    return next((group for group in run["groups"] if name_of(group) == name), None)
+
+
+def sound(runs, name):
+    """The groups of that name that are not void."""
+    groups = [(run, group_named(run, name)) for run in runs]
+    return [(run, group) for run, group in groups if group is not None and not group["void"]]
+
+
+def general(run, group):
+    return [each["name"] for each in run["backends"] if each["kind"] == "general" and each["name"] in group["rows"]]
+
+
+def value(group, backend, what):
+    return group["rows"][backend][FIGURES.index(what)]
+
+
+def median_of(runs, name, backend, what):
+    values = [value(group_named(run, name), backend, what) for run in runs
+              if backend in group_named(run, name)["rows"]]
+    return statistics.median(values) if values else None
+
+
+def ratios_to(runs, name, what, choose):
+    """For each run in which the cell is not void: the subject's figure to that of the backend that `choose` names, and
+    that name."""
+    found = []
+    for run, group in sound(runs, name):
+        backend = choose(run, group)
+        if backend in group["ratios"] and group["ratios"][backend][FIGURES.index(what)] is not None:
+            found.append((group["ratios"][backend][FIGURES.index(what)], backend))
+    return found
+
+
+def best(what):
+    def choose(run, group):
+        pick = max if is_rate(group) else min
+        return pick(general(run, group), key=lambda name: value(group, name, what))
+    return choose
+
+
+def text_of(ratios):
+    if not ratios:
+        return "void"
+    values = [ratio for ratio, _ in ratios]
+    return "%.2f (%.2f to %.2f)" % (statistics.median(values), min(values), max(values))
+
+
+def most_often(ratios):
+    name = collections.Counter(backend for _, backend in ratios).most_common(1)[0][0]
+    return SHORT.get(name, name)
+
+
+def medians_table(what):
+    def made(results):
+        runs = results["percore"]
+        columns = [each["name"] for each in runs[0]["backends"] if each["kind"] != "again"]
+        groups = [group for group in runs[0]["groups"] if what == "p50" or not is_rate(group)]
+        rows = []
+        for group in groups:
+            name = name_of(group)
+            ratios = ratios_to(runs, name, what, best(what))
+            rows.append([name] + [figure(median_of(runs, name, each, what)) for each in columns]
+                        + [text_of(ratios) + (" of " + most_often(ratios) if ratios else "")])
+        return ("%s: medians over %d runs of `flatline bench threads pipeline`, all kept, %d processes for each cell and "
+                "backend, two threads, on %s. Rates in millions of pairs or messages a second, more is better; else ns a "
+                "call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
+                "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"], machine(runs[0]))
+                + table([""] + [SHORT.get(each, each) for each in columns] + ["per core / best malloc"], rows))
+    return made
+
+
+def excess(run, group, backend):
+    """Of P99.9 over the empty calls' of the same run."""
+    return value(group, backend, "p999") - value(group, FLOOR, "p999")
+
+
+def remote_groups(runs):
+    return [group for group in runs[0]["groups"] if group["operation"] == "remote free"]
+
+
+def goals_list(results):
+    """Every goal that is missed."""
+    runs, lines = results["percore"], []
+    for work, least in RATE_GOALS.items():
+        ratios = ratios_to(runs, work + ", Mops/s", "p50", best("p50"))
+        if not ratios or round(statistics.median(ratio for ratio, _ in ratios), 2) < least:
+            lines.append("- %s: %s of %s; the goal is at least %.2f" % (work, text_of(ratios),
+                                                                       most_often(ratios) if ratios else "the best", least))
+    for group in runs[0]["groups"]:
+        if POOL not in group["rows"]:
+            continue
+        ratios = ratios_to(runs, name_of(group), "p50", lambda run, group: POOL)
+        middle = statistics.median(ratio for ratio, _ in ratios) if ratios else None
+        if middle is None or round(1 / middle if is_rate(group) else middle, 2) > OWN_SHARD:
+            lines.append("- %s: %s of the pool; the goal is within 5 %%" % (name_of(group), text_of(ratios)))
+    for group in remote_groups(runs):
+        remote = median_of(runs, name_of(group), SUBJECT, "p50")
+        local = median_of(runs, "%s, local free" % ("pipeline" if group["suite"] == "pipeline" else "threads, independent"),
+                          SUBJECT, "p50")
+        if remote > REMOTE_TO_LOCAL * local:
+            lines.append("- %s: P50 %s ns, a local free's %s; the goal is at most twice that" % (
+                name_of(group), figure(remote), figure(local)))
+        excesses = {each: statistics.median(excess(run, group_named(run, name_of(group)), each) for run in runs)
+                    for each in general(runs[0], group) + [SUBJECT]}
+        least = min(excesses, key=excesses.get)
+        if excesses[SUBJECT] > excesses[least]:
+            lines.append("- %s: P99.9 is %s ns above the floor's, %s's %s; the goal is the least of all" % (
+                name_of(group), figure(excesses[SUBJECT]), SHORT.get(least, least), figure(excesses[least])))
+    return "\n".join(lines or ["- none"]) + "\n"
+
+
+TABLES = {"percore": medians_table("p50"), "percore tails": medians_table("p999"), "percore goals": goals_list}

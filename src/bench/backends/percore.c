@@ -1,0 +1,53 @@
+/* Flatline's pools for each core, from the shared library: each thread adopts a shard with its first alloc. */
+#include <flatline/percore.h>
+#include <flatline/region.h>
+#include <flatline/version.h>
+
+#include "../backend.h"
+
+static _Thread_local flat_pool *shard;
+static flat_percore *set;
+static size_t shards = 1, metadata;
+
+static size_t metadata_bytes(void) { return metadata; }
+
+static void use_threads(size_t threads) { shards = threads; }
+
+const bench_traits bench_backend = {.driver = "percore",
+                                    .prefaults = true,
+                                    .any_size = true,
+                                    .remote_free = true,
+                                    .use_threads = use_threads,
+                                    .metadata_bytes = metadata_bytes};
+
+/* Which thread allocates how many of the blocks is not known: each shard has as many as all threads together, up to
+ * four times its part. */
+static size_t blocks_of_a_shard(size_t all) { return shards <= 4 ? all : all / shards * 4; }
+
+bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
+    flat_class declared[FLAT_POOL_MAX_CLASSES];
+    flat_footprint footprint;
+    for (size_t i = 0; i < count; i++) declared[i] = (flat_class){classes[i].size, blocks_of_a_shard(classes[i].count)};
+    flat_percore_options options = {.classes = declared, .class_count = count, .shard_count = shards};
+    flat_region_options region = {.lazy = pages == BENCH_LAZY};
+    if (flat_percore_footprint(&options, &footprint) != FLAT_OK) return false;
+    metadata = footprint.metadata_bytes;
+    return flat_percore_create(&set, &options, &region) == FLAT_OK;
+}
+
+void *bench_alloc(size_t size) {
+    if (__builtin_expect(shard == NULL, 0)) {
+        shard = flat_percore_adopt(set);
+        if (shard == NULL) return NULL;
+    }
+    return flat_percore_alloc(shard, size);
+}
+
+void bench_free(void *block, size_t size) {
+    (void)size;
+    (void)(shard != NULL ? flat_percore_free_as(shard, block) : flat_percore_free(set, block));
+}
+
+bench_function *bench_code(void) { return (bench_function *)flat_percore_alloc; }
+
+const char *bench_version(void) { return flat_version(); }

@@ -1,0 +1,114 @@
+/* pipeline: messages that one thread makes and another uses. LOAD threads in pairs, each on a processor of its own, in
+ * legs of 1,000 messages of the seven sizes of suite `mixed`.
+ *
+ *   the even thread   takes a scratch block and a message, writes every line of both, gives the scratch block back
+ *                     (local free), and passes the message on
+ *   the odd thread    takes an answer, reads every line of the message into it, gives the message back (remote free)
+ *                     and the answer (local free)
+ *
+ * Both draw the sizes from the same seed, so that a message is nothing but what is passed on. With CALLS 1 the series
+ * are single allocs, local and remote frees; with CALLS 0 the time of batches of messages. */
+#include "mix.h"
+#include "team.h"
+
+enum {
+    LEG = 1000,    /* messages */
+    SCRATCH = 256, /* bytes; an answer too */
+    STEP = 64,     /* bytes: a cache line */
+};
+
+INLINE void *taken(worker *w, hand *h, size_t size, bool timed) {
+    void *block;
+    if (timed) {
+        keep(&w->alloc, timed_take(h, size, &block));
+    } else {
+        block = take(h, size);
+    }
+    return block;
+}
+
+INLINE void given(record *to, hand *h, void *block, size_t size, bool timed) {
+    if (timed) {
+        keep(to, timed_give(h, block, size));
+    } else {
+        give(h, block, size);
+    }
+}
+
+INLINE void write_lines(void *block, size_t size, uint64_t value) {
+    for (size_t at = STEP; at < size; at += STEP) *(volatile uint64_t *)(void *)((char *)block + at) = value + at;
+}
+
+/* The value that was written, as often as there are lines behind the first. */
+INLINE uint64_t read_lines(const void *block, size_t size) {
+    uint64_t sum = 0;
+    for (size_t at = STEP; at < size; at += STEP) {
+        sum += *(const volatile uint64_t *)(const void *)((const char *)block + at) - at;
+    }
+    return sum;
+}
+
+INLINE void parse_leg(worker *w, bool timed) {
+    ring *to = ring_of(w);
+    hand h = w->hand;
+    size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
+    for (size_t i = 0; i < LEG; i++) {
+        size_t size = mix_sizes[mix_kinds[below(&h, MIX_WEIGHT)]];
+        void *scratch = taken(w, &h, SCRATCH, timed);
+        write_lines(scratch, SCRATCH, h.random);
+        h.random++; /* the two are written differently */
+        void *made = taken(w, &h, size, timed);
+        write_lines(made, size, *(const uint64_t *)made);
+        given(&w->local, &h, scratch, SCRATCH, timed);
+        push(to, &at, made);
+    }
+    w->hand = h;
+}
+
+INLINE void work_leg(worker *w, bool timed) {
+    ring *from = ring_of(w);
+    hand h = w->hand;
+    size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
+    for (size_t i = 0; i < LEG; i++) {
+        size_t size = mix_sizes[mix_kinds[below(&h, MIX_WEIGHT)]];
+        void *made = pop(from, &at);
+        void *answer = taken(w, &h, SCRATCH, timed);
+        h.random++;
+        uint64_t sum = read_lines(made, size);
+        h.balance += sum - (size - 1) / STEP * *(const uint64_t *)made;
+        write_lines(answer, SCRATCH, sum);
+        given(&w->remote, &h, made, size, timed);
+        given(&w->local, &h, answer, SCRATCH, timed);
+    }
+    w->hand = h;
+}
+
+static void run_leg(worker *w, bool timed) {
+    if (w->id % 2 == 0) {
+        parse_leg(w, timed);
+    } else {
+        work_leg(w, timed);
+    }
+}
+
+static void begin(worker *w) { w->hand.random = seed_of(w->id / 2 * 2); }
+
+static void nothing(worker *w) { (void)w; }
+
+/* As many messages as the rings hold may be of one size, and a few more are in the threads' hands. */
+static void prepare_messages(run *r) {
+    bench_class classes[MIX_SIZES];
+    for (size_t c = 0; c < MIX_SIZES; c++) classes[c] = (bench_class){mix_sizes[c], r->load * (RING + 2 * LEG)};
+    prepare(r, classes, MIX_SIZES, BENCH_PREFAULTED);
+}
+
+void pipeline(run *r) {
+    if (r->load % 2 != 0) fail(STATUS_USAGE, "those who parse and those who work are an even number", "");
+    if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
+    own_mix(r);
+    run_team(
+        r,
+        &(team_work){
+            .operations = LEG, .records = 2 * LEG, .in_pairs = true, .begin = begin, .leg = run_leg, .end = nothing},
+        prepare_messages);
+}

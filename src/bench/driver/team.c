@@ -1,0 +1,160 @@
+#define _GNU_SOURCE
+#include "team.h"
+
+#include <pthread.h>
+
+static struct {
+    run *run;
+    const team_work *work;
+    size_t count, legs; /* threads; legs that are timed */
+    ring *rings;        /* one for each pair of threads */
+    worker workers[MOST_THREADS];
+    int processors[MOST_THREADS];
+    _Alignas(LINE) _Atomic size_t arrived;
+    _Alignas(LINE) _Atomic size_t meetings;
+} team;
+
+size_t team_count(void) { return team.count; }
+
+uint64_t seed_of(size_t id) { return (team.run->hand.random + 2 * id * 0x9e3779b97f4a7c15u) | 1; }
+
+ring *ring_of(const worker *w) { return &team.rings[w->id / 2]; }
+
+void meet(void) {
+    size_t meeting = atomic_load_explicit(&team.meetings, memory_order_acquire), spins = 0;
+    if (atomic_fetch_add(&team.arrived, 1) + 1 == team.count) {
+        atomic_store(&team.arrived, 0);
+        atomic_store(&team.meetings, meeting + 1);
+    }
+    while (atomic_load_explicit(&team.meetings, memory_order_acquire) == meeting) wait_once(&spins);
+}
+
+static void do_leg(worker *w, bool timed) {
+    team.work->leg(w, timed);
+    w->leg++;
+}
+
+static void run_batch(worker *w, size_t batch) {
+    w->begin[batch] = flat_clock_begin();
+    for (size_t i = 0; i < BATCH_LEGS; i++) do_leg(w, false);
+    w->end[batch] = flat_clock_end();
+}
+
+static void stay_on(int processor) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) fail(STATUS_FAILED, "cannot run on every processor", "");
+}
+
+static void *work(void *argument) {
+    worker *w = argument;
+    run *r = team.run;
+    if (r->processor >= 0) stay_on(team.processors[w->id]);
+    team.work->begin(w);
+    for (size_t i = 0; i < WARM_LEGS; i++) do_leg(w, false);
+    meet();
+    if (w->id == 0) begin_timed(r);
+    meet();
+    if (r->single) {
+        for (size_t i = 0; i < team.legs; i++) do_leg(w, true);
+    } else {
+        for (size_t i = 0; i < r->samples; i++, meet()) run_batch(w, i);
+    }
+    meet();
+    if (w->id == 0) end_timed(r, 0);
+    meet();
+    team.work->end(w);
+    return NULL;
+}
+
+/* The processors that may be used, from the one that was asked for on. */
+static void find_processors(const run *r) {
+    cpu_set_t allowed;
+    memset(&allowed, 0xff, sizeof allowed); /* the kernel leaves those that are not this process's to use */
+    size_t found = 0;
+    if (r->processor < 0) return;
+    if (sched_setaffinity(0, sizeof allowed, &allowed) != 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        fail(STATUS_FAILED, "cannot tell which processors may be used", "");
+    for (size_t i = 0; i < CPU_SETSIZE && found < team.count; i++) {
+        size_t processor = ((size_t)r->processor + i) % CPU_SETSIZE;
+        if (CPU_ISSET(processor, &allowed)) team.processors[found++] = (int)processor;
+    }
+    stay_on(r->processor);
+    if (found < team.count) fail(STATUS_FAILED, "there are fewer processors than threads: ask for fewer threads", "");
+}
+
+static void own_workers(const run *r) {
+    team.rings = own((team.count + 1) / 2 * sizeof *team.rings);
+    size_t records = team.legs * team.work->records;
+    for (size_t i = 0; i < team.count; i++) {
+        worker *w = &team.workers[i];
+        *w = (worker){.hand.random = seed_of(i), .id = i};
+        if (r->single) {
+            w->alloc.ticks = own(records * sizeof(uint64_t));
+            w->local.ticks = own(records * sizeof(uint64_t));
+            w->remote.ticks = own(records * sizeof(uint64_t));
+        } else {
+            w->begin = own(r->samples * sizeof(uint64_t));
+            w->end = own(r->samples * sizeof(uint64_t));
+        }
+    }
+}
+
+static const record *record_at(const worker *w, size_t offset) {
+    return (const record *)(const void *)((const char *)w + offset);
+}
+
+/* All threads' records of one kind, as far as there are any. `offset`: of the record in a worker. */
+static void add_records(run *r, const char *operation, size_t offset) {
+    size_t total = 0;
+    for (size_t i = 0; i < team.count; i++) total += record_at(&team.workers[i], offset)->count;
+    if (total == 0) return;
+    uint64_t *to = add_series_of(r, operation, TICKS, 1, total)->values;
+    for (size_t i = 0; i < team.count; i++) {
+        const record *part = record_at(&team.workers[i], offset);
+        memcpy(to, part->ticks, part->count * sizeof(uint64_t));
+        to += part->count;
+    }
+}
+
+static void add_batches(run *r) {
+    size_t at_once = team.work->in_pairs ? team.count / 2 : team.count;
+    series *pair = add_series(r, "pair", (uint32_t)(at_once * BATCH_LEGS * team.work->operations));
+    for (size_t batch = 0; batch < r->samples; batch++) {
+        uint64_t begin = UINT64_MAX, end = 0;
+        for (size_t i = 0; i < team.count; i++) {
+            const worker *w = &team.workers[i];
+            if (w->begin[batch] < begin) begin = w->begin[batch];
+            if (w->end[batch] > end) end = w->end[batch];
+        }
+        pair->values[batch] = end - begin;
+    }
+}
+
+void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
+    pthread_t handles[MOST_THREADS];
+    team.run = r;
+    team.work = of;
+    team.count = r->load;
+    if (team.count > MOST_THREADS) fail(STATUS_USAGE, "at most 64 threads can be asked for", "");
+    team.legs = (r->samples / team.count + of->operations - 1) / of->operations;
+    find_processors(r);
+    own_workers(r);
+    if (bench_backend.use_threads != NULL) bench_backend.use_threads(team.count);
+    prepare_backend(r);
+    for (size_t i = 1; i < team.count; i++) {
+        if (pthread_create(&handles[i], NULL, work, &team.workers[i]) != 0)
+            fail(STATUS_FAILED, "a thread could not be made", "");
+    }
+    (void)work(&team.workers[0]);
+    for (size_t i = 1; i < team.count; i++) (void)pthread_join(handles[i], NULL);
+    for (size_t i = 0; i < team.count; i++) r->hand.balance += team.workers[i].hand.balance;
+    if (r->single) {
+        add_records(r, "alloc", offsetof(worker, alloc));
+        add_records(r, "local free", offsetof(worker, local));
+        add_records(r, "remote free", offsetof(worker, remote));
+    } else {
+        add_batches(r);
+    }
+}

@@ -1,0 +1,95 @@
+/* What the suites of several threads have in common: LOAD of them, each on a processor of its own, that do legs of work
+ * and meet. What a leg is the suite says. */
+#ifndef FLATLINE_BENCH_TEAM_H
+#define FLATLINE_BENCH_TEAM_H
+
+#include "driver.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+enum {
+    RING = 1024,      /* blocks on their way from a thread to its neighbour: a power of two */
+    BATCH_LEGS = 100, /* legs of a sample where batches are timed */
+    WARM_LEGS = 100,
+    MOST_THREADS = 64,
+    SPINS = 10000, /* until a waiting thread lets others run: for a machine that has fewer processors than it says */
+    LINE = 128,    /* bytes: two cache lines, for they are fetched in pairs */
+};
+
+typedef struct record {
+    uint64_t *ticks;
+    size_t count;
+} record;
+
+/* From an even thread to the odd one behind it. The first writes `written` and the blocks before it, the other `read`.
+ * Each looks at the other's count when by its last look the ring was full or empty, and not before: a line that goes to
+ * and fro with every block would cost more than most allocators do. */
+typedef struct ring {
+    _Alignas(LINE) _Atomic size_t written;
+    size_t read_before; /* the writer's last look at `read` */
+    _Alignas(LINE) _Atomic size_t read;
+    size_t written_before; /* the reader's last look at `written` */
+    _Alignas(LINE) void *block[RING];
+} ring;
+
+typedef struct worker {
+    _Alignas(LINE) hand hand;
+    size_t id;
+    size_t leg; /* how many it has done */
+    record alloc, local, remote;
+    uint64_t *begin, *end; /* of each batch */
+} worker;
+
+/* What a suite is to its team. */
+typedef struct team_work {
+    size_t operations;        /* of a leg: what a batch is divided by */
+    size_t records;           /* of one kind that a thread keeps of a leg at most */
+    bool in_pairs;            /* an even thread and the one behind it do one leg together */
+    void (*begin)(worker *w); /* before the first leg, in each thread */
+    void (*leg)(worker *w, bool timed);
+    void (*end)(worker *w); /* behind the last one */
+} team_work;
+
+/* Runs it whole: threads, legs, series. `prepare_backend` is called when all of the driver's memory is there. */
+void run_team(run *r, const team_work *work, void (*prepare_backend)(run *r));
+
+size_t team_count(void);
+
+/* What the random choices of thread `id` begin with. */
+uint64_t seed_of(size_t id);
+
+/* Of the pair of threads that `w` belongs to. */
+ring *ring_of(const worker *w);
+
+/* Returns when every thread has called it. */
+void meet(void);
+
+INLINE void keep(record *to, uint64_t ticks) { to->ticks[to->count++] = ticks; }
+
+INLINE void wait_once(size_t *spins) {
+    if (++*spins % SPINS == 0) (void)sched_yield();
+}
+
+INLINE void push(ring *to, size_t *at, void *block) {
+    size_t spins = 0;
+    while (*at - to->read_before == RING) {
+        to->read_before = atomic_load_explicit(&to->read, memory_order_acquire);
+        if (*at - to->read_before == RING) wait_once(&spins);
+    }
+    to->block[*at % RING] = block;
+    atomic_store_explicit(&to->written, ++*at, memory_order_release);
+}
+
+INLINE void *pop(ring *from, size_t *at) {
+    size_t spins = 0;
+    while (from->written_before == *at) {
+        from->written_before = atomic_load_explicit(&from->written, memory_order_acquire);
+        if (from->written_before == *at) wait_once(&spins);
+    }
+    void *block = from->block[*at % RING];
+    atomic_store_explicit(&from->read, ++*at, memory_order_release);
+    return block;
+}
+
+#endif

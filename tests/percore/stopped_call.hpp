@@ -1,0 +1,99 @@
+// A call that is made by a process of its own and stands still after any instruction for as long as the test wants: a
+// thread that was suspended there. The process is forked, so that it sees everything at the same address, and what it
+// shares with the test is memory that was mapped as shared. x86-64.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace test {
+
+/// This system lets nobody trace its own child.
+struct cannot_trace : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class stopped_call {
+  public:
+    /// Stands before the first instruction of `function(first, second)`, which returns a number from 0 to 127.
+    template <class First, class Second>
+    stopped_call(int (*function)(First *, Second *), First *first, Second *second) : child_(fork()) {
+        if (child_ < 0) fail("no process");
+        auto *volatile call = function; // which would otherwise be compiled into this
+        if (child_ == 0) {
+            if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(255);
+            (void)std::raise(SIGSTOP);
+            _exit(call(first, second));
+        }
+        const int status = wait_for_it();
+        if (!WIFSTOPPED(status)) throw cannot_trace("a child cannot be traced here");
+        if (ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_EXITKILL) != 0) fail("no option");
+        while (registers().rip != reinterpret_cast<std::uintptr_t>(function)) step_once();
+        stack_after_ = registers().rsp + sizeof(std::uintptr_t);
+    }
+    stopped_call(const stopped_call &) = delete;
+    stopped_call &operator=(const stopped_call &) = delete;
+    ~stopped_call() {
+        if (child_ <= 0) return;
+        (void)kill(child_, SIGKILL);
+        (void)waitpid(child_, nullptr, 0);
+    }
+
+    /// Makes one instruction; false: that was the last, and the call has returned.
+    bool step() {
+        step_once();
+        return registers().rsp != stack_after_;
+    }
+
+    /// Makes `count` of them, or as many as there are; false iff there were fewer.
+    bool step(unsigned count) {
+        while (count > 0 && step()) count--;
+        return count == 0;
+    }
+
+    /// Lets it go on to its end; what the call returned.
+    int finish() {
+        if (ptrace(PTRACE_CONT, child_, nullptr, nullptr) != 0) fail("cannot go on");
+        const int status = wait_for_it();
+        if (!WIFEXITED(status)) fail("did not end");
+        child_ = 0;
+        return WEXITSTATUS(status);
+    }
+
+  private:
+    [[noreturn]] static void fail(const std::string &what) {
+        throw std::runtime_error("stopped call: " + what + ": " + std::strerror(errno));
+    }
+
+    int wait_for_it() {
+        int status = 0;
+        if (waitpid(child_, &status, 0) != child_) fail("cannot wait");
+        return status;
+    }
+
+    user_regs_struct registers() {
+        user_regs_struct found{};
+        if (ptrace(PTRACE_GETREGS, child_, nullptr, &found) != 0) fail("no registers");
+        return found;
+    }
+
+    void step_once() {
+        if (ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr) != 0) fail("cannot step");
+        const int status = wait_for_it();
+        if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) fail("a step did not end");
+    }
+
+    pid_t child_;
+    std::uintptr_t stack_after_ = 0;
+};
+
+} // namespace test
