@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Compares the atomic operations of the hand-over in C with the steps of the models.
+
+    steps.py ROOT CC        (the folder that holds src/core and tests/percore; a C compiler, which preprocesses)
+
+Each function step_NAME of src/core/hand_over.h is one atomic operation, is called by a file of the shards, and stands
+in one of the models as an indivisible step of the same name, which the model takes; no model has another; and src/core
+does nothing atomic outside of these functions. Exit status 0: so it is. 1: it is not; each place is named.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ATOMIC = re.compile(r"\b(?:__atomic_\w+|__sync_\w+|_Atomic|atomic_\w+|__c11_atomic_\w+)\b|<stdatomic\.h>")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+IN_C = re.compile(r"^STEP\s[^;{}()]*?\b(step_\w+)\s*\([^)]*\)\s*\{", re.M)
+IN_MODEL = re.compile(r"\binline\s+(step_\w+)\s*\([^)]*\)\s*\{")
+INDIVISIBLE = re.compile(r"\s*d_step\s*\{")
+
+# Beside the steps: the inspection of a pool, which statistics and checks use and no alloc or free, reads words that a
+# free by another thread may be changing; and what tells AddressSanitizer and valgrind of a free looks before it.
+ALLOWED = {("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")}
+
+
+def read(path):
+    with open(path, encoding="utf-8") as opened:
+        return opened.read()
+
+
+def without_comments(text):
+    return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
+def end_of_braces(text, start):
+    """Where the braces that were opened just before `start` are closed."""
+    depth = 1
+    for at in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    return len(text)
+
+
+def bodies(text, head):
+    """(name, where the body starts, where it ends) for each definition that begins as `head` says."""
+    return [(found.group(1), found.end(), end_of_braces(text, found.end())) for found in head.finditer(text)]
+
+
+def steps_in_c(core):
+    """The names, and what is wrong with them and around them."""
+    text = without_comments(read(os.path.join(core, "hand_over.h")))
+    steps, wrong = bodies(text, IN_C), []
+    callers = "\n".join(without_comments(read(path)) for path in sorted(glob.glob(os.path.join(core, "percore*.c"))))
+    for name, start, end in steps:
+        operations = ATOMIC.findall(text, start, end)
+        if len(operations) != 1:
+            wrong.append("hand_over.h: %s does %d atomic operations: a step is one" % (name, len(operations)))
+        if not re.search(r"\b%s\s*\(" % name, callers):
+            wrong.append("hand_over.h: %s is called by no percore*.c" % name)
+    for path in sorted(glob.glob(os.path.join(core, "*.[ch]"))):
+        file = os.path.basename(path)
+        code = without_comments(read(path))
+        inside = [(start, end) for _, start, end in steps] if file == "hand_over.h" else []
+        for found in ATOMIC.finditer(code):
+            if any(start <= found.start() < end for start, end in inside) or (file, found.group()) in ALLOWED:
+                continue
+            line = code.count("\n", 0, found.start()) + 1
+            wrong.append("%s:%d: %s outside of the steps of hand_over.h" % (file, line, found.group()))
+    return [name for name, _, _ in steps], wrong
+
+
+def steps_in_model(path, compiler):
+    """The names in the model as it is without a planted fault, and what is wrong with them."""
+    result = subprocess.run([compiler, "-E", "-P", "-x", "c", path], text=True, capture_output=True, timeout=60,
+                            check=False)
+    if result.returncode != 0:
+        return [], ["%s: is not preprocessed: %s" % (os.path.basename(path), result.stderr)]
+    text, wrong, steps = result.stdout, [], bodies(result.stdout, IN_MODEL)
+    for name, start, end in steps:
+        step = INDIVISIBLE.match(text, start, end)
+        if step is None or text[end_of_braces(text, step.end()) + 1:end].strip():
+            wrong.append("%s: %s is more than one d_step" % (os.path.basename(path), name))
+        if len(re.findall(r"\b%s\s*\(" % name, text)) < 2:
+            wrong.append("%s: %s is never taken" % (os.path.basename(path), name))
+    return [name for name, _, _ in steps], wrong
+
+
+def compare(root, compiler):
+    """The names that both have, and what is wrong."""
+    in_c, wrong = steps_in_c(os.path.join(root, "src", "core"))
+    in_models = []
+    for path in sorted(glob.glob(os.path.join(root, "tests", "percore", "*.pml"))):
+        names, objections = steps_in_model(path, compiler)
+        in_models += names
+        wrong += objections
+    wrong += ["%s is in hand_over.h and in no model" % name for name in sorted(set(in_c) - set(in_models))]
+    wrong += ["%s is in a model and not in hand_over.h" % name for name in sorted(set(in_models) - set(in_c))]
+    wrong += ["%s is in the models twice" % name for name in sorted(set(in_models)) if in_models.count(name) > 1]
+    return sorted(set(in_c) & set(in_models)), wrong
+
+
+def main():
+    if len(sys.argv) != 3 or not os.path.isdir(os.path.join(sys.argv[1], "src", "core")):
+        print("steps.py: give the folder that holds src/core, and a C compiler", file=sys.stderr)
+        return 2
+    both, wrong = compare(*sys.argv[1:])
+    for objection in wrong:
+        print(objection)
+    print("%d steps in C and in the models, %d objections" % (len(both), len(wrong)))
+    return 1 if wrong or not both else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Plants differences between the code and the models, and atomic operations in wrong places, which steps.py must name.
+
+    steps_test.py ROOT CC
+"""
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import steps
+
+MODEL = "tests/percore/hand_over.pml"
+CODE = "src/core/hand_over.h"
+USE = "src/core/percore.c"
+
+# What is planted, in which file, the pattern and what takes its place, and what the objection says; None: nothing.
+CASES = [
+    ("nothing", CODE, r"\A", "", None),
+    ("an atomic operation in a comment", USE, r"\Z", "/* __atomic_load_n(word, __ATOMIC_RELAXED) */\n", None),
+    ("a step renamed in the code", CODE, r"\bstep_take_leaf\b", "step_take_counts",
+     "step_take_counts is in hand_over.h"),
+    ("a step renamed in the model", MODEL, r"\bstep_take_leaf\b", "step_take_counts", "step_take_counts is in a model"),
+    ("a step more in the code", CODE, r"(?=\n#endif\n\Z)",
+     "\nSTEP void step_help(size_t *word) { __atomic_store_n(word, 0, __ATOMIC_RELEASE); }\n",
+     "step_help is in hand_over.h and in no model"),
+    ("a step more in the model", MODEL, r"(?=inline step_take_leaf)", "inline step_help(n) { d_step { n = 0 } }\n",
+     "step_help is in a model and not"),
+    ("a step that only a planted fault has", MODEL, r"(inline step_take_leaf.*?\n\}\n)", r"#ifdef FAULT_X\n\1#endif\n",
+     "step_take_leaf is in hand_over.h and in no model"),
+    ("a step of the model in two", MODEL, r"counts = leaf\[number\];", "counts = leaf[number] }\n    d_step {",
+     "step_take_leaf is more than one d_step"),
+    ("a step of the model that can be interrupted", MODEL, r"(inline step_take_leaf\([^)]*\) \{\s*)d_step \{",
+     r"\1if :: {", "step_take_leaf is more than one d_step"),
+    ("a step that the model never takes", MODEL, r"step_take_leaf\(at\[0\], taken\[0\]\)", "taken[0] = leaf[at[0]]",
+     "step_take_leaf is never taken"),
+    ("a step that the code never takes", USE, r"step_take_leaf\(of->leaves \+ of->at\[0\]\)", "of->leaves[of->at[0]]",
+     "step_take_leaf is called by no"),
+    ("two operations in a step", CODE, r"(STEP size_t step_take_leaf\(size_t \*word\) \{ )",
+     r"\1(void)__atomic_load_n(word, __ATOMIC_ACQUIRE); ", "step_take_leaf does 2 atomic operations"),
+    ("a step without an operation", CODE, r"(step_look_at_top.*?)__atomic_load_n\(word, __ATOMIC_RELAXED\)", r"\1*word",
+     "step_look_at_top does 0 atomic operations"),
+    ("an operation beside the steps", CODE, r"(?=\n#endif\n\Z)",
+     "\nstatic inline void help(size_t *word) { __atomic_store_n(word, 0, __ATOMIC_RELEASE); }\n",
+     "__atomic_store_n outside of the steps"),
+    ("an operation in another file", USE, r"index = collect\(pool, class, back\);",
+     r"__atomic_thread_fence(__ATOMIC_SEQ_CST); \g<0>", "percore.c:"),
+    ("an operation where a pool is worked", "src/core/pool_steps.h", r"words\[index\] = WORD_LIVE;",
+     "__sync_lock_test_and_set(&words[index], WORD_LIVE);", "__sync_lock_test_and_set outside of the steps"),
+    ("another operation where one is allowed", "src/core/pool_inspect.c", r"__atomic_load_n", "__atomic_fetch_add",
+     "__atomic_fetch_add outside of the steps"),
+    ("atomic types", "src/core/percore.h", r"#include \"pool\.h\"", r"\g<0>\n#include <stdatomic.h>",
+     "<stdatomic.h> outside of the steps"),
+]
+
+
+def main():
+    source, compiler = sys.argv[1:]
+    wrong = 0
+    for what, file, pattern, replacement, says in CASES:
+        with tempfile.TemporaryDirectory() as root:
+            for part in ("src/core", "tests/percore"):
+                shutil.copytree(os.path.join(source, part), os.path.join(root, part))
+            path = os.path.join(root, file)
+            text = steps.read(path)
+            changed, places = re.subn(pattern, replacement, text, flags=re.S)
+            if places == 0:
+                sys.exit("%s: has no place left in %s: change its pattern along with the code" % (what, file))
+            with open(path, "w", encoding="utf-8") as opened:
+                opened.write(changed)
+            found = steps.compare(root, compiler)[1]
+        if not any(says in objection for objection in found) if says else found:
+            wrong += 1
+            print("MISS %s: %s" % (what, found))
+    print("%d planted differences, %d judged wrong" % (len(CASES), wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
