@@ -53,11 +53,14 @@ flat_status flat_percore_free(flat_percore *set, void *block) {
 }
 FLAT_BOUNDED("flat_percore_free");
 
+/* Another shard's block, or none: both are told by the set. */
+PART_OF_IT flat_status free_by_set(const flat_pool *shard, const pool_class *class, const returned_block *of) {
+    (void)class;
+    return flat_percore_free(shard->shard->set, of->block);
+}
+
 flat_status flat_percore_free_as(flat_pool *shard, void *block) {
-    if (OFTEN((uintptr_t)block - shard->start < shard->length)) {
-        return give_back(shard, &(returned_block){.block = block});
-    }
-    return flat_percore_free(shard->shard->set, block);
+    return give_back(shard, &(returned_block){.block = block}, free_by_set);
 }
 FLAT_BOUNDED("flat_percore_free_as");
 

@@ -19,11 +19,13 @@ void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
 }
 FLAT_BOUNDED("flat_pool_aligned_alloc");
 
-flat_status flat_pool_free(flat_pool *pool, void *block) { return give_back(pool, &(returned_block){.block = block}); }
+flat_status flat_pool_free(flat_pool *pool, void *block) {
+    return give_back(pool, &(returned_block){.block = block}, refuse_address);
+}
 FLAT_BOUNDED("flat_pool_free");
 
 flat_status flat_pool_free_or_else(flat_pool *pool, void *block, size_t size, size_t alignment,
                                    flat_pool_otherwise *otherwise) {
-    return give_back(pool, &(returned_block){block, size, alignment, otherwise});
+    return give_back(pool, &(returned_block){block, size, alignment, otherwise}, refuse_address);
 }
 FLAT_BOUNDED("flat_pool_free_or_else hands-over=3");

@@ -130,10 +130,18 @@ PART_OF_IT flat_status refusal(const pool_class *class, const void *block) {
     return (flat_status)(status & unless_null);
 }
 
+/* What becomes of an address at which no block of the pool starts, and that could only be one of `class`. */
+typedef flat_status no_block(const flat_pool *pool, const pool_class *class, const returned_block *of);
+
+PART_OF_IT flat_status refuse_address(const flat_pool *pool, const pool_class *class, const returned_block *of) {
+    (void)pool;
+    return refuse_block(of, refusal(class, of->block));
+}
+
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
  * pools that take it; the second begins with a jump, and neither takes another. */
-PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of) {
+PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of, no_block *otherwise) {
     pool_class *class;
     if (OFTEN(pool->class_count == 1)) {
         class = class_number(pool, 0);
@@ -145,7 +153,7 @@ PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of) {
         if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
     }
     APART(class);
-    return refuse_block(of, refusal(class, of->block));
+    return otherwise(pool, class, of);
 }
 
 #endif
