@@ -112,8 +112,8 @@ def medians_table(what):
             rows.append([name] + [figure(median_of(runs, name, each, what)) for each in columns]
                         + [text_of(ratios) + (" of " + most_often(ratios) if ratios else "")])
         return ("%s: medians over %d runs of `flatline bench threads pipeline`, all kept, %d processes for each cell and "
-                "backend, two threads, on %s. Rates in millions of pairs or messages a second, more is better; else ns a "
-                "call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
+                "backend, two threads, on %s. Rates in millions of operations a second, two for a pair or a message, more "
+                "is better; else ns a call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
                 "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"], machine(runs[0]))
                 + table([""] + [SHORT.get(each, each) for each in columns] + ["per core / best malloc"], rows))
     return made
