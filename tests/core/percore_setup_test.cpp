@@ -1,6 +1,7 @@
 // percore_setup.c: footprint and init of a set.
 #include "core/environment.hpp"
 #include "core/percore_state.h"
+#include "core/placing.hpp"
 #include "core/random_source.hpp"
 #include "core/test_percore.hpp"
 
@@ -69,34 +70,9 @@ std::vector<flat_class> largest_shard() {
 const std::vector<flat_class> plain = {{16, 10}, {48, 700}, {4096, 3}};
 constexpr std::size_t plain_shards = 3;
 
-// Memory for `plain` with room to be misplaced, and what init makes of it.
-class placed {
+class placed : public test::placing<flat_percore, flat_percore_options, flat_percore_init, flat_percore_destroy> {
   public:
-    flat_footprint need = footprint_of(plain, plain_shards);
-    mapping metadata{need.metadata_bytes + 4096, 4096}, blocks{need.block_bytes + 8192, 4096};
-
-    flat_status init(flat_memory metadata_memory, flat_memory blocks_memory) {
-        const flat_percore_options options = options_for(plain, plain_shards);
-        std::memset(metadata.start(), 0x5a, metadata.size());
-        std::memset(blocks.start(), 0x5a, blocks.size());
-        flat_percore *set = reinterpret_cast<flat_percore *>(this);
-        const flat_status status = flat_percore_init(&set, &options, metadata_memory, blocks_memory);
-        if (status == FLAT_OK) {
-            flat_percore_destroy(set);
-        } else {
-            EXPECT_EQ(set, nullptr);
-            EXPECT_TRUE(is_untouched(metadata)) << "a refused init wrote to the metadata";
-        }
-        EXPECT_TRUE(is_untouched(blocks)) << "init wrote to a block";
-        return status;
-    }
-    flat_memory exact_metadata() const { return {metadata.start(), need.metadata_bytes}; }
-    flat_memory exact_blocks() const { return {blocks.start(), need.block_bytes}; }
-
-  private:
-    static bool is_untouched(const mapping &memory) {
-        return std::all_of(memory.start(), memory.start() + memory.size(), [](char c) { return c == 0x5a; });
-    }
+    placed() : placing(options_for(plain, plain_shards), footprint_of(plain, plain_shards)) {}
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // pool_setup.c: options, footprint, init, shares, reset.
 #include "core/environment.hpp"
+#include "core/placing.hpp"
 #include "core/random_source.hpp"
 #include "core/test_pool.hpp"
 
@@ -57,34 +58,9 @@ flat_footprint footprint_of(const std::vector<flat_class> &classes) {
 
 const std::vector<flat_class> plain = {{16, 10}, {48, 7}, {4096, 3}};
 
-// Memory for `plain` with room to be misplaced, and what init makes of it.
-class placed {
+class placed : public test::placing<flat_pool, flat_pool_options, flat_pool_init, flat_pool_destroy> {
   public:
-    flat_footprint need = footprint_of(plain);
-    mapping metadata{need.metadata_bytes + 4096, 4096}, blocks{need.block_bytes + 8192, 4096};
-
-    flat_status init(flat_memory metadata_memory, flat_memory blocks_memory) {
-        const flat_pool_options options = options_for(plain);
-        std::memset(metadata.start(), 0x5a, metadata.size());
-        std::memset(blocks.start(), 0x5a, blocks.size());
-        flat_pool *pool = reinterpret_cast<flat_pool *>(this);
-        const flat_status status = flat_pool_init(&pool, &options, metadata_memory, blocks_memory);
-        if (status == FLAT_OK) {
-            flat_pool_destroy(pool);
-        } else {
-            EXPECT_EQ(pool, nullptr);
-            EXPECT_TRUE(is_untouched(metadata)) << "a refused init wrote to the metadata";
-        }
-        EXPECT_TRUE(is_untouched(blocks)) << "init wrote to a block";
-        return status;
-    }
-    flat_memory exact_metadata() const { return {metadata.start(), need.metadata_bytes}; }
-    flat_memory exact_blocks() const { return {blocks.start(), need.block_bytes}; }
-
-  private:
-    static bool is_untouched(const mapping &memory) {
-        return std::all_of(memory.start(), memory.start() + memory.size(), [](char c) { return c == 0x5a; });
-    }
+    placed() : placing(options_for(plain), footprint_of(plain)) {}
 };
 
 } // namespace
