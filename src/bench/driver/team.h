@@ -10,6 +10,7 @@
 
 enum {
     RING = 1024,      /* blocks on their way from a thread to its neighbour: a power of two */
+    BURST = 32,
     BATCH_LEGS = 100, /* legs of a sample where batches are timed */
     WARM_LEGS = 100,
     MOST_THREADS = 64,
@@ -78,7 +79,7 @@ INLINE void push(ring *to, size_t *at, void *block) {
         if (*at - to->read_before == RING) wait_once(&spins);
     }
     to->block[*at % RING] = block;
-    atomic_store_explicit(&to->written, ++*at, memory_order_release);
+    if (++*at % BURST == 0) atomic_store_explicit(&to->written, *at, memory_order_release);
 }
 
 INLINE void *pop(ring *from, size_t *at) {
@@ -88,7 +89,7 @@ INLINE void *pop(ring *from, size_t *at) {
         if (from->written_before == *at) wait_once(&spins);
     }
     void *block = from->block[*at % RING];
-    atomic_store_explicit(&from->read, ++*at, memory_order_release);
+    if (++*at % BURST == 0) atomic_store_explicit(&from->read, *at, memory_order_release);
     return block;
 }
 

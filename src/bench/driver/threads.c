@@ -59,6 +59,7 @@ INLINE void produce_leg(worker *w, bool timed) {
         }
         push(to, &at, block);
     }
+    atomic_store_explicit(&to->written, at, memory_order_release);
     w->hand = h;
 }
 
@@ -74,6 +75,7 @@ INLINE void consume_leg(worker *w, bool timed) {
             give(&h, block, size);
         }
     }
+    atomic_store_explicit(&from->read, at, memory_order_release);
     w->hand = h;
 }
 
