@@ -62,7 +62,7 @@ INLINE void parse_leg(worker *w, bool timed) {
         given(&w->local, &h, scratch, SCRATCH, timed);
         push(to, &at, made);
     }
-    atomic_store_explicit(&to->written, at, memory_order_release);
+    say_written(to, at);
     w->hand = h;
 }
 
@@ -81,7 +81,7 @@ INLINE void work_leg(worker *w, bool timed) {
         given(&w->remote, &h, made, size, timed);
         given(&w->local, &h, answer, SCRATCH, timed);
     }
-    atomic_store_explicit(&from->read, at, memory_order_release);
+    say_read(from, at);
     w->hand = h;
 }
 

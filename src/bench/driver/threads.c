@@ -59,7 +59,7 @@ INLINE void produce_leg(worker *w, bool timed) {
         }
         push(to, &at, block);
     }
-    atomic_store_explicit(&to->written, at, memory_order_release);
+    say_written(to, at);
     w->hand = h;
 }
 
@@ -75,7 +75,7 @@ INLINE void consume_leg(worker *w, bool timed) {
             give(&h, block, size);
         }
     }
-    atomic_store_explicit(&from->read, at, memory_order_release);
+    say_read(from, at);
     w->hand = h;
 }
 
