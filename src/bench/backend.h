@@ -24,15 +24,17 @@ typedef enum bench_pages {
 } bench_pages;
 
 typedef struct bench_traits {
-    const char *driver;             /* the backend's file name without its ending */
-    bool is_control;                /* hands one block to everybody, so that what is read is not what was written */
-    bool is_malloc;                 /* the process's malloc, in which C++'s operator new ends */
-    bool prefaults;                 /* BENCH_PREFAULTED leaves no page to the first access */
-    bool any_size;                  /* serves sizes between those it was prepared for */
-    bool remote_free;               /* a thread may free what another allocated */
+    const char *driver; /* the backend's file name without its ending */
+    bool is_control;    /* hands one block to everybody, so that what is read is not what was written */
+    bool is_malloc;     /* the process's malloc, in which C++'s operator new ends */
+    bool prefaults;     /* BENCH_PREFAULTED leaves no page to the first access */
+    bool any_size;      /* serves sizes between those it was prepared for */
+    bool remote_free;   /* a thread may free what another allocated */
     void (*use_threads)(size_t threads); /* called before bench_prepare where several threads will be at work: how many;
                                             NULL: it makes no difference */
-    size_t (*metadata_bytes)(void);      /* the exact bytes beside the blocks; NULL where they cannot be known */
+    bool (*begin_thread)(void); /* called by each of several threads, after bench_prepare and before its other calls:
+                                   false iff it cannot be; NULL: nothing is to be done */
+    size_t (*metadata_bytes)(void); /* the exact bytes beside the blocks; NULL where they cannot be known */
 } bench_traits;
 
 extern const bench_traits bench_backend;

@@ -28,6 +28,7 @@ const bench_traits bench_backend = {.driver = "small-buffer",
                                     .any_size = true,
                                     .remote_free = false,
                                     .use_threads = nullptr,
+                                    .begin_thread = nullptr,
                                     .metadata_bytes = nullptr};
 
 bool bench_prepare(const bench_class *, std::size_t, bench_pages) { return true; }

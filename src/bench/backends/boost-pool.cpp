@@ -13,6 +13,7 @@ const bench_traits bench_backend{.driver = "boost-pool",
                                  .any_size = false,
                                  .remote_free = false,
                                  .use_threads = nullptr,
+                                 .begin_thread = nullptr,
                                  .metadata_bytes = nullptr};
 
 namespace {

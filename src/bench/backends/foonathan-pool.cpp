@@ -12,6 +12,7 @@ const bench_traits bench_backend{.driver = "foonathan-pool",
                                  .any_size = false,
                                  .remote_free = false,
                                  .use_threads = nullptr,
+                                 .begin_thread = nullptr,
                                  .metadata_bytes = nullptr};
 
 #define TEXT_OF(x) #x

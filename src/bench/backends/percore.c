@@ -1,4 +1,4 @@
-/* Flatline's pools for each core, from the shared library: each thread adopts a shard with its first alloc. */
+/* Flatline's pools for each core, from the shared library: each thread adopts a shard. */
 #include <flatline/percore.h>
 #include <flatline/region.h>
 #include <flatline/version.h>
@@ -13,11 +13,17 @@ static size_t metadata_bytes(void) { return metadata; }
 
 static void use_threads(size_t threads) { shards = threads; }
 
+static bool begin_thread(void) {
+    shard = flat_percore_adopt(set);
+    return shard != NULL;
+}
+
 const bench_traits bench_backend = {.driver = "percore",
                                     .prefaults = true,
                                     .any_size = true,
                                     .remote_free = true,
                                     .use_threads = use_threads,
+                                    .begin_thread = begin_thread,
                                     .metadata_bytes = metadata_bytes};
 
 /* Which thread allocates how many of the blocks is not known: each shard has as many as all threads together, up to
@@ -35,17 +41,11 @@ bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) 
     return flat_percore_create(&set, &options, &region) == FLAT_OK;
 }
 
-void *bench_alloc(size_t size) {
-    if (__builtin_expect(shard == NULL, 0)) {
-        shard = flat_percore_adopt(set);
-        if (shard == NULL) return NULL;
-    }
-    return flat_percore_alloc(shard, size);
-}
+void *bench_alloc(size_t size) { return flat_percore_alloc(shard, size); }
 
 void bench_free(void *block, size_t size) {
     (void)size;
-    (void)(shard != NULL ? flat_percore_free_as(shard, block) : flat_percore_free(set, block));
+    (void)flat_percore_free_as(shard, block);
 }
 
 bench_function *bench_code(void) { return (bench_function *)flat_percore_alloc; }

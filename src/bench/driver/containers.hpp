@@ -570,7 +570,9 @@ constexpr std::array workloads_over{
 };
 
 /// Of a backend that is no malloc, and whose memory is there when it is prepared.
-constexpr bench_traits traits_of(const char *driver) { return {driver, false, false, true, false, false, nullptr, nullptr}; }
+constexpr bench_traits traits_of(const char *driver) {
+    return {driver, false, false, true, false, false, nullptr, nullptr, nullptr};
+}
 
 template <std::size_t N>
 const bench_workload *find_workload(const std::array<bench_workload, N> &all, std::string_view name) {

@@ -51,6 +51,8 @@ static void *work(void *argument) {
     worker *w = argument;
     run *r = team.run;
     if (r->processor >= 0) stay_on(team.processors[w->id]);
+    if (bench_backend.begin_thread != NULL && !bench_backend.begin_thread())
+        fail(STATUS_FAILED, "the backend has no place for another thread", "");
     team.work->begin(w);
     for (size_t i = 0; i < WARM_LEGS; i++) do_leg(w, false);
     meet();
