@@ -130,7 +130,10 @@ FAULTS = {
     "percore_end_of_a_class_taken_for_a_block": ("core/percore.c", r"of\.index >= map->count", r"of.index > map->count",
                                                  ["percore_test", "percore_model_test"]),
     "percore_own_blocks_freed_remotely": (
-        "core/percore.c", r"OFTEN\(\(uintptr_t\)block - shard->start < shard->length\)", r"false",
+        "core/percore.c", r"give_back\(shard, &\(returned_block\)\{\.block = block\}, free_by_set\)",
+        r"flat_percore_free(shard->shard->set, block)", ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
+    "percore_blocks_of_other_shards_refused": (
+        "core/percore.c", r"\.block = block\}, free_by_set", r".block = block}, refuse_address",
         ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_last_word_of_the_top_overlooked": ("core/percore.c", r"return step_look_at_top\(top \+ 7\) \?[^;]*;",
                                                 r"return NULL;", ["percore_test"]),
