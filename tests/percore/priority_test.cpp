@@ -51,15 +51,16 @@ class pair_of_threads {
     pair_of_threads &operator=(const pair_of_threads &) = delete;
     ~pair_of_threads() { flat_percore_destroy(set_); }
 
-    // All that the owner can get goes to the other thread; whether it got any.
+    // All that the owner can get, and no more than there is, goes to the other thread; whether it got any.
     bool allocate_to_exhaustion() {
         // A block is out of reach for the owner at most as long as its free has not returned.
         const std::size_t out = ring_.written.load(std::memory_order_relaxed) - ring_.freed.load();
         std::size_t got = 0, at = ring_.written.load(std::memory_order_relaxed);
-        while (void *block = flat_percore_alloc(shard_, size)) {
+        for (; got < count; got++) {
+            void *block = flat_percore_alloc(shard_, size);
+            if (block == nullptr) break;
             ring_.blocks[at++ % (count * 2)] = block;
             ring_.written.store(at, std::memory_order_release);
-            got++;
         }
         missing_ += got + out < count ? 1 : 0;
         return got > 0;
