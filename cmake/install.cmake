@@ -11,6 +11,13 @@ install(
   EXPORT flatlineTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET flatline-malloc)
+  install(
+    TARGETS flatline-malloc flatline-malloc-static
+    EXPORT flatlineTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/flatline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The CMake package: flatline::flatline is the shared library, flatline::static the archive.

@@ -263,8 +263,8 @@ class percore_pair {
         return nullptr;
     }
 
-    // What an alloc of shard `s` from class `c` returned. With no free under way it is NULL iff each block is live, or it
-    // came to blocks that were freed twice at once.
+    // What an alloc of shard `s` from class `c` returned. With no free under way it is NULL iff each block is live, or
+    // it came to blocks that were freed twice at once.
     std::string took(std::size_t s, shard_class *c, std::uintptr_t address, std::uint64_t late_before) {
         if (c == nullptr) return address == 0 ? "" : "alloc serves what no class holds";
         const std::uint64_t late = flat_percore_late_double_frees(set_.shard(s));

@@ -1,0 +1,212 @@
+/* The C library's allocation functions. */
+#define _GNU_SOURCE
+#include "large.h"
+#include "misuse.h"
+#include "returned.h"
+#include "usual.h"
+
+#include <flatline/status.h>
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* C23's, which this system's headers do not declare yet. */
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+/* A block for whatever request, by the calling thread's heap, which it may have to get. `*zeroed`: all bytes are 0. */
+static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
+    int error = errno;
+    thread_heap *heap = flat_thread_heap();
+    void *block = NULL;
+    *zeroed = false;
+    if (heap != NULL && size <= SMALL_MAX && alignment <= GRANULE) {
+        block = flat_allocate_slowly(heap, class_serving(size));
+    } else if (heap != NULL) {
+        block = flat_large_allocate(heap, size, alignment, zeroed);
+    }
+    errno = block != NULL ? error : ENOMEM;
+    return block;
+}
+
+APART void *flat_allocate_rarely(size_t size) {
+    bool zeroed;
+    return allocate_any(size, GRANULE, &zeroed);
+}
+
+/* The granule at which a live block starts; where none does, the program stops. */
+static size_t require_live(const char *function, const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    bool starts = granule < space.granules && offset_of(block) % GRANULE == 0 && is_live(granule);
+    if (starts && (tag_of(granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(granule);
+    if (!starts) flat_misuse(function, block, flat_judge(block));
+    return granule;
+}
+
+static uint32_t page_of(size_t granule) { return (uint32_t)(granule / (PAGE / GRANULE)); }
+
+static size_t class_at(size_t granule) { return (tag_of(page_of(granule)) & BIN_MASK) / sizeof(size_bin); }
+
+/* Of a live block. */
+static size_t bytes_at(size_t granule) {
+    size_t class = class_at(granule);
+    return class != 0 ? flat_size_classes[class].size : large_bytes(page_of(granule));
+}
+
+static bool is_mine(uint32_t tag) { return tag >> OWNER_SHIFT == flat_my_bins->tag >> OWNER_SHIFT; }
+
+static void free_huge(size_t granule, const void *block) {
+    uint32_t bit = (uint32_t)1 << granule % LIVE_BITS; /* any thread's: which of two is the first is decided here */
+    bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_ACQ_REL) & bit) != 0;
+    if (!was_live) flat_misuse("free", block, FLAT_DOUBLE_FREE);
+    flat_huge_release(page_of(granule));
+}
+
+static void free_mine(size_t granule, void *block) {
+    thread_heap *heap = flat_thread_heap();
+    size_t class = class_at(granule);
+    set_dead(granule);
+    if (class == 0) {
+        flat_large_release(heap, page_of(granule));
+        return;
+    }
+    size_bin *bin = &heap->own.bins[class];
+    if (bin->top == bin->end) flat_make_room(heap, class);
+    *bin->top++ = block;
+}
+
+APART void flat_free_rarely(void *block) {
+    if (block == NULL) return;
+    int error = errno;
+    size_t granule = require_live("free", block);
+    uint32_t tag = tag_of(page_of(granule));
+    if (tag >> OWNER_SHIFT == HUGE_OWNER)
+        free_huge(granule, block);
+    else if (is_mine(tag))
+        free_mine(granule, block);
+    else if (!flat_return(granule))
+        flat_misuse("free", block, FLAT_DOUBLE_FREE);
+    errno = error;
+}
+
+FLAT_API void *malloc(size_t size) { return allocate(size); }
+
+FLAT_API void free(void *block) { release(block); }
+
+FLAT_API void free_sized(void *block, size_t size) {
+    (void)size;
+    release(block);
+}
+
+FLAT_API void free_aligned_sized(void *block, size_t alignment, size_t size) {
+    (void)alignment, (void)size;
+    release(block);
+}
+
+FLAT_API void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    bool zeroed = false;
+    void *block = bytes <= SMALL_MAX ? allocate(bytes) : allocate_any(bytes, GRANULE, &zeroed);
+    if (block != NULL && !zeroed) memset(block, 0, bytes);
+    return block;
+}
+
+static void *move(void *block, size_t from, size_t to) {
+    void *moved = allocate(to);
+    if (moved == NULL) return NULL;
+    memcpy(moved, block, from < to ? from : to);
+    release(block);
+    return moved;
+}
+
+/* Resizes a block above SMALL_MAX without moving its content, where that can be. */
+static void *resize_large(size_t granule, void *block, size_t size) {
+    int error = errno;
+    uint32_t tag = tag_of(page_of(granule));
+    void *resized = NULL;
+    if (tag >> OWNER_SHIFT == HUGE_OWNER)
+        resized = flat_huge_resize(block, size);
+    else if (is_mine(tag))
+        resized = flat_large_resize(flat_thread_heap(), block, size);
+    errno = error;
+    return resized;
+}
+
+FLAT_API void *realloc(void *block, size_t size) {
+    if (block == NULL) return allocate(size);
+    if (size == 0) { /* as glibc does; C23 leaves it undefined */
+        release(block);
+        return NULL;
+    }
+    size_t granule = require_live("realloc", block), class = class_at(granule);
+    if (class != 0) {
+        if (size <= SMALL_MAX && class_serving(size) == class) return block;
+        return move(block, flat_size_classes[class].size, size);
+    }
+    void *resized = resize_large(granule, block, size);
+    return resized != NULL ? resized : move(block, bytes_at(granule), size);
+}
+
+FLAT_API void *reallocarray(void *block, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, bytes);
+}
+
+static bool is_power_of_two(size_t number) { return number != 0 && (number & (number - 1)) == 0; }
+
+/* A small block starts at a multiple of the largest power of two in its size, as spans start at a page. */
+static void *allocate_aligned(size_t alignment, size_t size) {
+    if (alignment <= GRANULE) return allocate(size);
+    size_t multiple = (size + alignment - 1) & ~(alignment - 1);
+    if (multiple == 0) multiple = alignment;
+    if (size <= SMALL_MAX && alignment < PAGE) {
+        for (; multiple <= SMALL_MAX; multiple += alignment) {
+            size_t served = flat_size_classes[class_serving(multiple)].size;
+            if (served % alignment == 0) return allocate(served);
+        }
+    }
+    bool zeroed;
+    return allocate_any(size, alignment < PAGE ? PAGE : alignment, &zeroed);
+}
+
+FLAT_API void *aligned_alloc(size_t alignment, size_t size) {
+    if (is_power_of_two(alignment)) return allocate_aligned(alignment, size);
+    errno = EINVAL;
+    return NULL;
+}
+
+FLAT_API void *memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
+
+FLAT_API int posix_memalign(void **block, size_t alignment, size_t size) {
+    if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0) return EINVAL;
+    int error = errno;
+    void *aligned = allocate_aligned(alignment, size);
+    errno = error;
+    if (aligned == NULL) return ENOMEM;
+    *block = aligned;
+    return 0;
+}
+
+FLAT_API void *valloc(size_t size) { return allocate_aligned(PAGE, size); }
+
+FLAT_API void *pvalloc(size_t size) {
+    if (size > SIZE_MAX - PAGE) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate_aligned(PAGE, (size + PAGE - 1) & ~(PAGE - 1));
+}
+
+FLAT_API size_t malloc_usable_size(void *block) {
+    return block == NULL ? 0 : bytes_at(require_live("malloc_usable_size", block));
+}

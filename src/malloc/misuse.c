@@ -1,0 +1,68 @@
+#include "misuse.h"
+
+#include "large.h"
+#include "live.h"
+#include "returned.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
+static uintptr_t small_block_at(uintptr_t offset, size_t class) {
+    const size_class *of = &flat_size_classes[class];
+    uintptr_t span = (uintptr_t)space.pages[offset >> PAGE_SHIFT].head << PAGE_SHIFT;
+    size_t index = (offset - span) / of->size;
+    return index < of->capacity ? span + index * of->size : UINTPTR_MAX;
+}
+
+/* The first page of the block above SMALL_MAX that could hold the page: of its chunk, or of chunks before. */
+static uint32_t large_block_before(uint32_t page) {
+    uint32_t chunk = page / CHUNK_PAGES, at = page;
+    while (at > chunk * CHUNK_PAGES && tag_of(at) == 0) at--;
+    while (tag_of(at) == 0 && at != 0) at = --chunk * CHUNK_PAGES;
+    return at;
+}
+
+/* The start of the block of no class in which the offset lies; SIZE_MAX: in none. */
+static uintptr_t large_block_at(uintptr_t offset) {
+    uint32_t page = large_block_before((uint32_t)(offset >> PAGE_SHIFT));
+    uintptr_t start = (uintptr_t)page << PAGE_SHIFT;
+    bool holds = tag_of(page) != 0 && (tag_of(page) & BIN_MASK) == 0 && offset - start < large_bytes(page);
+    return holds ? start : UINTPTR_MAX;
+}
+
+static flat_status judge_inside(uintptr_t offset, size_t class) {
+    uintptr_t start = class != 0 ? small_block_at(offset, class) : large_block_at(offset);
+    if (start == UINTPTR_MAX) return class != 0 ? FLAT_FOREIGN_POINTER : FLAT_DOUBLE_FREE;
+    bool live = is_live(start / GRANULE) && !is_returned(start / GRANULE);
+    return live && start != offset ? FLAT_INTERIOR_POINTER : FLAT_DOUBLE_FREE;
+}
+
+flat_status flat_judge(const void *address) {
+    uintptr_t offset = offset_of(address);
+    if (offset / CHUNK >= space.begun) return FLAT_FOREIGN_POINTER;
+    return judge_inside(offset, (tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / sizeof(size_bin));
+}
+
+/* Bytes of the small block that holds or held the address; 0: there is none, or it was not small. */
+static size_t small_size_at(const void *address) {
+    uintptr_t offset = offset_of(address);
+    if (offset / CHUNK >= space.begun) return 0;
+    return flat_size_classes[(tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / sizeof(size_bin)].size;
+}
+
+static const char *said_of(flat_status why) {
+    if (why == FLAT_DOUBLE_FREE) return "double free: no block is live there";
+    if (why == FLAT_INTERIOR_POINTER) return "interior pointer: a live block starts before it";
+    return "foreign pointer: no block of this malloc can lie there";
+}
+
+void flat_misuse(const char *function, const void *address, flat_status why) {
+    char block[40] = "", line[200];
+    size_t size = why == FLAT_FOREIGN_POINTER ? 0 : small_size_at(address);
+    if (size != 0) (void)snprintf(block, sizeof block, " (blocks of %zu bytes)", size);
+    int length = snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s\n", function, address, block, said_of(why));
+    if (write(STDERR_FILENO, line, (size_t)length) < 0) abort();
+    abort();
+}

@@ -1,0 +1,14 @@
+/* What happens when a program frees, resizes or asks the size of something that is no live block. */
+#ifndef FLATLINE_MALLOC_MISUSE_H
+#define FLATLINE_MALLOC_MISUSE_H
+
+#include <flatline/status.h>
+
+/* Why no live block starts at `address`: FLAT_DOUBLE_FREE, FLAT_INTERIOR_POINTER or FLAT_FOREIGN_POINTER. No bound: it
+ * may look at each page of a chunk. */
+flat_status flat_judge(const void *address);
+
+/* Says on standard error in one line what `function` was called with, and stops the program by abort(). */
+_Noreturn void flat_misuse(const char *function, const void *address, flat_status why);
+
+#endif

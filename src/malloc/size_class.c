@@ -1,0 +1,46 @@
+#include "size_class.h"
+
+#include "runs.h"
+
+size_class flat_size_classes[CLASS_COUNT];
+uint8_t flat_class_of_granules[SMALL_MAX / GRANULE + 1];
+
+/* From one class to the next above `size`. */
+static size_t step_above(size_t size) {
+    if (size < 128) return GRANULE;
+    unsigned doubling = 63 - (unsigned)__builtin_clzll(size);
+    return (size_t)1 << (doubling - 3);
+}
+
+/* Of 8 to SPAN_PAGES pages the number of which the smallest part is left over; of several the largest. */
+static size_t pages_for(size_t size) {
+    size_t best = SPAN_PAGES;
+    for (size_t pages = SPAN_PAGES; pages >= SPAN_PAGES / 2; pages--) {
+        if (pages * PAGE % size * best < best * PAGE % size * pages) best = pages;
+    }
+    return best;
+}
+
+void flat_size_classes_init(void) {
+    size_t size = 0;
+    uint32_t at = 0;
+    flat_class_of_granules[0] = 1;
+    for (size_t class = 1; class < CLASS_COUNT; class ++) {
+        size_t from = size / GRANULE;
+        size += step_above(size);
+        for (size_t granules = from + 1; granules <= size / GRANULE; granules++) {
+            flat_class_of_granules[granules] = (uint8_t)class;
+        }
+        size_t kept = KEPT_BYTES / size;
+        if (kept > KEPT_MAX) kept = KEPT_MAX;
+        if (kept < KEPT_MIN) kept = KEPT_MIN;
+        size_t pages = pages_for(size);
+        flat_size_classes[class] = (size_class){.size = (uint32_t)size,
+                                                .pages = (uint16_t)pages,
+                                                .capacity = (uint16_t)(pages * PAGE / size),
+                                                .kept = (uint16_t)kept,
+                                                .moved = (uint16_t)(kept / 2),
+                                                .kept_at = at};
+        at += (uint32_t)kept + 1;
+    }
+}

@@ -1,0 +1,45 @@
+/* The sizes that small blocks come in: each multiple of 16 bytes up to 128, then eight for each doubling up to 16 KiB.
+ * Above 128 bytes at most a ninth of a block is more than was asked for. A finer division would lose less there and
+ * more in spans that are not full. */
+#ifndef FLATLINE_MALLOC_SIZE_CLASS_H
+#define FLATLINE_MALLOC_SIZE_CLASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GRANULE ((size_t)16) /* bytes: every block starts at a multiple, as malloc must promise */
+#define SMALL_MAX ((size_t)16 << 10)
+#define CLASS_COUNT 65 /* 1 to 64; 0 is no class of small blocks */
+
+typedef struct size_class {
+    uint32_t size;     /* bytes of a block: a multiple of GRANULE */
+    uint16_t pages;    /* of a span: at most SPAN_PAGES */
+    uint16_t capacity; /* blocks of a span */
+    uint16_t kept;     /* free blocks that a thread keeps at hand: at most KEPT_MAX */
+    uint16_t moved;    /* blocks that go from spans to a thread, or back, at once: half of them */
+    uint32_t kept_at;  /* where they lie, see thread_heap.h: entries before them */
+} size_class;
+
+#define SPAN_PAGES 16 /* 64 KiB: a word of 64 bits has one for each word of 64 granules */
+#define KEPT_MAX 64   /* more seldom pays: a program's blocks of one size come and go in shorter bursts */
+#define KEPT_MIN 4
+#define KEPT_BYTES ((size_t)32 << 10) /* that a thread keeps at hand of one class, where KEPT_MIN are no more */
+
+/* Of all classes; 0 before flat_size_classes_init(). */
+extern size_class flat_size_classes[CLASS_COUNT];
+
+/* The class of a request of (i - 1) * GRANULE + 1 to i * GRANULE bytes. */
+extern uint8_t flat_class_of_granules[SMALL_MAX / GRANULE + 1];
+
+/* Entries that a thread needs for all classes: an upper bound. */
+#define KEPT_ENTRIES ((KEPT_MAX + 1) * CLASS_COUNT)
+
+static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GRANULE; }
+
+/* size: at most SMALL_MAX */
+static inline size_t class_serving(size_t size) { return flat_class_of_granules[granules_in(size)]; }
+
+/* Fills the tables; a second time they stay the same. */
+void flat_size_classes_init(void);
+
+#endif

@@ -1,0 +1,86 @@
+/* The address space that all blocks lie in, and what is known of them, in tables beside it:
+ *
+ *     [ tables | thread heaps | chunk 0 | chunk 1 | ... ]       reserved once; opened as it is used
+ *
+ * A chunk is 4 MiB. It belongs to one thread heap for ever, or holds, with those behind it, one huge block. What a
+ * block's address says, by a shift alone:
+ *
+ *     live      a bit a granule: set iff a block that a caller holds starts there
+ *     tags      a page: whose it is, and where its size class's bin lies in the owner's thread heap
+ *     free      a bit a granule: set iff a block starts there that lies free in its span
+ *     returned  a bit a granule: set by the thread that freed a block of another's, cleared by the owner who takes it
+ *
+ * A small block that is neither live nor free is at hand, in a thread heap; or has never been handed out. That one bit
+ * says all, the start of a live block or not, is why a free need not divide. 2.6 % of what is in use, of tables that
+ * every thread writes only at its own blocks' places; for each chunk whole cache lines. */
+#ifndef FLATLINE_MALLOC_SPACE_H
+#define FLATLINE_MALLOC_SPACE_H
+
+#include "runs.h"
+#include "size_class.h"
+
+#include <pthread.h>
+
+#define CHUNK_SHIFT 22
+#define CHUNK ((size_t)1 << CHUNK_SHIFT)
+#define CHUNK_PAGES ((uint32_t)(CHUNK / PAGE))
+
+#define RARE(condition) __builtin_expect(!!(condition), 0)
+#define APART __attribute__((noinline))
+
+/* A page's tag: owner << 16 | RETURNED_MARK | offset of the bin. Thread heaps are numbered from 1. */
+#define OWNER_SHIFT 16
+#define HUGE_OWNER 0xFFFFu    /* of a block of its own chunks: nobody's, any thread frees it */
+#define RETURNED_MARK 0x8000u /* by who freed a block of another's: some `returned` bit of the page may be set */
+#define BIN_MASK 0x7FFFu
+
+typedef struct flat_space {
+    uintptr_t start; /* of chunk 0; a multiple of CHUNK */
+    size_t granules; /* from `start` on whose tables can be used; 0 before there are any: no address is inside */
+    uint32_t *live;  /* words of 32 bits: a fifo of neighbouring blocks takes a quarter longer by words of 64 */
+    uint32_t *tags;
+
+    size_t bytes; /* reserved, from `start` on */
+    uint64_t *free;
+    uint64_t *returned;
+    uint64_t *page_marks;  /* a bit a page, iff some block of it was returned: see returned.h */
+    uint64_t *chunk_marks; /* a word a chunk: a bit for each word of page_marks */
+    uint32_t *slots;       /* a chunk: its number among its owner's */
+    unit *pages;
+    unit *chunks;
+    char *heaps;
+    uint32_t heap_limit; /* numbers below it have room */
+
+    pthread_mutex_t lock; /* of what follows; of thread heaps that nobody owns, too */
+    uint32_t begun;       /* chunks that were ever taken: the first ones */
+    run_set free_chunks;
+} flat_space;
+
+extern flat_space space;
+
+static inline uintptr_t offset_of(const void *address) { return (uintptr_t)address - space.start; }
+static inline char *page_address(size_t page) { return (char *)space.start + (page << PAGE_SHIFT); }
+
+/* Others read the tag of a page while its owner changes another's, or its own. */
+static inline uint32_t tag_of(size_t page) { return __atomic_load_n(&space.tags[page], __ATOMIC_RELAXED); }
+static inline void set_tag(size_t page, uint32_t tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
+
+/* Reserves the address space: 4 TiB, or as many as may be had; under a limit on it half of what is left. False: not
+ * even 64 MiB. By one thread, once. */
+bool flat_space_open(void);
+
+/* Of what was reserved. False: the system refuses. */
+bool flat_make_usable(void *start, size_t bytes);
+
+/* `count` neighbouring chunks, the first of which is at a multiple of `alignment` chunks, and all its memory usable;
+ * NO_UNIT iff there is no address space, or the system refuses. Locks. */
+uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state);
+
+/* Adds `more` chunks to those of `head` iff those behind are free. Locks. */
+bool flat_chunks_extend(uint32_t head, uint32_t more, unit_state *state);
+
+/* Gives back all chunks that were taken at `head`, or all but the first `count`. `state`: of what is given. Lock. */
+void flat_chunks_give(uint32_t head, unit_state state);
+void flat_chunks_cut(uint32_t head, uint32_t count, unit_state state);
+
+#endif

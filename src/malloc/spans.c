@@ -1,0 +1,128 @@
+#include "spans.h"
+
+#define WORD_BYTES (64 * GRANULE)
+#define PAGE_WORDS (PAGE / WORD_BYTES)
+_Static_assert(SPAN_PAGES *PAGE_WORDS == 64, "as many as `free_words` has bits");
+
+run_bounds flat_pages_around(uint32_t page) {
+    uint32_t first = page / CHUNK_PAGES * CHUNK_PAGES;
+    return (run_bounds){first, first + CHUNK_PAGES};
+}
+
+static bool begin_chunk(thread_heap *heap) {
+    if (heap->chunk_count == SLOT_MAX) return false;
+    unit_state state;
+    uint32_t chunk = flat_chunks_take(1, 1, &state);
+    if (chunk == NO_UNIT) return false;
+    uint32_t slot = heap->chunk_count++;
+    heap->chunks[slot] = chunk;
+    space.slots[chunk] = slot;
+    uint32_t page = chunk * CHUNK_PAGES;
+    flat_runs_give(&heap->free_pages, space.pages, page, CHUNK_PAGES, state, flat_pages_around(page));
+    return true;
+}
+
+uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
+    uint32_t head = flat_runs_take(&heap->free_pages, space.pages, count, state);
+    if (head != NO_UNIT || !begin_chunk(heap)) return head;
+    return flat_runs_take(&heap->free_pages, space.pages, count, state);
+}
+
+void flat_pages_give(thread_heap *heap, uint32_t head, unit_state state) {
+    flat_runs_give(&heap->free_pages, space.pages, head, space.pages[head].count, state, flat_pages_around(head));
+}
+
+static void link_span(size_bin *bin, uint32_t head) {
+    unit *span = &space.pages[head];
+    span->previous = NO_UNIT;
+    span->next = bin->spans;
+    if (span->next != NO_UNIT) space.pages[span->next].previous = head;
+    bin->spans = head;
+}
+
+static void unlink_span(size_bin *bin, uint32_t head) {
+    const unit *span = &space.pages[head];
+    if (span->next != NO_UNIT) space.pages[span->next].previous = span->previous;
+    if (span->previous != NO_UNIT)
+        space.pages[span->previous].next = span->next;
+    else
+        bin->spans = span->next;
+}
+
+bool flat_span_ready(thread_heap *heap, size_t class) {
+    size_bin *bin = &heap->own.bins[class];
+    if (bin->spans != NO_UNIT) return true;
+    unit_state state;
+    uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
+    if (head == NO_UNIT) return false;
+    unit *span = &space.pages[head];
+    span->free_words = 0;
+    span->taken = span->fresh = 0;
+    for (uint32_t page = head; page < head + pages; page++) {
+        space.pages[page].head = head;
+        set_tag(page, heap->own.tag | (uint32_t)bin_offset(class));
+    }
+    link_span(bin, head);
+    return true;
+}
+
+static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
+    unit *span = &space.pages[head];
+    unlink_span(&heap->own.bins[class], head);
+    for (uint64_t words = span->free_words; words != 0; words &= words - 1) {
+        space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
+    }
+    for (uint32_t page = head; page < head + span->count; page++) set_tag(page, 0);
+    flat_pages_give(heap, head, UNIT_DIRTY);
+}
+
+/* Up to `most` blocks that were never taken. */
+static uint32_t take_fresh(uint32_t head, size_t class, void **blocks, uint32_t most) {
+    unit *span = &space.pages[head];
+    size_t size = flat_size_classes[class].size;
+    uint32_t left = (uint32_t)flat_size_classes[class].capacity - span->fresh;
+    uint32_t count = left < most ? left : most;
+    char *block = page_address(head) + span->fresh * size;
+    for (uint32_t i = 0; i < count; i++, block += size) blocks[i] = block;
+    span->fresh = (uint16_t)(span->fresh + count);
+    return count;
+}
+
+/* Up to `most` blocks that came back. */
+static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
+    unit *span = &space.pages[head];
+    uint32_t count = 0;
+    while (span->free_words != 0 && count < most) {
+        size_t number = (size_t)__builtin_ctzll(span->free_words);
+        uint64_t *word = &space.free[head * PAGE_WORDS + number], bits = *word;
+        char *start = page_address(head) + number * WORD_BYTES;
+        for (; bits != 0 && count < most; bits &= bits - 1) {
+            blocks[count++] = start + (size_t)__builtin_ctzll(bits) * GRANULE;
+        }
+        *word = bits;
+        if (bits == 0) span->free_words &= span->free_words - 1;
+    }
+    return count;
+}
+
+uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most) {
+    size_bin *bin = &heap->own.bins[class];
+    uint32_t head = bin->spans;
+    unit *span = &space.pages[head];
+    uint32_t count = span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(head, class, blocks, most);
+    span->taken = (uint16_t)(span->taken + count);
+    if (span->taken == flat_size_classes[class].capacity) unlink_span(bin, head);
+    return count;
+}
+
+void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
+    size_bin *bin = &heap->own.bins[class];
+    uint32_t head = space.pages[word / PAGE_WORDS].head;
+    unit *span = &space.pages[head];
+    space.free[word] |= blocks;
+    span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
+    if (span->taken == flat_size_classes[class].capacity) link_span(bin, head);
+    span->taken = (uint16_t)(span->taken - __builtin_popcountll(blocks));
+    bool is_alone = bin->spans == head && span->next == NO_UNIT;
+    if (RARE(span->taken == 0 && !is_alone)) drop_span(heap, class, head);
+}

@@ -1,0 +1,31 @@
+/* Spans: the pages that blocks of one class lie in, and which of them are free.
+ *
+ *     taken   blocks that are live or at hand
+ *     fresh   blocks that were ever taken: the first ones; from there on there is nothing but untouched memory
+ *     free_words   a bit for each word of 64 granules in which `space.free` has one of this span
+ *
+ * A span is in the list of its bin iff taken < capacity, and with taken == 0 only as the last one: any other gives its
+ * pages back. */
+#ifndef FLATLINE_MALLOC_SPANS_H
+#define FLATLINE_MALLOC_SPANS_H
+
+#include "thread_heap.h"
+
+/* Whether the bin has a span with a block to take, which may have to be made: false iff there is no memory. */
+bool flat_span_ready(thread_heap *heap, size_t class);
+
+/* Takes up to `most` blocks of the first span of a bin that has one: free ones in the order of their addresses, else
+ * fresh ones. Returns their number, 1 at least. */
+uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most);
+
+/* Gives blocks of a class back: those that start at the granules of a word of 64 whose bits are set. O(1), or where the
+ * span is then empty, a step for each of its pages and words. */
+void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks);
+
+/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun. */
+uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
+void flat_pages_give(thread_heap *heap, uint32_t head, unit_state state);
+/* Where a run of pages may lie whose first is `page`. */
+run_bounds flat_pages_around(uint32_t page);
+
+#endif

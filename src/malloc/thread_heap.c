@@ -1,0 +1,122 @@
+#include "thread_heap.h"
+
+#include "live.h"
+#include "returned.h"
+#include "spans.h"
+
+#include <string.h>
+
+/* At hand for whom there is no thread heap: below `end` lies NULL, so that malloc finds it empty, and nothing fits. */
+static void *no_entries[2];
+#define NO_BIN {.top = &no_entries[1], .end = &no_entries[1], .spans = NO_UNIT}
+#define EIGHT(of) of, of, of, of, of, of, of, of
+_Static_assert(CLASS_COUNT == 1 + 8 * 8, "as many as follow");
+
+/* No page has its tag: that number is nobody's. */
+static bin_set no_bins = {
+    .bins = {NO_BIN, EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN),
+             EIGHT(NO_BIN), EIGHT(NO_BIN)},
+    .tag = (HUGE_OWNER - 1) << OWNER_SHIFT,
+};
+
+_Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec"))) = &no_bins;
+
+/* Guarded by `space.lock`. */
+static struct {
+    bool open;
+    uint32_t count;    /* of thread heaps, whose numbers begin with 1 */
+    thread_heap *left; /* behind by their threads, the last one first */
+} heaps;
+
+static pthread_key_t leaving;
+
+static void begin_heap(thread_heap *heap, uint32_t number) {
+    heap->own.tag = number << OWNER_SHIFT;
+    heap->own.bins[0] = (size_bin)NO_BIN;
+    for (size_t class = 1; class < CLASS_COUNT; class ++) {
+        void **kept = heap->kept + flat_size_classes[class].kept_at + 1;
+        heap->own.bins[class] = (size_bin){.top = kept, .end = kept + flat_size_classes[class].kept, .spans = NO_UNIT};
+    }
+    flat_runs_init(&heap->free_pages);
+}
+
+/* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. Destructors
+ * that run after this one, and still allocate, get a heap anew, and leave it again. */
+static void leave(void *heap) {
+    thread_heap *mine = heap;
+    flat_my_bins = &no_bins;
+    (void)pthread_mutex_lock(&space.lock);
+    mine->next_left = heaps.left;
+    heaps.left = mine;
+    (void)pthread_mutex_unlock(&space.lock);
+}
+
+/* A new one, or one that was left; `space.lock` is held. */
+static thread_heap *get_heap(void) {
+    if (!heaps.open) {
+        if (!flat_space_open()) return NULL;
+        (void)pthread_key_create(&leaving, leave);
+        heaps.open = true;
+    }
+    thread_heap *heap = heaps.left;
+    if (heap != NULL) {
+        heaps.left = heap->next_left;
+        return heap;
+    }
+    if (heaps.count + 1 >= space.heap_limit) return NULL;
+    heap = heap_number(heaps.count + 1);
+    if (!flat_make_usable(heap, THREAD_HEAP_BYTES)) return NULL;
+    begin_heap(heap, ++heaps.count);
+    return heap;
+}
+
+thread_heap *flat_thread_heap(void) {
+    if (flat_my_bins != &no_bins) return (thread_heap *)flat_my_bins;
+    (void)pthread_mutex_lock(&space.lock);
+    thread_heap *heap = get_heap();
+    (void)pthread_mutex_unlock(&space.lock);
+    if (heap == NULL) return NULL;
+    flat_my_bins = &heap->own;
+    (void)pthread_setspecific(leaving, heap); /* may allocate: this thread can by now */
+    return heap;
+}
+
+/* A child of fork() has the thread that forked, and its heap. What the others had stays as it was in that moment, in
+ * the middle of whatever they did, and is never used again; the lock alone must not stay theirs. */
+static void before_fork(void) { (void)pthread_mutex_lock(&space.lock); }
+static void after_fork(void) { (void)pthread_mutex_unlock(&space.lock); }
+
+__attribute__((constructor)) static void begin(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
+
+static void fill_stack(thread_heap *heap, size_t class) {
+    void *blocks[KEPT_MAX];
+    size_bin *bin = &heap->own.bins[class];
+    uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].moved);
+    while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */
+}
+
+void *flat_allocate_slowly(thread_heap *heap, size_t class) {
+    size_bin *bin = &heap->own.bins[class];
+    if (bin->top[-1] == NULL) {
+        flat_take_back(heap, RETURNED_PAGES);
+        if (!flat_span_ready(heap, class)) return NULL;
+        fill_stack(heap, class);
+    }
+    void *block = *--bin->top;
+    set_live(offset_of(block) / GRANULE);
+    return block;
+}
+
+static void give_to_span(thread_heap *heap, size_t class, const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
+}
+
+void flat_make_room(thread_heap *heap, size_t class) {
+    size_bin *bin = &heap->own.bins[class];
+    size_t moved = flat_size_classes[class].moved;
+    void **first = bin->end - flat_size_classes[class].kept;
+    for (size_t i = 0; i < moved; i++) give_to_span(heap, class, first[i]);
+    bin->top -= moved;
+    memmove(first, first + moved, (size_t)(bin->top - first) * sizeof *first);
+}

@@ -1,0 +1,83 @@
+/* A thread heap: what one thread allocates from. The thread at a time that owns it is the only one to touch it, but for
+ * the marks by which others say that they have returned something.
+ *
+ * For each size class there is a bin: a stack of free blocks at hand, last in, first out, since what was freed last is
+ * what the cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the
+ * usual free puts on it. An empty stack is filled from spans, a full one gives its older half back to them: that is the
+ * slow path, and `moved` blocks of the class are its length.
+ *
+ *     at hand + free + fresh + live == capacity of the class's spans
+ *
+ * Below each stack lies an entry that is NULL for ever, by which malloc finds it empty with the load that it needs
+ * anyway. Bin 0 is of no class: its stack is always full, so that a free of anything but a small block finds its way.
+ */
+#ifndef FLATLINE_MALLOC_THREAD_HEAP_H
+#define FLATLINE_MALLOC_THREAD_HEAP_H
+
+#include "space.h"
+
+#define LINE_PAIR 128 /* bytes; processors fetch neighbouring lines in pairs */
+
+typedef struct size_bin {
+    void **top;        /* where the next entry goes */
+    void **end;        /* top <= end */
+    uint32_t spans;    /* the first of the class's spans that are not full; NO_UNIT: there is none */
+    uint32_t spare[3]; /* a power of two in all: to scale an index by it is a shift */
+} size_bin;
+
+#define SLOT_WORDS 512 /* 32,768 chunks: 128 GiB of small and large blocks for each thread */
+#define SLOT_MAX (SLOT_WORDS * 64)
+#define TOP_WORDS (SLOT_WORDS / 64)
+
+/* Marks that the owner took and has not used up: see returned.h. */
+enum { LEVELS = 4 };
+typedef struct taken_marks {
+    uint64_t words[LEVELS];
+    uint32_t at[LEVELS];
+} taken_marks;
+
+/* All that the usual malloc and free look at. */
+typedef struct bin_set {
+    size_bin bins[CLASS_COUNT];
+    uint32_t tag; /* of its pages: its number << OWNER_SHIFT */
+} bin_set;
+
+typedef struct thread_heap {
+    bin_set own; /* comes first: a pointer to the one is a pointer to the other */
+    uint32_t chunk_count;
+    run_set free_pages;
+    taken_marks taken;
+    struct thread_heap *next_left; /* of those that no thread owns */
+    void *kept[KEPT_ENTRIES];
+    _Alignas(LINE_PAIR) uint64_t slot_marks[SLOT_WORDS]; /* a bit a chunk, by its slot: by others, as the next */
+    uint64_t top_marks[TOP_WORDS];                       /* a bit for each word of slot_marks */
+    _Alignas(LINE_PAIR) uint32_t chunks[SLOT_MAX];       /* by slot */
+} thread_heap;
+
+#define THREAD_HEAP_BYTES ((size_t)256 << 10)
+_Static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
+_Static_assert(offsetof(thread_heap, own) == 0, "see there");
+_Static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for its offset");
+
+/* The calling thread's; where it has no heap, one whose stacks are all empty and full, and whose tag no page has, so
+ * that each call finds its way to flat_thread_heap(). */
+extern _Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's, which gets one if it has none; NULL iff there is no memory, or there are too many threads. Of
+ * one that was left behind first: its blocks are free for use. Locks where the thread has none. */
+thread_heap *flat_thread_heap(void);
+
+static inline size_bin *bin_at(bin_set *of, size_t offset) { return (size_bin *)((char *)of + offset); }
+static inline size_t bin_offset(size_t class) { return class * sizeof(size_bin); }
+static inline thread_heap *heap_number(uint32_t number) {
+    return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
+}
+
+/* A block of a class; NULL iff there is no memory. At most one span is made, one page of returned blocks taken, and
+ * `moved` blocks of the class moved. */
+void *flat_allocate_slowly(thread_heap *heap, size_t class);
+
+/* Makes room on the full stack of a class: `moved` steps. */
+void flat_make_room(thread_heap *heap, size_t class);
+
+#endif

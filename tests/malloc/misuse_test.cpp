@@ -1,0 +1,198 @@
+// Frees of what is no live block: each stops the program, says what it was in one line, and not a call later.
+#include "os/child.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <malloc.h>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+struct ending {
+    bool aborted;
+    std::string said;
+};
+
+ending in_child_of(const std::function<void()> &act) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) return {};
+    const int status = test::in_child([&] {
+        (void)dup2(ends[1], STDERR_FILENO);
+        act();
+        return 0;
+    });
+    (void)close(ends[1]);
+    std::array<char, 512> text{};
+    const ssize_t length = read(ends[0], text.data(), text.size());
+    (void)close(ends[0]);
+    return {status == 128 + SIGABRT, std::string(text.data(), static_cast<std::size_t>(length > 0 ? length : 0))};
+}
+
+void expect_stopped(const char *why, const std::function<void()> &act) {
+    const ending e = in_child_of(act);
+    EXPECT_TRUE(e.aborted) << "expected: " << why;
+    EXPECT_EQ(e.said.rfind("flatline-malloc: ", 0), 0U) << e.said;
+    EXPECT_NE(e.said.find(why), std::string::npos) << e.said;
+    EXPECT_EQ(e.said.find('\n'), e.said.size() - 1) << "one line";
+}
+
+char *block(std::size_t size) { return static_cast<char *>(malloc(size)); }
+
+const std::vector<std::size_t> sizes{1, 16, 64, 1000, 16384, 16385, 100000, 1 << 20, (1 << 20) + 1, 5 << 20, 50 << 20};
+
+TEST(malloc_misuse, a_double_free_is_stopped) {
+    for (const std::size_t size : sizes) {
+        expect_stopped("double free", [=] {
+            char *a = block(size);
+            free(a);
+            free(a);
+        });
+    }
+}
+
+TEST(malloc_misuse, a_double_free_is_stopped_after_frees_of_others) {
+    for (const std::size_t size : sizes) {
+        if (size > 100000) continue;
+        expect_stopped("double free", [=] {
+            std::vector<char *> all(200);
+            for (char *&a : all) a = block(size);
+            for (char *a : all) free(a);
+            free(all[3]);
+        });
+    }
+}
+
+TEST(malloc_misuse, an_interior_pointer_is_stopped) {
+    for (const std::size_t size : sizes) {
+        if (size < 32) continue;
+        for (const std::size_t at : {std::size_t{1}, std::size_t{8}, std::size_t{16}, size / 2, size - 1}) {
+            expect_stopped("interior pointer", [=] { free(block(size) + at); });
+        }
+    }
+}
+
+TEST(malloc_misuse, a_foreign_pointer_is_stopped) {
+    static std::array<char, 64> of_the_program;
+    expect_stopped("foreign pointer", [] { free(of_the_program.data()); });
+    expect_stopped("foreign pointer", [] {
+        std::array<char, 64> of_the_stack{};
+        free(of_the_stack.data());
+    });
+    expect_stopped("foreign pointer",
+                   [] { free(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)); });
+    expect_stopped("foreign pointer", [] { free(reinterpret_cast<void *>(16)); });
+    expect_stopped("foreign pointer", [] { free(block(16) + (std::size_t{300} << 20)); });
+}
+
+TEST(malloc_misuse, what_was_never_handed_out_is_stopped) {
+    expect_stopped("double free", [] { free(block(64) + 64 * 100); });
+}
+
+TEST(malloc_misuse, realloc_and_usable_size_are_stopped_too) {
+    expect_stopped("realloc(", [] {
+        char *a = block(64);
+        free(a);
+        (void)!realloc(a, 100);
+    });
+    expect_stopped("malloc_usable_size(", [] { (void)malloc_usable_size(block(64) + 16); });
+    expect_stopped("(blocks of 64 bytes)", [] { free(block(64) + 16); });
+}
+
+// A thread that frees what it is told to. Nothing is allocated or freed beside that while it lives.
+class freeing_thread {
+  public:
+    freeing_thread() : thread_([this] { work(); }) {}
+    ~freeing_thread() {
+        ended_ = true;
+        thread_.join();
+    }
+    freeing_thread(const freeing_thread &) = delete;
+    freeing_thread &operator=(const freeing_thread &) = delete;
+
+    void release(void *what) {
+        next_ = what;
+        while (next_ != nullptr) std::this_thread::yield();
+    }
+
+  private:
+    void work() {
+        while (!ended_) {
+            if (void *what = next_) {
+                free(what);
+                next_ = nullptr;
+            }
+            std::this_thread::yield();
+        }
+    }
+
+    std::atomic<void *> next_ = nullptr;
+    std::atomic<bool> ended_ = false;
+    std::thread thread_;
+};
+
+TEST(malloc_misuse, a_double_free_is_stopped_across_threads) {
+    for (const std::size_t size : sizes) {
+        expect_stopped("double free", [=] { // another's, then its own
+            freeing_thread other;
+            char *a = block(size);
+            other.release(a);
+            free(a);
+        });
+        expect_stopped("double free", [=] { // its own, then another's
+            freeing_thread other;
+            char *a = block(size);
+            free(a);
+            other.release(a);
+        });
+        expect_stopped("double free", [=] { // two others'
+            freeing_thread other, another;
+            char *a = block(size);
+            other.release(a);
+            another.release(a);
+        });
+    }
+}
+
+TEST(malloc_misuse, a_double_free_is_stopped_when_the_owner_has_taken_the_block_back) {
+    expect_stopped("double free", [] {
+        freeing_thread other;
+        std::vector<char *> all(500);
+        char *a = block(5000);
+        other.release(a);
+        for (char *&b : all) b = block(40);
+        free(a);
+    });
+}
+
+TEST(malloc_misuse, a_block_of_a_thread_that_ended_is_freed_once) {
+    expect_stopped("double free", [] {
+        char *a = nullptr;
+        std::thread([&] { a = block(5000); }).join();
+        free(a);
+        free(a);
+    });
+}
+
+TEST(malloc_misuse, what_is_right_is_not_stopped) {
+    const ending e = in_child_of([] {
+        for (const std::size_t size : sizes) {
+            freeing_thread other;
+            other.release(block(size));
+            free(block(size));
+        }
+    });
+    EXPECT_FALSE(e.aborted) << e.said;
+    EXPECT_EQ(e.said, "");
+}
+
+} // namespace

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of src/malloc, makes a library of it, and demands that tests fail which it serves; a fault
+of runs.c alone is linked with the test of runs.
+
+    planted_faults.py --list
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --tests FOLDER
+                      --runs-objects OBJECT... --libraries LIBRARY...
+
+The fault `none` is the control: the sources as they are, with which every test must pass. A fault whose place is no
+longer in the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control:
+passed).
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
+
+# name: (file below src/malloc, pattern, replacement, parts of which a test each must see it)
+FAULTS = {
+    CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "runs"]),
+    "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
+    "runs_not_merged_with_the_one_behind": ("runs.c", r"after < bounds\.end &&", r"false &&", ["runs"]),
+    "runs_merged_beyond_their_bounds": ("runs.c", r"head > bounds\.first &&", r"head > 0 &&", ["runs"]),
+    "dirty_memory_taken_for_clean": ("runs.c", r"a == UNIT_CLEAN && b", r"a == UNIT_CLEAN || b", ["runs"]),
+    "cut_run_keeps_its_end": ("runs.c", r"if \(behind != end\)", r"if (false)", ["runs"]),
+    "run_taken_that_may_be_too_short": ("runs.c", r"return list_of\(count \+ [^;]*;", r"return list_of(count);", ["runs"]),
+    "dead_block_freed": ("usual.h", r"RARE\(!clear_bit\(&now, granule\)\)", r"clear_bit(&now, granule), false",
+                         ["misuse"]),
+    "free_leaves_the_block_live": ("usual.h", r"__atomic_store_n\(word, now, __ATOMIC_RELAXED\);", r";", ["misuse"]),
+    "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(offset_of\(block\) / GRANULE\);", r";", ["interface"]),
+    "misaligned_pointer_freed": ("usual.h", r" \| offset \* \(SIZE_MAX / GRANULE \+ 1\)", r"", ["misuse"]),
+    "return_not_seen_by_the_owner": ("returned.c", r"step_mark_tag\(&space\.tags\[page\]\);", r"", ["misuse"]),
+    "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"", ["threads"]),
+    "mark_of_chunks_lost": ("returned.c", r"if \(!step_mark\(&owner->slot_marks[^;]*\) return true;", r"return true;",
+                            ["threads"]),
+    "taken_back_but_still_live": ("returned.c", r"now & ~bits, __ATOMIC", r"now, __ATOMIC", ["misuse"]),
+    "free_bits_handed_out_twice": ("spans.c", r"\*word = bits;", r"", ["model", "interface"]),
+    "fresh_blocks_handed_out_twice": ("spans.c", r"span->fresh = \(uint16_t\)\(span->fresh \+ count\);", r"",
+                                      ["model", "interface"]),
+    "dropped_span_keeps_free_bits": ("spans.c", r"(__builtin_ctzll\(words\)\]) = 0;", r"\1 |= 0;", ["model"]),
+    "stack_given_back_twice": ("thread_heap.c", r"bin->top -= moved;\s*memmove\([^;]*;", r"bin->top -= moved;",
+                               ["model", "threads"]),
+    "heap_of_a_thread_lost": ("thread_heap.c", r"heaps\.left = mine;", r"", ["threads"]),
+    "lock_stays_the_parents": ("thread_heap.c", r"pthread_atfork\(before_fork, after_fork, after_fork\)",
+                               r"pthread_atfork(before_fork, after_fork, NULL)", ["threads"]),
+    "calloc_trusts_what_was_used": ("large.c", r"\*zeroed = state == UNIT_CLEAN;", r"*zeroed = true;", ["interface"]),
+    "realloc_keeps_too_little": ("malloc.c", r"from < to \? from : to", r"(from < to ? from : to) - 1",
+                                 ["interface", "model"]),
+    "realloc_grows_nothing": ("large.c", r"!flat_runs_extend\([^;]*?&state\)\) \{", r"false) {", ["interface", "model"]),
+    "alignment_of_chunks_forgotten": ("space.c", r"\(-place & \(alignment - 1\)\)", r"(0 * place)", ["interface"]),
+    "alignment_of_pages_forgotten": ("large.c", r"-page & \(align - 1\)", r"0 * page", ["interface"]),
+    "overflow_not_looked_for": ("malloc.c", r"if \(__builtin_mul_overflow\(count, size, &bytes\)\)",
+                                r"bytes = count * size; if (false)", ["interface"]),
+    "errno_changed_by_free": ("malloc.c", r"else if \(!flat_return\(granule\)\)([^;]*;)\s*errno = error;",
+                              r"else if (!flat_return(granule))\1 errno = 1;", ["interface"]),
+    "new_handler_not_asked": ("operators.c", r"get_new_handler != NULL \? get_new_handler\(\) : NULL", r"NULL",
+                              ["operators"]),
+}
+
+
+def library_of(folder, arguments):
+    made = os.path.join(folder, "libflatline-malloc.so")
+    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
+                    "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
+                    os.path.join(arguments.source, "include"), *sorted(glob.glob(os.path.join(folder, "*.c"))),
+                    "-Wl,-Bsymbolic-functions", "-pthread", "-o", made], check=True)
+    return made
+
+
+def runs_test_of(folder, arguments):
+    compiled = os.path.join(folder, "runs.o")
+    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-c", os.path.join(folder, "runs.c"), "-o",
+                    compiled], check=True)
+    program = os.path.join(folder, "malloc_runs_test")
+    subprocess.run([arguments.linker, *arguments.runs_objects, compiled, *arguments.libraries, "-pthread", "-o",
+                    program], check=True)
+    return program
+
+
+def outcome(part, folder, arguments):
+    if part == "runs":
+        return passes(runs_test_of(folder, arguments))
+    os.environ["LD_PRELOAD"] = library_of(folder, arguments)
+    try:
+        return passes(os.path.join(arguments.tests, "malloc_%s_test" % part), scale="0.5")
+    finally:
+        del os.environ["LD_PRELOAD"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=sorted(FAULTS))
+    for option in ("source", "work", "compiler", "linker", "tests"):
+        parser.add_argument("--" + option)
+    parser.add_argument("--runs-objects", nargs="+", default=[])
+    parser.add_argument("--libraries", nargs="+", default=[])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(FAULTS), end="")
+        return 0
+    file, pattern, replacement, parts = FAULTS[arguments.fault]
+    shutil.rmtree(arguments.work, ignore_errors=True)
+    shutil.copytree(os.path.join(arguments.source, "src", "malloc"), arguments.work)
+    plant(arguments.fault, os.path.join(arguments.work, file), pattern, replacement, "src/malloc/" + file)
+    return verdict(arguments.fault, [("malloc_%s_test" % part, outcome(part, arguments.work, arguments))
+                                     for part in parts])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

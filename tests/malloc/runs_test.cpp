@@ -1,0 +1,176 @@
+// Runs of units beside a plain map of which unit is free: after every step the lists hold the longest free runs there
+// are, each once.
+extern "C" {
+#include "runs.h"
+}
+
+#include "core/environment.hpp"
+#include "core/random_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace {
+
+constexpr std::uint32_t units_in_all = 600;
+constexpr run_bounds bounds{0, units_in_all};
+
+struct model {
+    std::vector<unit> units = std::vector<unit>(units_in_all);
+    run_set runs{};
+    std::vector<bool> free = std::vector<bool>(units_in_all, false);
+    std::vector<bool> dirty = std::vector<bool>(units_in_all, false);
+    std::map<std::uint32_t, std::uint32_t> used; // first unit: count
+
+    model() {
+        flat_runs_init(&runs);
+        give(0, units_in_all, UNIT_CLEAN);
+    }
+
+    void give(std::uint32_t head, std::uint32_t count, unit_state state) {
+        flat_runs_give(&runs, units.data(), head, count, state, bounds);
+        set(head, count, true);
+        std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
+    }
+
+    void set(std::uint32_t head, std::uint32_t count, bool to) { std::fill_n(free.begin() + head, count, to); }
+
+    // The longest free runs, by their first units.
+    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> free_runs() const {
+        std::map<std::uint32_t, std::uint32_t> found;
+        for (std::uint32_t at = 0; at < units_in_all; at++) {
+            if (!free[at]) continue;
+            std::uint32_t end = at;
+            while (end < units_in_all && free[end]) end++;
+            found[at] = end - at;
+            at = end;
+        }
+        return found;
+    }
+
+    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> listed_runs() const {
+        std::map<std::uint32_t, std::uint32_t> found;
+        for (std::size_t list = 0; list < RUN_LISTS; list++) {
+            const bool occupied = (runs.occupied[list / 64] >> list % 64 & 1) != 0;
+            EXPECT_EQ(occupied, runs.lists[list] != NO_UNIT);
+            std::uint32_t before = NO_UNIT;
+            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT; head = units[head].next) {
+                EXPECT_EQ(units[head].previous, before);
+                before = head;
+                EXPECT_TRUE(found.emplace(head, units[head].count).second) << "listed twice";
+                EXPECT_EQ(units[head + units[head].count - 1].head, head);
+                if (units[head].state == UNIT_CLEAN) {
+                    for (std::uint32_t i = 0; i < units[head].count; i++) EXPECT_FALSE(dirty[head + i]);
+                }
+            }
+        }
+        return found;
+    }
+
+    // Whether there is a run that must serve: one an eighth longer, or of up to 16 units as long.
+    [[nodiscard]] bool must_serve(std::uint32_t count) const {
+        const auto found = free_runs();
+        return std::any_of(found.begin(), found.end(),
+                           [&](const auto &run) { return run.second >= (count <= 16 ? count : count + count / 8); });
+    }
+
+    void take(std::uint32_t count) {
+        const bool must = must_serve(count);
+        unit_state state{};
+        const std::uint32_t head = flat_runs_take(&runs, units.data(), count, &state);
+        if (head == NO_UNIT) {
+            EXPECT_FALSE(must) << count;
+            return;
+        }
+        EXPECT_EQ(units[head].count, count);
+        for (std::uint32_t i = 0; i < count; i++) {
+            EXPECT_TRUE(free[head + i]);
+            if (state == UNIT_CLEAN) {
+                EXPECT_FALSE(dirty[head + i]);
+            }
+        }
+        set(head, count, false);
+        used[head] = count;
+    }
+
+    void cut(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before, std::uint32_t count) {
+        const auto [head, all] = *run;
+        flat_runs_cut(&runs, units.data(), head, {before, count, UNIT_DIRTY}, bounds);
+        used.erase(run);
+        used[head + before] = count;
+        set(head, all, true);
+        std::fill_n(dirty.begin() + head, all, true);
+        set(head + before, count, false);
+    }
+
+    void extend(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t more) {
+        const std::uint32_t behind = run->first + run->second;
+        bool possible = behind + more <= units_in_all;
+        for (std::uint32_t i = 0; possible && i < more; i++) possible = free[behind + i];
+        unit_state state{};
+        EXPECT_EQ(flat_runs_extend(&runs, units.data(), run->first, more, bounds, &state), possible);
+        if (!possible) return;
+        EXPECT_EQ(units[run->first].count, run->second + more);
+        set(behind, more, false);
+        run->second += more;
+    }
+};
+
+TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    test::random_source random(seed);
+    model m;
+    for (std::size_t step = 0; step < test::scaled(20000); step++) {
+        const auto below = [&](std::size_t end) { return static_cast<std::uint32_t>(random.below(end)); };
+        const std::uint32_t what = below(10);
+        const std::uint32_t count = below(2) == 0 ? 1 + below(20) : 1 + below(150);
+        auto run = m.used.begin();
+        if (!m.used.empty()) std::advance(run, below(m.used.size()));
+        if (what < 4 || m.used.empty()) {
+            m.take(count);
+        } else if (what < 7) {
+            const auto [head, all] = *run;
+            m.used.erase(run);
+            m.give(head, all, below(2) == 0 ? UNIT_CLEAN : UNIT_DIRTY);
+        } else if (what < 8) {
+            const std::uint32_t before = below(run->second);
+            m.cut(run, before, 1 + below(run->second - before));
+        } else {
+            m.extend(run, count);
+        }
+        ASSERT_EQ(m.listed_runs(), m.free_runs()) << "step " << step;
+        ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step;
+    }
+}
+
+TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
+    for (const std::uint32_t count : {1U, 16U, 17U, 18U, 31U, 32U, 1023U, 1024U, 65535U, RUN_MAX - 1, RUN_MAX}) {
+        std::vector<unit> units(count);
+        run_set runs;
+        flat_runs_init(&runs);
+        flat_runs_give(&runs, units.data(), 0, count, UNIT_CLEAN, {0, count});
+        const std::uint32_t served = count <= 16 ? count : count - count / 9;
+        unit_state state{};
+        EXPECT_EQ(flat_runs_take(&runs, units.data(), served, &state), 0U) << count;
+        EXPECT_EQ(state, UNIT_CLEAN);
+    }
+}
+
+TEST(malloc_runs, merge_with_nothing_outside_their_bounds) {
+    std::vector<unit> units(30);
+    run_set runs;
+    flat_runs_init(&runs);
+    flat_runs_give(&runs, units.data(), 0, 10, UNIT_CLEAN, {0, 10});
+    flat_runs_give(&runs, units.data(), 20, 10, UNIT_CLEAN, {20, 30});
+    flat_runs_give(&runs, units.data(), 10, 10, UNIT_CLEAN, {10, 20});
+    unit_state state{};
+    EXPECT_EQ(flat_runs_take(&runs, units.data(), 11, &state), NO_UNIT);
+}
+
+} // namespace

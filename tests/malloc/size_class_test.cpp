@@ -1,0 +1,71 @@
+// The table of size classes against what its header says of it, for every size.
+extern "C" {
+#include "size_class.h"
+}
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+class size_classes : public testing::Test {
+  protected:
+    void SetUp() override { flat_size_classes_init(); }
+
+    static const size_class &of(std::size_t size) { return flat_size_classes[class_serving(size)]; }
+};
+
+TEST_F(size_classes, serve_each_size_by_the_smallest_that_holds_it) {
+    EXPECT_EQ(class_serving(0), 1U);
+    for (std::size_t size = 1; size <= SMALL_MAX; size++) {
+        const std::size_t number = class_serving(size);
+        ASSERT_GE(number, 1U);
+        ASSERT_LT(number, static_cast<std::size_t>(CLASS_COUNT));
+        ASSERT_GE(flat_size_classes[number].size, size);
+        if (number > 1) {
+            ASSERT_LT(flat_size_classes[number - 1].size, size);
+        }
+    }
+}
+
+TEST_F(size_classes, waste_at_most_a_ninth_above_128_bytes) {
+    for (std::size_t size = 129; size <= SMALL_MAX; size++)
+        ASSERT_LE((of(size).size - size) * 9, of(size).size) << size;
+}
+
+TEST_F(size_classes, are_multiples_of_a_granule_and_have_every_power_of_two) {
+    for (std::size_t number = 1; number < CLASS_COUNT; number++) {
+        EXPECT_EQ(flat_size_classes[number].size % GRANULE, 0U);
+    }
+    for (std::size_t size = GRANULE; size <= SMALL_MAX; size *= 2) EXPECT_EQ(of(size).size, size);
+}
+
+TEST_F(size_classes, fill_their_spans_but_for_a_sixteenth) {
+    for (std::size_t number = 1; number < CLASS_COUNT; number++) {
+        const size_class &class_ = flat_size_classes[number];
+        const std::size_t bytes = class_.pages * page, used = class_.capacity * std::size_t{class_.size};
+        EXPECT_LE(class_.pages, SPAN_PAGES);
+        EXPECT_LE(used, bytes);
+        EXPECT_LT(bytes - used, bytes / 16) << class_.size;
+        EXPECT_GE(class_.capacity, class_.moved) << "a stack is filled from one span";
+    }
+}
+
+TEST_F(size_classes, keep_no_more_than_is_said) {
+    std::size_t entries = 0;
+    for (std::size_t number = 1; number < CLASS_COUNT; number++) {
+        const size_class &class_ = flat_size_classes[number];
+        EXPECT_EQ(class_.kept_at, entries);
+        EXPECT_TRUE(class_.kept == KEPT_MIN || class_.kept * std::size_t{class_.size} <= KEPT_BYTES);
+        EXPECT_GE(class_.kept, KEPT_MIN);
+        EXPECT_LE(class_.kept, KEPT_MAX);
+        EXPECT_EQ(class_.moved, class_.kept / 2);
+        entries += class_.kept + std::size_t{1};
+    }
+    EXPECT_LE(entries, static_cast<std::size_t>(KEPT_ENTRIES));
+}
+
+} // namespace

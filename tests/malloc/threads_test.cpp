@@ -1,0 +1,186 @@
+// The malloc between threads: blocks freed by others, threads that come and go, a child forked from among them.
+#include "core/environment.hpp"
+#include "core/random_source.hpp"
+#include "os/child.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <malloc.h>
+#include <pthread.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// Written into a block from its start to its end; what is read back must be the same.
+struct stamped {
+    std::uint32_t size;
+    unsigned char content;
+
+    [[nodiscard]] bool is_whole() const {
+        const auto *bytes = reinterpret_cast<const unsigned char *>(this);
+        for (std::size_t i = sizeof *this; i < size; i++) {
+            if (bytes[i] != content) return false;
+        }
+        return true;
+    }
+};
+
+stamped *make(test::random_source &random) {
+    const std::uint64_t size =
+        sizeof(stamped) + (random.one_in(500) ? random.magnitude(std::uint64_t{3} << 20) : random.magnitude(20000));
+    auto *block = static_cast<stamped *>(malloc(size));
+    if (block == nullptr) return nullptr;
+    block->size = static_cast<std::uint32_t>(size);
+    block->content = static_cast<unsigned char>(random.next());
+    std::memset(reinterpret_cast<char *>(block) + sizeof(stamped), block->content, size - sizeof(stamped));
+    return block;
+}
+
+using places = std::array<std::atomic<stamped *>, 1024>;
+
+// Puts blocks where others find them, and frees what it finds. Returns how many were spoilt.
+std::size_t exchange(places &at, std::uint64_t seed, std::size_t steps) {
+    test::random_source random(seed);
+    std::size_t spoilt = 0;
+    for (std::size_t i = 0; i < steps; i++) {
+        stamped *found = at[random.below(at.size())].exchange(random.one_in(4) ? nullptr : make(random));
+        if (found == nullptr) continue;
+        if (!found->is_whole()) spoilt++;
+        if (random.one_in(8)) found = static_cast<stamped *>(realloc(found, sizeof(stamped) + random.below(30000)));
+        free(found);
+    }
+    return spoilt;
+}
+
+void empty(places &at) {
+    for (auto &place : at) free(place.exchange(nullptr));
+}
+
+std::size_t resident_pages() {
+    std::size_t whole = 0, resident = 0;
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    if (std::fscanf(file, "%zu %zu", &whole, &resident) != 2) resident = 0;
+    (void)std::fclose(file);
+    return resident;
+}
+
+TEST(malloc_threads, blocks_freed_by_others_stay_whole_until_then) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    static places at;
+    for (const unsigned count : {2U, 3U, 8U}) {
+        std::atomic<std::size_t> spoilt = 0;
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < count; i++) {
+            threads.emplace_back([&, i] { spoilt += exchange(at, seed + i, test::scaled(60000)); });
+        }
+        for (std::thread &thread : threads) thread.join();
+        EXPECT_EQ(spoilt, 0U);
+    }
+    empty(at);
+}
+
+// All that one thread allocates, another frees: it comes back, or memory would grow by a GiB.
+TEST(malloc_threads, blocks_freed_by_others_are_used_again) {
+    constexpr std::size_t batch = 1000, bytes = 1000;
+    std::array<void *, batch> blocks{};
+    std::size_t after_first = 0;
+    for (std::size_t round = 0; round < 1000; round++) {
+        for (void *&block : blocks) {
+            block = malloc(bytes);
+            std::memset(block, 1, bytes);
+        }
+        std::thread([&] {
+            for (void *block : blocks) free(block);
+        }).join();
+        if (round == 10) after_first = resident_pages();
+    }
+    EXPECT_LT(resident_pages(), after_first + 4096);
+}
+
+TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
+    const auto storm = [](std::size_t count) {
+        for (std::size_t i = 0; i < count; i += 10) {
+            std::vector<std::thread> threads;
+            for (std::size_t k = 0; k < 10; k++) {
+                threads.emplace_back([i, k] {
+                    std::vector<void *> blocks;
+                    for (std::size_t size = 1; size < 40000; size = size * 2 + k) blocks.push_back(malloc(size));
+                    for (void *block : blocks) free(block);
+                    (void)i;
+                });
+            }
+            for (std::thread &thread : threads) thread.join();
+        }
+    };
+    storm(500);
+    const std::size_t before = resident_pages();
+    storm(10000);
+    EXPECT_LT(resident_pages(), before + 2048);
+}
+
+// Blocks outlive the thread that allocated them.
+TEST(malloc_threads, what_a_thread_leaves_is_freed_by_another) {
+    for (int round = 0; round < 200; round++) {
+        std::vector<void *> blocks;
+        std::thread([&] {
+            for (std::size_t size = 1; size < (std::size_t{2} << 20); size = size * 3 / 2 + 1) {
+                blocks.push_back(malloc(size));
+                std::memset(blocks.back(), 1, size);
+            }
+        }).join();
+        for (void *block : blocks) free(block);
+    }
+}
+
+pthread_key_t key;
+
+TEST(malloc_threads, destructors_of_a_thread_allocate_and_free) {
+    static std::atomic<int> calls = 0;
+    ASSERT_EQ(pthread_key_create(&key,
+                                 [](void *block) {
+                                     free(block);
+                                     free(malloc(100));
+                                     if (++calls % 4 != 0) (void)pthread_setspecific(key, malloc(50));
+                                 }),
+              0);
+    for (int i = 0; i < 100; i++) std::thread([] { (void)pthread_setspecific(key, malloc(10)); }).join();
+    EXPECT_GE(calls, 100);
+    (void)pthread_key_delete(key);
+}
+
+TEST(malloc_threads, a_child_forked_in_a_storm_has_a_malloc_that_works) {
+    const std::uint64_t seed = test::seed();
+    static places at;
+    std::atomic<bool> done = false;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 3; i++) {
+        threads.emplace_back([&, i] {
+            for (std::uint64_t k = 0; !done; k++) (void)exchange(at, seed + 1000 * i + k, 200);
+        });
+    }
+    for (int i = 0; i < 40 && !HasFailure(); i++) {
+        EXPECT_EQ(test::in_child([&] {
+                      (void)alarm(10); // it would wait for ever
+                      places own{};
+                      DEMAND(exchange(own, seed, 3000) == 0);
+                      std::thread([&] { empty(own); }).join();
+                      for (auto &place : at) free(place.exchange(nullptr)); // the parent's, in its copy of them
+                      return 0;
+                  }),
+                  0);
+    }
+    done = true;
+    for (std::thread &thread : threads) thread.join();
+    empty(at);
+}
+
+} // namespace
