@@ -13,8 +13,9 @@ static uint32_t pages_in(size_t size) { return size == 0 ? 1 : (uint32_t)((size 
 static uint32_t chunks_in(size_t size) { return (uint32_t)((size + CHUNK - 1) / CHUNK); }
 
 static void *begin_block(uint32_t page) {
-    set_live(page * PAGE_GRANULES);
-    return page_address(page);
+    void *block = page_address(page);
+    set_live(block);
+    return block;
 }
 
 /* `align`: pages, a power of two. */

@@ -47,7 +47,7 @@ static size_t require_live(const char *function, const void *block) {
 
 static uint32_t page_of(size_t granule) { return (uint32_t)(granule / (PAGE / GRANULE)); }
 
-static size_t class_at(size_t granule) { return (tag_of(page_of(granule)) & BIN_MASK) / sizeof(size_bin); }
+static size_t class_at(size_t granule) { return (tag_of(page_of(granule)) & BIN_MASK) / BIN_SIZE; }
 
 /* Of a live block. */
 static size_t bytes_at(size_t granule) {

@@ -42,14 +42,14 @@ static flat_status judge_inside(uintptr_t offset, size_t class) {
 flat_status flat_judge(const void *address) {
     uintptr_t offset = offset_of(address);
     if (offset / CHUNK >= space.begun) return FLAT_FOREIGN_POINTER;
-    return judge_inside(offset, (tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / sizeof(size_bin));
+    return judge_inside(offset, (tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / BIN_SIZE);
 }
 
 /* Bytes of the small block that holds or held the address; 0: there is none, or it was not small. */
 static size_t small_size_at(const void *address) {
     uintptr_t offset = offset_of(address);
     if (offset / CHUNK >= space.begun) return 0;
-    return flat_size_classes[(tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / sizeof(size_bin)].size;
+    return flat_size_classes[(tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / BIN_SIZE].size;
 }
 
 static const char *said_of(flat_status why) {

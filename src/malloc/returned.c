@@ -116,7 +116,7 @@ static uint64_t bury(size_t word, uint64_t blocks) {
 }
 
 static void take_back_page(thread_heap *heap, uint32_t page) {
-    size_t class = (tag_of(page) & BIN_MASK) / sizeof(size_bin);
+    size_t class = (tag_of(page) & BIN_MASK) / BIN_SIZE;
     step_unmark_tag(&space.tags[page]);
     for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
         if (!step_look(&space.returned[word])) continue;

@@ -3,13 +3,14 @@
 #include "runs.h"
 
 size_class flat_size_classes[CLASS_COUNT];
-uint8_t flat_class_of_granules[SMALL_MAX / GRANULE + 1];
+uint16_t flat_bin_of_granules[SMALL_MAX / GRANULE + 1];
 
 /* From one class to the next above `size`. */
 static size_t step_above(size_t size) {
-    if (size < 128) return GRANULE;
+    if (size < 512) return GRANULE;
+    if (size < 2048) return 2 * GRANULE;
     unsigned doubling = 63 - (unsigned)__builtin_clzll(size);
-    return (size_t)1 << (doubling - 3);
+    return (size_t)1 << (doubling - 5);
 }
 
 /* Of 8 to SPAN_PAGES pages the number of which the smallest part is left over; of several the largest. */
@@ -24,12 +25,12 @@ static size_t pages_for(size_t size) {
 void flat_size_classes_init(void) {
     size_t size = 0;
     uint32_t at = 0;
-    flat_class_of_granules[0] = 1;
+    flat_bin_of_granules[0] = BIN_SIZE;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
         size_t from = size / GRANULE;
         size += step_above(size);
         for (size_t granules = from + 1; granules <= size / GRANULE; granules++) {
-            flat_class_of_granules[granules] = (uint8_t)class;
+            flat_bin_of_granules[granules] = (uint16_t)(class * BIN_SIZE);
         }
         size_t kept = KEPT_BYTES / size;
         if (kept > KEPT_MAX) kept = KEPT_MAX;

@@ -92,6 +92,7 @@ static bool reserve(size_t bytes) {
     space.heap_limit = heaps;
     at += heaps * THREAD_HEAP_BYTES;
     space.start = ((uintptr_t)at + CHUNK - 1) & ~(CHUNK - 1);
+    space.live_bias = (uintptr_t)space.live - space.start / (32 * GRANULE) * sizeof *space.live;
     return true;
 }
 

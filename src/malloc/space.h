@@ -39,6 +39,7 @@ typedef struct flat_space {
     size_t granules; /* from `start` on whose tables can be used; 0 before there are any: no address is inside */
     uint32_t *live;  /* words of 32 bits: a fifo of neighbouring blocks takes a quarter longer by words of 64 */
     uint32_t *tags;
+    uintptr_t live_bias; /* of the word of `live` for address 0, if there were one */
 
     size_t bytes; /* reserved, from `start` on */
     uint64_t *free;
@@ -56,7 +57,9 @@ typedef struct flat_space {
     run_set free_chunks;
 } flat_space;
 
+#pragma GCC visibility push(hidden)
 extern flat_space space;
+#pragma GCC visibility pop
 
 static inline uintptr_t offset_of(const void *address) { return (uintptr_t)address - space.start; }
 static inline char *page_address(size_t page) { return (char *)space.start + (page << PAGE_SHIFT); }

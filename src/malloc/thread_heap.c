@@ -9,13 +9,15 @@
 /* At hand for whom there is no thread heap: below `end` lies NULL, so that malloc finds it empty, and nothing fits. */
 static void *no_entries[2];
 #define NO_BIN {.top = &no_entries[1], .end = &no_entries[1], .spans = NO_UNIT}
-#define EIGHT(of) of, of, of, of, of, of, of, of
-_Static_assert(CLASS_COUNT == 1 + 8 * 8, "as many as follow");
+#define FOUR(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
+#define FORTY_FOUR(...)                                                                                                \
+    FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__),  \
+        FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__)
+_Static_assert(CLASS_COUNT == 1 + 4 * 44, "as many as follow");
 
 /* No page has its tag: that number is nobody's. */
 static bin_set no_bins = {
-    .bins = {NO_BIN, EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN), EIGHT(NO_BIN),
-             EIGHT(NO_BIN), EIGHT(NO_BIN)},
+    .bins = {NO_BIN, FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN)},
     .tag = (HUGE_OWNER - 1) << OWNER_SHIFT,
 };
 
@@ -103,7 +105,7 @@ void *flat_allocate_slowly(thread_heap *heap, size_t class) {
         fill_stack(heap, class);
     }
     void *block = *--bin->top;
-    set_live(offset_of(block) / GRANULE);
+    set_live(block);
     return block;
 }
 

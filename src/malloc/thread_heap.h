@@ -57,18 +57,21 @@ typedef struct thread_heap {
 #define THREAD_HEAP_BYTES ((size_t)256 << 10)
 _Static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
 _Static_assert(offsetof(thread_heap, own) == 0, "see there");
+_Static_assert(sizeof(size_bin) == BIN_SIZE, "what flat_bin_of_granules was made for");
 _Static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for its offset");
 
+#pragma GCC visibility push(hidden)
 /* The calling thread's; where it has no heap, one whose stacks are all empty and full, and whose tag no page has, so
  * that each call finds its way to flat_thread_heap(). */
 extern _Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
 
 /* The calling thread's, which gets one if it has none; NULL iff there is no memory, or there are too many threads. Of
  * one that was left behind first: its blocks are free for use. Locks where the thread has none. */
 thread_heap *flat_thread_heap(void);
 
 static inline size_bin *bin_at(bin_set *of, size_t offset) { return (size_bin *)((char *)of + offset); }
-static inline size_t bin_offset(size_t class) { return class * sizeof(size_bin); }
+static inline size_t bin_offset(size_t class) { return class * BIN_SIZE; }
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }

@@ -12,12 +12,12 @@ void flat_free_rarely(void *block);
 
 static inline __attribute__((always_inline)) void *allocate(size_t size) {
     if (RARE(size > SMALL_MAX)) return flat_allocate_rarely(size);
-    size_bin *bin = bin_at(flat_my_bins, bin_offset(class_serving(size)));
+    size_bin *bin = bin_at(flat_my_bins, bin_serving(size));
     void **top = bin->top;
     void *block = top[-1];
     if (RARE(block == NULL)) return flat_allocate_rarely(size);
     bin->top = top - 1;
-    set_live(offset_of(block) / GRANULE);
+    set_live(block);
     return block;
 }
 

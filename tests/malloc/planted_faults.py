@@ -34,7 +34,7 @@ FAULTS = {
     "dead_block_freed": ("usual.h", r"RARE\(!clear_bit\(&now, granule\)\)", r"clear_bit(&now, granule), false",
                          ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"__atomic_store_n\(word, now, __ATOMIC_RELAXED\);", r";", ["misuse"]),
-    "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(offset_of\(block\) / GRANULE\);", r";", ["interface"]),
+    "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(block\);", r";", ["interface"]),
     "misaligned_pointer_freed": ("usual.h", r" \| offset \* \(SIZE_MAX / GRANULE \+ 1\)", r"", ["misuse"]),
     "return_not_seen_by_the_owner": ("returned.c", r"step_mark_tag\(&space\.tags\[page\]\);", r"", ["misuse"]),
     "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"", ["threads"]),
