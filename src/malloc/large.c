@@ -57,35 +57,21 @@ void *flat_large_allocate(thread_heap *heap, size_t size, size_t alignment, bool
 
 void flat_large_release(thread_heap *heap, uint32_t page) {
     set_tag(page, 0);
-    flat_pages_give(heap, page, UNIT_DIRTY);
+    flat_pages_give(heap, page);
 }
-
-/* Gives the memory from a page of some chunks to their end back to the system. */
-static void discard(uint32_t from, uint32_t chunk) {
-    uint32_t end = (chunk + space.chunks[chunk].count) * CHUNK_PAGES;
-    (void)madvise(page_address(from), (size_t)(end - from) * PAGE, MADV_DONTNEED);
-}
-
-/* What was large enough goes back to the system at once: it would be long in being used again. The rest is kept, since
- * a program that takes as much in its next round would otherwise fault in each page anew: z3 runs twice as long. */
-#define KEPT_HUGE_CHUNKS 8
 
 void flat_huge_release(uint32_t page) {
-    uint32_t chunk = page / CHUNK_PAGES, count = space.chunks[chunk].count;
-    bool kept = count <= KEPT_HUGE_CHUNKS;
-    if (!kept) discard(page, chunk);
     set_tag(page, 0);
-    flat_chunks_give(chunk, kept ? UNIT_DIRTY : UNIT_CLEAN);
+    flat_chunks_give(page / CHUNK_PAGES, UNIT_DIRTY);
 }
 
 void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
     uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = space.pages[page].count, count = pages_in(size);
     if (size <= SMALL_MAX || size > LARGE_MAX) return NULL;
     run_bounds bounds = flat_pages_around(page);
-    unit_state state;
     if (count < now) {
         flat_runs_cut(&heap->free_pages, space.pages, page, (run_cut){0, count, UNIT_DIRTY}, bounds);
-    } else if (count > now && !flat_runs_extend(&heap->free_pages, space.pages, page, count - now, bounds, &state)) {
+    } else if (count > now && !flat_runs_extend(&heap->free_pages, space.pages, page, count - now, bounds)) {
         return NULL;
     }
     return block;
@@ -108,17 +94,22 @@ static void *move_pages(uint32_t page, uint32_t count) {
     return to;
 }
 
+/* Of the last chunk: the memory behind the block's `count` pages, so that none is held for nothing. */
+static void discard_behind(uint32_t page, uint32_t count) {
+    uint32_t end = page + chunks_in((size_t)count * PAGE) * CHUNK_PAGES;
+    if (page + count < end) flat_pages_discard((run_part){page + count, end - page - count});
+}
+
 void *flat_huge_resize(void *block, size_t size) {
     if (size <= LARGE_MAX || size > space.bytes) return NULL;
     uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), chunk = page / CHUNK_PAGES;
     uint32_t has = space.chunks[chunk].count, needs = chunks_in(size), now = space.pages[page].count;
     uint32_t count = pages_in(size);
     if (count < now) {
-        discard(page + count, chunk);
-        if (needs < has) flat_chunks_cut(chunk, needs, UNIT_CLEAN);
-    } else if (needs > has) {
-        unit_state state;
-        if (!flat_chunks_extend(chunk, needs - has, &state)) return move_pages(page, count);
+        if (needs < has) flat_chunks_cut(chunk, needs);
+        discard_behind(page, count);
+    } else if (needs > has && !flat_chunks_extend(chunk, needs - has)) {
+        return move_pages(page, count);
     }
     space.pages[page].count = count;
     return block;

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "large.h"
 #include "misuse.h"
+#include "policy.h"
 #include "returned.h"
+#include "usage.h"
 #include "usual.h"
 
 #include <flatline/status.h>
@@ -27,6 +29,7 @@ static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     } else if (heap != NULL) {
         block = flat_large_allocate(heap, size, alignment, zeroed);
     }
+    flat_keep_to_policy(heap);
     errno = block != NULL ? error : ENOMEM;
     return block;
 }
@@ -36,13 +39,13 @@ APART void *flat_allocate_rarely(size_t size) {
     return allocate_any(size, GRANULE, &zeroed);
 }
 
-/* The granule at which a live block starts; where none does, the program stops. */
-static size_t require_live(const char *function, const void *block) {
-    size_t granule = offset_of(block) / GRANULE;
-    bool starts = granule < space.granules && offset_of(block) % GRANULE == 0 && is_live(granule);
-    if (starts && (tag_of(granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(granule);
-    if (!starts) flat_misuse(function, block, flat_judge(block));
-    return granule;
+/* Whether a live block starts at the address, and at which granule; where none does, that is misuse. */
+static bool is_block(const char *function, const void *block, size_t *granule, const void *caller) {
+    *granule = offset_of(block) / GRANULE;
+    bool starts = *granule < space.granules && offset_of(block) % GRANULE == 0 && is_live(*granule);
+    if (starts && (tag_of(*granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(*granule);
+    if (!starts) flat_misuse(function, block, flat_judge(block), caller);
+    return starts;
 }
 
 static uint32_t page_of(size_t granule) { return (uint32_t)(granule / (PAGE / GRANULE)); }
@@ -55,17 +58,19 @@ static size_t bytes_at(size_t granule) {
     return class != 0 ? flat_size_classes[class].size : large_bytes(page_of(granule));
 }
 
-static bool is_mine(uint32_t tag) { return tag >> OWNER_SHIFT == flat_my_bins->tag >> OWNER_SHIFT; }
+static bool is_mine(uint32_t tag) {
+    return flat_my_heap != NULL && tag >> OWNER_SHIFT == flat_my_heap->own.tag >> OWNER_SHIFT;
+}
 
-static void free_huge(size_t granule, const void *block) {
+static bool free_huge(size_t granule) {
     uint32_t bit = (uint32_t)1 << granule % LIVE_BITS; /* any thread's: which of two is the first is decided here */
     bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_ACQ_REL) & bit) != 0;
-    if (!was_live) flat_misuse("free", block, FLAT_DOUBLE_FREE);
-    flat_huge_release(page_of(granule));
+    if (was_live) flat_huge_release(page_of(granule));
+    return was_live;
 }
 
 static void free_mine(size_t granule, void *block) {
-    thread_heap *heap = flat_thread_heap();
+    thread_heap *heap = flat_my_heap;
     size_t class = class_at(granule);
     set_dead(granule);
     if (class == 0) {
@@ -77,17 +82,23 @@ static void free_mine(size_t granule, void *block) {
     *bin->top++ = block;
 }
 
-APART void flat_free_rarely(void *block) {
+/* False: another thread has freed it meanwhile. */
+static bool free_block(size_t granule, void *block) {
+    uint32_t tag = tag_of(page_of(granule));
+    if (tag >> OWNER_SHIFT == HUGE_OWNER) return free_huge(granule);
+    if (!is_mine(tag)) return flat_return(granule);
+    free_mine(granule, block);
+    return true;
+}
+
+APART void flat_free_rarely(void *block, const void *caller) {
     if (block == NULL) return;
     int error = errno;
-    size_t granule = require_live("free", block);
-    uint32_t tag = tag_of(page_of(granule));
-    if (tag >> OWNER_SHIFT == HUGE_OWNER)
-        free_huge(granule, block);
-    else if (is_mine(tag))
-        free_mine(granule, block);
-    else if (!flat_return(granule))
-        flat_misuse("free", block, FLAT_DOUBLE_FREE);
+    size_t granule;
+    if (is_block("free", block, &granule, caller)) {
+        if (!free_block(granule, block)) flat_misuse("free", block, FLAT_DOUBLE_FREE, caller);
+        flat_keep_to_policy(flat_my_heap);
+    }
     errno = error;
 }
 
@@ -133,7 +144,8 @@ static void *resize_large(size_t granule, void *block, size_t size) {
     if (tag >> OWNER_SHIFT == HUGE_OWNER)
         resized = flat_huge_resize(block, size);
     else if (is_mine(tag))
-        resized = flat_large_resize(flat_thread_heap(), block, size);
+        resized = flat_large_resize(flat_my_heap, block, size);
+    flat_keep_to_policy(flat_my_heap);
     errno = error;
     return resized;
 }
@@ -144,7 +156,12 @@ FLAT_API void *realloc(void *block, size_t size) {
         release(block);
         return NULL;
     }
-    size_t granule = require_live("realloc", block), class = class_at(granule);
+    size_t granule;
+    if (!is_block("realloc", block, &granule, CALLER)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    size_t class = class_at(granule);
     if (class != 0) {
         if (size <= SMALL_MAX && class_serving(size) == class) return block;
         return move(block, flat_size_classes[class].size, size);
@@ -208,5 +225,28 @@ FLAT_API void *pvalloc(size_t size) {
 }
 
 FLAT_API size_t malloc_usable_size(void *block) {
-    return block == NULL ? 0 : bytes_at(require_live("malloc_usable_size", block));
+    size_t granule;
+    return block != NULL && is_block("malloc_usable_size", block, &granule, CALLER) ? bytes_at(granule) : 0;
+}
+
+/* All of the calling thread's free memory, of those that ended, and of huge blocks; `pad`, which would be left at the
+ * top of a heap that has one, does not matter. The one call that takes as long as it takes. */
+FLAT_API int malloc_trim(size_t pad) {
+    (void)pad;
+    int error = errno;
+    uint64_t before = __atomic_load_n(&space.discarded, __ATOMIC_RELAXED);
+    flat_clean_heaps();
+    while (flat_chunks_clean()) continue;
+    errno = error;
+    return __atomic_load_n(&space.discarded, __ATOMIC_RELAXED) != before;
+}
+
+FLAT_API struct mallinfo2 mallinfo2(void) {
+    flat_usage now = flat_usage_now();
+    return (struct mallinfo2){.arena = now.heap_bytes,
+                              .hblks = now.huge_blocks,
+                              .hblkhd = now.huge_bytes,
+                              .uordblks = now.live_bytes,
+                              .fordblks = now.heap_bytes - now.live_bytes,
+                              .keepcost = now.kept_bytes};
 }

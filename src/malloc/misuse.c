@@ -1,11 +1,14 @@
+#define _GNU_SOURCE
 #include "misuse.h"
 
 #include "large.h"
 #include "live.h"
 #include "returned.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
@@ -58,11 +61,28 @@ static const char *said_of(flat_status why) {
     return "foreign pointer: no block of this malloc can lie there";
 }
 
-void flat_misuse(const char *function, const void *address, flat_status why) {
-    char block[40] = "", line[200];
+/* ", called from FILE+0x12": what addr2line -e FILE is given. Of a position-independent FILE from where it was loaded.
+ */
+static void describe_caller(const void *caller, char *text, size_t room) {
+    Dl_info found;
+    *text = 0;
+    if (caller == NULL || dladdr(caller, &found) == 0 || found.dli_fname == NULL) return;
+    size_t offset = (size_t)((const char *)caller - (const char *)found.dli_fbase);
+    (void)snprintf(text, room, ", called from %.120s+0x%zx", found.dli_fname, offset);
+}
+
+static bool only_reports(void) {
+    const char *asked = secure_getenv("FLATLINE_MISUSE");
+    return asked != NULL && strcmp(asked, "report") == 0;
+}
+
+void flat_misuse(const char *function, const void *address, flat_status why, const void *caller) {
+    char block[40] = "", from[160], line[400];
     size_t size = why == FLAT_FOREIGN_POINTER ? 0 : small_size_at(address);
     if (size != 0) (void)snprintf(block, sizeof block, " (blocks of %zu bytes)", size);
-    int length = snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s\n", function, address, block, said_of(why));
-    if (write(STDERR_FILENO, line, (size_t)length) < 0) abort();
-    abort();
+    describe_caller(caller, from, sizeof from);
+    int length =
+        snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s%s\n", function, address, block, said_of(why), from);
+    bool written = write(STDERR_FILENO, line, (size_t)length) == length;
+    if (!written || !only_reports()) abort();
 }

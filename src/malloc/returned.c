@@ -107,7 +107,7 @@ static uint64_t bury(size_t word, uint64_t blocks) {
         uint32_t now = __atomic_load_n(live, __ATOMIC_RELAXED), dead = bits & ~now;
         if (RARE(dead != 0)) {
             size_t granule = word * 64 + half * LIVE_BITS + (size_t)__builtin_ctz(dead);
-            flat_misuse("free", page_address(0) + granule * GRANULE, FLAT_DOUBLE_FREE);
+            flat_misuse("free", page_address(0) + granule * GRANULE, FLAT_DOUBLE_FREE, NULL);
         }
         __atomic_store_n(live, now & ~bits, __ATOMIC_RELAXED);
         buried |= (uint64_t)(bits & now) << half * LIVE_BITS;
@@ -127,6 +127,16 @@ static void take_back_page(thread_heap *heap, uint32_t page) {
         else
             flat_span_give(heap, class, word, blocks);
     }
+}
+
+bool flat_has_returned(const thread_heap *heap) {
+    for (unsigned level = 0; level < LEVELS; level++) {
+        if (heap->taken.words[level] != 0) return true;
+    }
+    for (size_t at = 0; at < TOP_WORDS; at++) {
+        if (step_look(&heap->top_marks[at])) return true;
+    }
+    return false;
 }
 
 void flat_take_back(thread_heap *heap, unsigned most) {

@@ -39,4 +39,7 @@ static inline bool is_returned(size_t granule) {
 /* By the owner: takes back the blocks of up to `most` pages in which some were returned. */
 void flat_take_back(thread_heap *heap, unsigned most);
 
+/* By the owner: whether it may have something to take back. */
+bool flat_has_returned(const thread_heap *heap);
+
 #endif

@@ -17,24 +17,56 @@ static unsigned list_serving(uint32_t count) {
 void flat_runs_init(run_set *runs) {
     for (size_t i = 0; i < RUN_WORDS; i++) runs->occupied[i] = 0;
     for (size_t i = 0; i < RUN_LISTS; i++) runs->lists[i] = NO_UNIT;
+    runs->free = runs->dirty = 0;
+    runs->oldest = runs->newest = NO_UNIT;
 }
 
-static void link_run(run_set *runs, unit *units, uint32_t head, uint32_t count, unit_state state) {
-    unsigned list = list_of(count);
-    unit *first = &units[head], *last = &units[head + count - 1];
+static void enter_queue(run_set *runs, unit *units, uint32_t head) {
+    units[head].queue = (dirty_queue){.older = runs->newest, .newer = NO_UNIT};
+    if (runs->newest != NO_UNIT)
+        units[runs->newest].queue.newer = head;
+    else
+        runs->oldest = head;
+    runs->newest = head;
+}
+
+static void leave_queue(run_set *runs, unit *units, uint32_t head) {
+    dirty_queue beside = units[head].queue;
+    if (beside.older != NO_UNIT)
+        units[beside.older].queue.newer = beside.newer;
+    else
+        runs->oldest = beside.newer;
+    if (beside.newer != NO_UNIT)
+        units[beside.newer].queue.older = beside.older;
+    else
+        runs->newest = beside.older;
+}
+
+static void link_run(run_set *runs, unit *units, uint32_t head, run_given run) {
+    unsigned list = list_of(run.count);
+    unit *first = &units[head], *last = &units[head + run.count - 1];
     last->head = head;
-    last->state = first->state = (uint8_t)state;
-    first->count = count;
+    last->state = first->state = (uint8_t)run.state;
+    first->count = run.count;
     first->previous = NO_UNIT;
     first->next = runs->lists[list];
     if (first->next != NO_UNIT) units[first->next].previous = head;
     runs->lists[list] = head;
     runs->occupied[list / 64] |= (uint64_t)1 << list % 64;
+    runs->free += run.count;
+    if (run.state != UNIT_DIRTY) return;
+    runs->dirty += run.count;
+    enter_queue(runs, units, head);
 }
 
 static void unlink_run(run_set *runs, unit *units, uint32_t head) {
     unit *first = &units[head];
     unsigned list = list_of(first->count);
+    runs->free -= first->count;
+    if (first->state == UNIT_DIRTY) {
+        runs->dirty -= first->count;
+        leave_queue(runs, units, head);
+    }
     if (first->next != NO_UNIT) units[first->next].previous = first->previous;
     if (first->previous != NO_UNIT) {
         units[first->previous].next = first->next;
@@ -59,53 +91,59 @@ static void set_used(unit *units, uint32_t head, uint32_t count) {
     units[head].state = units[head + count - 1].state = UNIT_USED;
 }
 
+/* Takes the first units of a free run, which was in the state that is returned. */
+static unit_state take_first(run_set *runs, unit *units, uint32_t head, uint32_t count) {
+    run_given all = {units[head].count, (unit_state)units[head].state};
+    unlink_run(runs, units, head);
+    if (all.count > count) link_run(runs, units, head + count, (run_given){all.count - count, all.state});
+    return all.state;
+}
+
 uint32_t flat_runs_take(run_set *runs, unit *units, uint32_t count, unit_state *state) {
     unsigned list = list_serving(count);
     if (list < RUN_LISTS) list = first_occupied(runs, list);
     if (list >= RUN_LISTS) return NO_UNIT;
-    uint32_t head = runs->lists[list], all = units[head].count;
-    *state = (unit_state)units[head].state;
-    unlink_run(runs, units, head);
-    if (all > count) link_run(runs, units, head + count, all - count, *state);
+    uint32_t head = runs->lists[list];
+    *state = take_first(runs, units, head, count);
     set_used(units, head, count);
     return head;
 }
 
-static unit_state both(unit_state a, unit_state b) {
-    return a == UNIT_CLEAN && b == UNIT_CLEAN ? UNIT_CLEAN : UNIT_DIRTY;
-}
-
-void flat_runs_give(run_set *runs, unit *units, uint32_t head, uint32_t count, unit_state state, run_bounds bounds) {
-    if (head > bounds.first && units[head - 1].state != UNIT_USED) {
-        uint32_t before = units[head - 1].head;
-        unlink_run(runs, units, before);
-        state = both(state, (unit_state)units[before].state);
-        count += head - before;
-        head = before;
+void flat_runs_give(run_set *runs, unit *units, uint32_t head, run_given given, run_bounds bounds) {
+    uint32_t after = head + given.count;
+    if (head > bounds.first && units[head - 1].state == given.state) {
+        head = units[head - 1].head;
+        given.count += units[head].count;
+        unlink_run(runs, units, head);
     }
-    uint32_t after = head + count;
-    if (after < bounds.end && units[after].state != UNIT_USED) {
+    if (after < bounds.end && units[after].state == given.state) {
+        given.count += units[after].count;
         unlink_run(runs, units, after);
-        state = both(state, (unit_state)units[after].state);
-        count += units[after].count;
     }
-    link_run(runs, units, head, count, state);
+    link_run(runs, units, head, given);
 }
 
 void flat_runs_cut(run_set *runs, unit *units, uint32_t head, run_cut to, run_bounds bounds) {
     uint32_t end = head + units[head].count, first = head + to.before, behind = first + to.count;
     set_used(units, first, to.count);
-    if (to.before != 0) flat_runs_give(runs, units, head, to.before, to.state, bounds);
-    if (behind != end) flat_runs_give(runs, units, behind, end - behind, to.state, bounds);
+    if (to.before != 0) flat_runs_give(runs, units, head, (run_given){to.before, to.state}, bounds);
+    if (behind != end) flat_runs_give(runs, units, behind, (run_given){end - behind, to.state}, bounds);
 }
 
-bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds, unit_state *state) {
+bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds) {
     uint32_t count = units[head].count, after = head + count;
     if (after >= bounds.end || units[after].state == UNIT_USED || units[after].count < more) return false;
-    uint32_t all = units[after].count;
-    *state = (unit_state)units[after].state;
-    unlink_run(runs, units, after);
-    if (all > more) link_run(runs, units, after + more, all - more, *state);
+    (void)take_first(runs, units, after, more);
     set_used(units, head, count + more);
     return true;
+}
+
+run_part flat_runs_take_dirty(run_set *runs, unit *units, uint32_t most) {
+    uint32_t head = runs->oldest;
+    if (head == NO_UNIT) return (run_part){0, 0};
+    uint32_t all = units[head].count, count = all < most ? all : most, left = all - count;
+    unlink_run(runs, units, head);
+    if (left != 0) link_run(runs, units, head, (run_given){left, UNIT_DIRTY});
+    set_used(units, head + left, count);
+    return (run_part){head + left, count};
 }

@@ -13,15 +13,28 @@
 
 #define NO_UNIT UINT32_MAX
 
-typedef enum unit_state { UNIT_USED, UNIT_CLEAN, UNIT_DIRTY } unit_state; /* clean: all bytes are 0 */
+/* Of free units. Clean: no memory, so that all bytes read as 0. Dirty: what was there is there still. A run is one or
+ * the other, so that what is dirty is known exactly: neighbours of different states are two runs. */
+typedef enum unit_state { UNIT_USED, UNIT_CLEAN, UNIT_DIRTY } unit_state;
+
+typedef struct span_blocks {
+    uint16_t taken, fresh; /* see spans.h */
+} span_blocks;
+
+typedef struct dirty_queue {
+    uint32_t older, newer; /* NO_UNIT at the ends */
+} dirty_queue;
 
 typedef struct unit {
     uint32_t next, previous; /* in the list of free runs, or of its class's spans: NO_UNIT at the ends */
     uint32_t head;           /* the first unit of its run: in the last unit of a free run, in every one of a span */
     uint32_t count;          /* units of the run: in the first */
-    uint64_t free_words;     /* of a span, as the next two: see spans.h */
-    uint16_t taken, fresh;
-    uint8_t state; /* of the run: in the first and the last */
+    union {
+        uint64_t free_words; /* of a span: see spans.h */
+        dirty_queue queue;   /* of a dirty run */
+    };
+    span_blocks blocks; /* of a span */
+    uint8_t state;      /* of the run: in the first and the last */
 } unit;
 
 /* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to 2^20. A list's runs have at least as many
@@ -33,6 +46,9 @@ typedef struct unit {
 typedef struct run_set {
     uint64_t occupied[RUN_WORDS]; /* a bit for each list that has a member */
     uint32_t lists[RUN_LISTS];
+    uint32_t free;           /* units in all */
+    uint32_t dirty;          /* of them */
+    uint32_t oldest, newest; /* of the dirty runs: the oldest has changed least recently */
 } run_set;
 
 /* Of which units a run may be made: it merges with no neighbour outside. */
@@ -43,11 +59,17 @@ typedef struct run_bounds {
 void flat_runs_init(run_set *runs);
 
 /* The first of `count` neighbouring units, 1 .. RUN_MAX, which are no longer free; NO_UNIT iff no list has a run that
- * is certain to hold them, which is so of every run an eighth longer. `*state` is what the run was. */
+ * is certain to hold them, which is so of every run an eighth longer. `*state`: what it was. */
 uint32_t flat_runs_take(run_set *runs, unit *units, uint32_t count, unit_state *state);
 
-/* Makes `count` units that are not free a run, and merges it with those beside it. */
-void flat_runs_give(run_set *runs, unit *units, uint32_t head, uint32_t count, unit_state state, run_bounds bounds);
+/* Used units that become free. */
+typedef struct run_given {
+    uint32_t count;
+    unit_state state;
+} run_given;
+
+/* Makes them a run, and merges it with those beside it that are in the same state. */
+void flat_runs_give(run_set *runs, unit *units, uint32_t head, run_given given, run_bounds bounds);
 
 /* Of a used run the part that stays: `count` units after `before`; 1 at least. The others become free, in `state`. */
 typedef struct run_cut {
@@ -56,8 +78,14 @@ typedef struct run_cut {
 } run_cut;
 void flat_runs_cut(run_set *runs, unit *units, uint32_t head, run_cut to, run_bounds bounds);
 
-/* Adds `more` units to the used run at `head` iff the units behind it are free and inside the bounds. `*state` is what
- * they were. */
-bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds, unit_state *state);
+/* Adds `more` units to the used run at `head` iff the run behind it has as many and is inside the bounds. */
+bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds);
+
+/* Takes the units whose memory should be given back next: the last ones of the oldest dirty run, up to `most`. None iff
+ * count == 0. */
+typedef struct run_part {
+    uint32_t first, count;
+} run_part;
+run_part flat_runs_take_dirty(run_set *runs, unit *units, uint32_t most);
 
 #endif

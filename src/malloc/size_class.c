@@ -22,7 +22,7 @@ static size_t pages_for(size_t size) {
     return best;
 }
 
-void flat_size_classes_init(void) {
+void flat_size_classes_init(at_hand most) {
     size_t size = 0;
     uint32_t at = 0;
     flat_bin_of_granules[0] = BIN_SIZE;
@@ -32,9 +32,9 @@ void flat_size_classes_init(void) {
         for (size_t granules = from + 1; granules <= size / GRANULE; granules++) {
             flat_bin_of_granules[granules] = (uint16_t)(class * BIN_SIZE);
         }
-        size_t kept = KEPT_BYTES / size;
+        size_t kept = most.bytes / size;
         if (kept > KEPT_MAX) kept = KEPT_MAX;
-        if (kept < KEPT_MIN) kept = KEPT_MIN;
+        if (kept < most.blocks) kept = most.blocks;
         size_t pages = pages_for(size);
         flat_size_classes[class] = (size_class){.size = (uint32_t)size,
                                                 .pages = (uint16_t)pages,

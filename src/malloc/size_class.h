@@ -23,8 +23,12 @@ typedef struct size_class {
 
 #define SPAN_PAGES 16 /* 64 KiB: a word of 64 bits has one for each word of 64 granules */
 #define KEPT_MAX 64   /* more seldom pays: a program's blocks of one size come and go in shorter bursts */
-#define KEPT_MIN 2
-#define KEPT_BYTES ((size_t)16 << 10) /* that a thread keeps at hand of one class, where KEPT_MIN are no more */
+
+/* What a thread keeps at hand of one class: blocks of so many bytes in all, KEPT_MAX at most, but so many blocks. */
+typedef struct at_hand {
+    size_t bytes;
+    size_t blocks; /* 2 at least */
+} at_hand;
 
 #pragma GCC visibility push(hidden)
 /* Of all classes; 0 before flat_size_classes_init(). */
@@ -45,7 +49,7 @@ static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GR
 static inline size_t bin_serving(size_t size) { return flat_bin_of_granules[granules_in(size)]; }
 static inline size_t class_serving(size_t size) { return bin_serving(size) / BIN_SIZE; }
 
-/* Fills the tables; a second time they stay the same. */
-void flat_size_classes_init(void);
+/* Fills the tables. */
+void flat_size_classes_init(at_hand kept);
 
 #endif

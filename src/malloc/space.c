@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "space.h"
 
+#include "policy.h"
 #include "thread_heap.h"
 
 #include <string.h>
@@ -97,7 +98,8 @@ static bool reserve(size_t bytes) {
 }
 
 bool flat_space_open(void) {
-    flat_size_classes_init();
+    flat_policy_init();
+    flat_size_classes_init(flat_policy.kept_at_hand);
     flat_runs_init(&space.free_chunks);
     size_t bytes = wanted_bytes();
     while (!reserve(bytes)) {
@@ -148,11 +150,10 @@ uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state)
     return head;
 }
 
-bool flat_chunks_extend(uint32_t head, uint32_t more, unit_state *state) {
+bool flat_chunks_extend(uint32_t head, uint32_t more) {
     (void)pthread_mutex_lock(&space.lock);
-    bool done = flat_runs_extend(&space.free_chunks, space.chunks, head, more, all_chunks(), state);
+    bool done = flat_runs_extend(&space.free_chunks, space.chunks, head, more, all_chunks());
     if (!done && head + space.chunks[head].count == space.begun && begin_chunks(more) != NO_UNIT) {
-        *state = UNIT_CLEAN;
         space.chunks[head].count += more;
         done = true;
     }
@@ -160,14 +161,30 @@ bool flat_chunks_extend(uint32_t head, uint32_t more, unit_state *state) {
     return done;
 }
 
-void flat_chunks_cut(uint32_t head, uint32_t count, unit_state state) {
+void flat_chunks_cut(uint32_t head, uint32_t count) {
     (void)pthread_mutex_lock(&space.lock);
-    flat_runs_cut(&space.free_chunks, space.chunks, head, (run_cut){0, count, state}, all_chunks());
+    flat_runs_cut(&space.free_chunks, space.chunks, head, (run_cut){0, count, UNIT_DIRTY}, all_chunks());
     (void)pthread_mutex_unlock(&space.lock);
 }
 
 void flat_chunks_give(uint32_t head, unit_state state) {
     (void)pthread_mutex_lock(&space.lock);
-    flat_runs_give(&space.free_chunks, space.chunks, head, space.chunks[head].count, state, all_chunks());
+    run_given given = {space.chunks[head].count, state};
+    flat_runs_give(&space.free_chunks, space.chunks, head, given, all_chunks());
     (void)pthread_mutex_unlock(&space.lock);
+}
+
+bool flat_chunks_clean(void) {
+    (void)pthread_mutex_lock(&space.lock);
+    run_part part = flat_runs_take_dirty(&space.free_chunks, space.chunks, 1);
+    (void)pthread_mutex_unlock(&space.lock);
+    if (part.count == 0) return false;
+    flat_pages_discard((run_part){part.first * CHUNK_PAGES, CHUNK_PAGES});
+    flat_chunks_give(part.first, UNIT_CLEAN);
+    return true;
+}
+
+void flat_pages_discard(run_part pages) {
+    (void)madvise(page_address(pages.first), (size_t)pages.count * PAGE, MADV_DONTNEED);
+    (void)__atomic_fetch_add(&space.discarded, pages.count, __ATOMIC_RELAXED);
 }

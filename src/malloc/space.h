@@ -53,6 +53,8 @@ typedef struct flat_space {
     uint32_t heap_limit; /* numbers below it have room */
 
     pthread_mutex_t lock; /* of what follows; of thread heaps that nobody owns, too */
+    uint64_t discarded;   /* pages whose memory went back to the system; by anyone, without the lock */
+    uint32_t heap_chunks; /* chunks of thread heaps; as well */
     uint32_t begun;       /* chunks that were ever taken: the first ones */
     run_set free_chunks;
 } flat_space;
@@ -76,14 +78,21 @@ bool flat_space_open(void);
 bool flat_make_usable(void *start, size_t bytes);
 
 /* `count` neighbouring chunks, the first of which is at a multiple of `alignment` chunks, and all its memory usable;
- * NO_UNIT iff there is no address space, or the system refuses. Locks. */
+ * NO_UNIT iff there is no address space, or the system refuses. `*state`: what they were. Locks. */
 uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state);
 
 /* Adds `more` chunks to those of `head` iff those behind are free. Locks. */
-bool flat_chunks_extend(uint32_t head, uint32_t more, unit_state *state);
+bool flat_chunks_extend(uint32_t head, uint32_t more);
 
-/* Gives back all chunks that were taken at `head`, or all but the first `count`. `state`: of what is given. Lock. */
+/* Gives back all chunks that were taken at `head`; or all but the first `count`, as dirty ones. Lock. */
 void flat_chunks_give(uint32_t head, unit_state state);
-void flat_chunks_cut(uint32_t head, uint32_t count, unit_state state);
+void flat_chunks_cut(uint32_t head, uint32_t count);
+
+/* Gives the memory of one free chunk back to the system, if there is one that may hold some. False: there is none.
+ * Locks, but not while the system works. */
+bool flat_chunks_clean(void);
+
+/* The memory of neighbouring pages back to the system: from then on they read as 0. */
+void flat_pages_discard(run_part pages);
 
 #endif

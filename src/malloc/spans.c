@@ -1,5 +1,7 @@
 #include "spans.h"
 
+#include "policy.h"
+
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
 _Static_assert(SPAN_PAGES *PAGE_WORDS == 64, "as many as `free_words` has bits");
@@ -14,11 +16,12 @@ static bool begin_chunk(thread_heap *heap) {
     unit_state state;
     uint32_t chunk = flat_chunks_take(1, 1, &state);
     if (chunk == NO_UNIT) return false;
+    (void)__atomic_fetch_add(&space.heap_chunks, 1, __ATOMIC_RELAXED);
     uint32_t slot = heap->chunk_count++;
     heap->chunks[slot] = chunk;
     space.slots[chunk] = slot;
     uint32_t page = chunk * CHUNK_PAGES;
-    flat_runs_give(&heap->free_pages, space.pages, page, CHUNK_PAGES, state, flat_pages_around(page));
+    flat_runs_give(&heap->free_pages, space.pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
     return true;
 }
 
@@ -28,8 +31,19 @@ uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
     return flat_runs_take(&heap->free_pages, space.pages, count, state);
 }
 
-void flat_pages_give(thread_heap *heap, uint32_t head, unit_state state) {
-    flat_runs_give(&heap->free_pages, space.pages, head, space.pages[head].count, state, flat_pages_around(head));
+static void give_pages(thread_heap *heap, uint32_t head, unit_state state) {
+    run_given pages = {space.pages[head].count, state};
+    flat_runs_give(&heap->free_pages, space.pages, head, pages, flat_pages_around(head));
+}
+
+void flat_pages_give(thread_heap *heap, uint32_t head) { give_pages(heap, head, UNIT_DIRTY); }
+
+bool flat_pages_clean(thread_heap *heap) {
+    run_part pages = flat_runs_take_dirty(&heap->free_pages, space.pages, CLEANED_PAGES);
+    if (pages.count == 0) return false;
+    flat_pages_discard(pages);
+    give_pages(heap, pages.first, UNIT_CLEAN);
+    return true;
 }
 
 static void link_span(size_bin *bin, uint32_t head) {
@@ -57,7 +71,7 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     if (head == NO_UNIT) return false;
     unit *span = &space.pages[head];
     span->free_words = 0;
-    span->taken = span->fresh = 0;
+    span->blocks = (span_blocks){0, 0};
     for (uint32_t page = head; page < head + pages; page++) {
         space.pages[page].head = head;
         set_tag(page, heap->own.tag | (uint32_t)bin_offset(class));
@@ -73,18 +87,18 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
         space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
     }
     for (uint32_t page = head; page < head + span->count; page++) set_tag(page, 0);
-    flat_pages_give(heap, head, UNIT_DIRTY);
+    flat_pages_give(heap, head);
 }
 
 /* Up to `most` blocks that were never taken. */
 static uint32_t take_fresh(uint32_t head, size_t class, void **blocks, uint32_t most) {
     unit *span = &space.pages[head];
     size_t size = flat_size_classes[class].size;
-    uint32_t left = (uint32_t)flat_size_classes[class].capacity - span->fresh;
+    uint32_t left = (uint32_t)flat_size_classes[class].capacity - span->blocks.fresh;
     uint32_t count = left < most ? left : most;
-    char *block = page_address(head) + span->fresh * size;
+    char *block = page_address(head) + span->blocks.fresh * size;
     for (uint32_t i = 0; i < count; i++, block += size) blocks[i] = block;
-    span->fresh = (uint16_t)(span->fresh + count);
+    span->blocks.fresh = (uint16_t)(span->blocks.fresh + count);
     return count;
 }
 
@@ -110,9 +124,21 @@ uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t
     uint32_t head = bin->spans;
     unit *span = &space.pages[head];
     uint32_t count = span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(head, class, blocks, most);
-    span->taken = (uint16_t)(span->taken + count);
-    if (span->taken == flat_size_classes[class].capacity) unlink_span(bin, head);
+    span->blocks.taken = (uint16_t)(span->blocks.taken + count);
+    if (span->blocks.taken == flat_size_classes[class].capacity) unlink_span(bin, head);
     return count;
+}
+
+static bool is_alone(const size_bin *bin, uint32_t head) {
+    return bin->spans == head && space.pages[head].next == NO_UNIT;
+}
+
+void flat_drop_empty_spans(thread_heap *heap) {
+    for (size_t class = 1; class < CLASS_COUNT; class ++) {
+        uint32_t head = heap->own.bins[class].spans;
+        while (head != NO_UNIT && space.pages[head].blocks.taken != 0) head = space.pages[head].next;
+        if (head != NO_UNIT) drop_span(heap, class, head);
+    }
 }
 
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
@@ -121,8 +147,9 @@ void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t block
     unit *span = &space.pages[head];
     space.free[word] |= blocks;
     span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
-    if (span->taken == flat_size_classes[class].capacity) link_span(bin, head);
-    span->taken = (uint16_t)(span->taken - __builtin_popcountll(blocks));
-    bool is_alone = bin->spans == head && span->next == NO_UNIT;
-    if (RARE(span->taken == 0 && !is_alone)) drop_span(heap, class, head);
+    if (span->blocks.taken == flat_size_classes[class].capacity) link_span(bin, head);
+    span->blocks.taken = (uint16_t)(span->blocks.taken - __builtin_popcountll(blocks));
+    if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
+        drop_span(heap, class, head);
+    }
 }

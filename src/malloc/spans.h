@@ -4,8 +4,8 @@
  *     fresh   blocks that were ever taken: the first ones; from there on there is nothing but untouched memory
  *     free_words   a bit for each word of 64 granules in which `space.free` has one of this span
  *
- * A span is in the list of its bin iff taken < capacity, and with taken == 0 only as the last one: any other gives its
- * pages back. */
+ * A span is in the list of its bin iff taken < capacity, and with taken == 0 only as the last one, if the policy keeps
+ * such: any other gives its pages back. */
 #ifndef FLATLINE_MALLOC_SPANS_H
 #define FLATLINE_MALLOC_SPANS_H
 
@@ -22,9 +22,19 @@ uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t
  * span is then empty, a step for each of its pages and words. */
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks);
 
+/* Gives up the one empty span that a bin may have, of every class. A step for each span. */
+void flat_drop_empty_spans(thread_heap *heap);
+
 /* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun. */
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
-void flat_pages_give(thread_heap *heap, uint32_t head, unit_state state);
+void flat_pages_give(thread_heap *heap, uint32_t head);
+
+#define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */
+
+/* Gives the memory of up to CLEANED_PAGES free pages back to the system: those that have been free longest. False:
+ * there are none. */
+bool flat_pages_clean(thread_heap *heap);
+
 /* Where a run of pages may lie whose first is `page`. */
 run_bounds flat_pages_around(uint32_t page);
 

@@ -1,6 +1,7 @@
 #include "thread_heap.h"
 
 #include "live.h"
+#include "policy.h"
 #include "returned.h"
 #include "spans.h"
 
@@ -22,12 +23,16 @@ static bin_set no_bins = {
 };
 
 _Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec"))) = &no_bins;
+_Thread_local thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
+
+void flat_allow_usual_path(bool allow) { flat_my_bins = allow ? &flat_my_heap->own : &no_bins; }
 
 /* Guarded by `space.lock`. */
 static struct {
     bool open;
-    uint32_t count;    /* of thread heaps, whose numbers begin with 1 */
-    thread_heap *left; /* behind by their threads, the last one first */
+    uint32_t count;      /* of thread heaps, whose numbers begin with 1 */
+    thread_heap *left;   /* behind by their threads, the last one first */
+    uint32_t left_dirty; /* pages, of all of them */
 } heaps;
 
 static pthread_key_t leaving;
@@ -42,12 +47,50 @@ static void begin_heap(thread_heap *heap, uint32_t number) {
     flat_runs_init(&heap->free_pages);
 }
 
+static void give_to_span(thread_heap *heap, size_t class, const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
+}
+
+void flat_settle_heap(thread_heap *heap) {
+    while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
+    for (size_t class = 1; class < CLASS_COUNT; class ++) {
+        size_bin *bin = &heap->own.bins[class];
+        while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
+    }
+    flat_drop_empty_spans(heap);
+}
+
+static void clean_pages(thread_heap *heap) {
+    while (flat_pages_clean(heap)) continue;
+}
+
+void flat_clean_heaps(void) {
+    if (flat_my_heap != NULL) {
+        flat_settle_heap(flat_my_heap);
+        clean_pages(flat_my_heap);
+    }
+    (void)pthread_mutex_lock(&space.lock);
+    for (thread_heap *heap = heaps.left; heap != NULL; heap = heap->next_left) {
+        flat_settle_heap(heap);
+        clean_pages(heap);
+    }
+    heaps.left_dirty = 0;
+    (void)pthread_mutex_unlock(&space.lock);
+}
+
+uint32_t flat_heap_count(void) { return __atomic_load_n(&heaps.count, __ATOMIC_ACQUIRE); }
+
 /* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. Destructors
  * that run after this one, and still allocate, get a heap anew, and leave it again. */
 static void leave(void *heap) {
     thread_heap *mine = heap;
     flat_my_bins = &no_bins;
+    flat_my_heap = NULL;
+    flat_settle_heap(mine);
     (void)pthread_mutex_lock(&space.lock);
+    if (heaps.left_dirty + mine->free_pages.dirty > flat_policy.kept_pages) clean_pages(mine);
+    heaps.left_dirty += mine->free_pages.dirty;
     mine->next_left = heaps.left;
     heaps.left = mine;
     (void)pthread_mutex_unlock(&space.lock);
@@ -63,21 +106,24 @@ static thread_heap *get_heap(void) {
     thread_heap *heap = heaps.left;
     if (heap != NULL) {
         heaps.left = heap->next_left;
+        heaps.left_dirty -= heap->free_pages.dirty;
         return heap;
     }
     if (heaps.count + 1 >= space.heap_limit) return NULL;
     heap = heap_number(heaps.count + 1);
     if (!flat_make_usable(heap, THREAD_HEAP_BYTES)) return NULL;
-    begin_heap(heap, ++heaps.count);
+    begin_heap(heap, heaps.count + 1);
+    __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELEASE);
     return heap;
 }
 
 thread_heap *flat_thread_heap(void) {
-    if (flat_my_bins != &no_bins) return (thread_heap *)flat_my_bins;
+    if (flat_my_heap != NULL) return flat_my_heap;
     (void)pthread_mutex_lock(&space.lock);
     thread_heap *heap = get_heap();
     (void)pthread_mutex_unlock(&space.lock);
     if (heap == NULL) return NULL;
+    flat_my_heap = heap;
     flat_my_bins = &heap->own;
     (void)pthread_setspecific(leaving, heap); /* may allocate: this thread can by now */
     return heap;
@@ -107,11 +153,6 @@ void *flat_allocate_slowly(thread_heap *heap, size_t class) {
     void *block = *--bin->top;
     set_live(block);
     return block;
-}
-
-static void give_to_span(thread_heap *heap, size_t class, const void *block) {
-    size_t granule = offset_of(block) / GRANULE;
-    flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
 }
 
 void flat_make_room(thread_heap *heap, size_t class) {

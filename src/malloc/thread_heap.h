@@ -64,11 +64,29 @@ _Static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for i
 /* The calling thread's; where it has no heap, one whose stacks are all empty and full, and whose tag no page has, so
  * that each call finds its way to flat_thread_heap(). */
 extern _Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's; NULL: it has none. `flat_my_bins` is its bins, or those of no heap while no call may take the
+ * usual path: see policy.h. */
+extern _Thread_local thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
 /* The calling thread's, which gets one if it has none; NULL iff there is no memory, or there are too many threads. Of
  * one that was left behind first: its blocks are free for use. Locks where the thread has none. */
 thread_heap *flat_thread_heap(void);
+
+/* Of the calling thread, which has a heap. */
+void flat_allow_usual_path(bool allow);
+
+/* Gives what lies at hand back to its spans, and up what is empty; takes back all that was returned. A step for each.
+ */
+void flat_settle_heap(thread_heap *heap);
+
+/* Settles the calling thread's heap and those that were left behind, and gives all their free memory back to the
+ * system. Locks all the while. */
+void flat_clean_heaps(void);
+
+/* How many heaps there are: numbers 1 to that. */
+uint32_t flat_heap_count(void);
 
 static inline size_bin *bin_at(bin_set *of, size_t offset) { return (size_bin *)((char *)of + offset); }
 static inline size_t bin_offset(size_t class) { return class * BIN_SIZE; }

@@ -6,9 +6,12 @@
 #include "live.h"
 #include "thread_heap.h"
 
-/* As malloc and free, for every case that the usual path leaves out. */
+/* As malloc and free, for every case that the usual path leaves out. `caller`: where the program called it. */
 void *flat_allocate_rarely(size_t size);
-void flat_free_rarely(void *block);
+void flat_free_rarely(void *block, const void *caller);
+
+/* The address to which the function returns that this stands in. */
+#define CALLER __builtin_return_address(0)
 
 static inline __attribute__((always_inline)) void *allocate(size_t size) {
     if (RARE(size > SMALL_MAX)) return flat_allocate_rarely(size);
@@ -26,23 +29,23 @@ static inline __attribute__((always_inline)) void release(void *block) {
     size_t granule =
         offset / GRANULE | offset * (SIZE_MAX / GRANULE + 1); /* beyond all unless a granule starts there */
     if (RARE(granule >= space.granules)) {
-        flat_free_rarely(block);
+        flat_free_rarely(block, CALLER);
         return;
     }
     uint32_t *word = live_word(granule), now = __atomic_load_n(word, __ATOMIC_RELAXED);
     if (RARE(!clear_bit(&now, granule))) {
-        flat_free_rarely(block);
+        flat_free_rarely(block, CALLER);
         return;
     }
     uint32_t other = tag_of(granule / (PAGE / GRANULE)) ^ flat_my_bins->tag;
     if (RARE(other > BIN_MASK)) {
-        flat_free_rarely(block);
+        flat_free_rarely(block, CALLER);
         return;
     }
     size_bin *bin = bin_at(flat_my_bins, other);
     void **top = bin->top;
     if (RARE(top == bin->end)) {
-        flat_free_rarely(block);
+        flat_free_rarely(block, CALLER);
         return;
     }
     __atomic_store_n(word, now, __ATOMIC_RELAXED);

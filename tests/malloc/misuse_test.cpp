@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -19,6 +21,7 @@
 namespace {
 
 struct ending {
+    int status; // the exit's
     bool aborted;
     std::string said;
 };
@@ -32,10 +35,11 @@ ending in_child_of(const std::function<void()> &act) {
         return 0;
     });
     (void)close(ends[1]);
-    std::array<char, 512> text{};
+    std::array<char, 4096> text{};
     const ssize_t length = read(ends[0], text.data(), text.size());
     (void)close(ends[0]);
-    return {status == 128 + SIGABRT, std::string(text.data(), static_cast<std::size_t>(length > 0 ? length : 0))};
+    return {status, status == 128 + SIGABRT,
+            std::string(text.data(), static_cast<std::size_t>(length > 0 ? length : 0))};
 }
 
 void expect_stopped(const char *why, const std::function<void()> &act) {
@@ -181,6 +185,64 @@ TEST(malloc_misuse, a_block_of_a_thread_that_ended_is_freed_once) {
         free(a);
         free(a);
     });
+}
+
+// Where the call came from, as addr2line takes it.
+TEST(malloc_misuse, the_line_says_where_the_call_was) {
+    const auto free_twice = [] {
+        char *a = block(64);
+        free(a);
+        free(a);
+    };
+    const ending e = in_child_of(free_twice);
+    EXPECT_NE(e.said.find("flatline-malloc: free("), std::string::npos) << e.said;
+    EXPECT_NE(e.said.find("_test+0x"), std::string::npos) << e.said;
+    expect_stopped(", called from ", [] { (void)!realloc(block(64) + 16, 100); });
+    expect_stopped(", called from ", [] { (void)malloc_usable_size(block(64) + 16); });
+    expect_stopped(", called from ", [] { operator delete(block(64) + 16); });
+}
+
+std::size_t lines_in(const std::string &text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Told to report only, it says the same and changes nothing: the program goes on with all its blocks.
+TEST(malloc_misuse, may_be_reported_only) {
+    const ending e = in_child_of([] {
+        (void)setenv("FLATLINE_MISUSE", "report", 1);
+        char *a = block(64), *huge = block(5 << 20), *other = block(64);
+        free(a);
+        free(a);
+        free(other + 16);
+        free(reinterpret_cast<void *>(16));
+        free(huge);
+        free(huge);
+        errno = 0;
+        if (realloc(other + 16, 100) != nullptr || errno != EINVAL) _exit(1);
+        if (malloc_usable_size(other + 16) != 0) _exit(2);
+        char *b = block(64), *c = block(64);
+        if (b == c || b == other || c == other) _exit(3);
+        free(b);
+        free(c);
+        free(other);
+    });
+    EXPECT_FALSE(e.aborted) << e.said;
+    EXPECT_EQ(e.status, 0) << e.said;
+    EXPECT_EQ(lines_in(e.said), 6U) << e.said;
+}
+
+TEST(malloc_misuse, reported_only_leaves_blocks_of_others_whole) {
+    const ending e = in_child_of([] {
+        (void)setenv("FLATLINE_MISUSE", "report", 1);
+        freeing_thread other;
+        char *a = block(5000);
+        other.release(a);
+        other.release(a);
+        free(a);
+        for (int i = 0; i < 1000; i++) free(block(5000));
+    });
+    EXPECT_EQ(e.status, 0) << e.said;
+    EXPECT_EQ(lines_in(e.said), 2U) << e.said;
 }
 
 TEST(malloc_misuse, what_is_right_is_not_stopped) {

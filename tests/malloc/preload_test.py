@@ -5,6 +5,7 @@ the library.
     preload_test.py LIBRARY
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,29 @@ def run(command, library, given=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def said(library, **settings):
+    """What a program that allocates a little says on standard error, under the library and its settings."""
+    done = subprocess.run(["perl", "-e", "my @a = map { 'x' x 100 } 1..10000; print scalar @a"],
+                          env=dict(os.environ, LD_PRELOAD=library, **settings), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, text=True)
+    return done.stderr if done.returncode == 0 and done.stdout == "10000" else "ended with %d" % done.returncode
+
+
+# What each setting makes it say: all of it.
+SETTINGS = [
+    ({}, r""),
+    ({"FLATLINE_STATS": "0"}, r""),
+    ({"FLATLINE_POLICY": "memory"}, r""),
+    ({"FLATLINE_POLICY": "fast"},
+     r"flatline-malloc: FLATLINE_POLICY=fast is none of latency, balanced and memory: balanced serves\n"),
+    ({"FLATLINE_STATS": "1", "FLATLINE_POLICY": "latency"},
+     r"flatline-malloc: policy latency, heaps of 1 threads at a time, \d+\.\d MiB of chunks\n"
+     r"flatline-malloc: not freed at exit: \d+ blocks of \d+\.\d MiB, and \d+ huge ones of \d+\.\d MiB\n"
+     r"flatline-malloc: free and kept at exit: at most \d+\.\d MiB; given back before: 0\.0 MiB\n"
+     r"flatline-malloc: resident at most: \d+\.\d MiB, all of the process\n"),
+]
+
+
 def main():
     library = os.path.abspath(sys.argv[1])
     lines = "".join("%d line\n" % (i * 7919 % 100003) for i in range(100000)).encode()
@@ -51,6 +75,10 @@ def main():
         wrong.append("the maps of a preloaded program do not show the library")
     if run([sys.executable, "-c", MAPS % os.path.basename(library)], None)[1].strip() != b"False":
         wrong.append("the maps show the library where it was not preloaded")
+    for settings, expected in SETTINGS:
+        text = said(library, **settings)
+        if not re.fullmatch(expected, text):
+            wrong.append("with %s it says %r" % (settings, text))
     for line in wrong:
         print(line)
     print("%d programs, %d objections" % (len(programs), len(wrong)))

@@ -13,6 +13,7 @@ extern "C" {
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace {
@@ -33,22 +34,22 @@ struct model {
     }
 
     void give(std::uint32_t head, std::uint32_t count, unit_state state) {
-        flat_runs_give(&runs, units.data(), head, count, state, bounds);
+        flat_runs_give(&runs, units.data(), head, {count, state}, bounds);
         set(head, count, true);
         std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
     }
 
     void set(std::uint32_t head, std::uint32_t count, bool to) { std::fill_n(free.begin() + head, count, to); }
 
-    // The longest free runs, by their first units.
+    // The longest free runs of one state, by their first units.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> free_runs() const {
         std::map<std::uint32_t, std::uint32_t> found;
         for (std::uint32_t at = 0; at < units_in_all; at++) {
             if (!free[at]) continue;
             std::uint32_t end = at;
-            while (end < units_in_all && free[end]) end++;
+            while (end < units_in_all && free[end] && dirty[end] == dirty[at]) end++;
             found[at] = end - at;
-            at = end;
+            at = end - 1;
         }
         return found;
     }
@@ -64,12 +65,34 @@ struct model {
                 before = head;
                 EXPECT_TRUE(found.emplace(head, units[head].count).second) << "listed twice";
                 EXPECT_EQ(units[head + units[head].count - 1].head, head);
-                if (units[head].state == UNIT_CLEAN) {
-                    for (std::uint32_t i = 0; i < units[head].count; i++) EXPECT_FALSE(dirty[head + i]);
+                for (std::uint32_t i = 0; i < units[head].count; i++) {
+                    EXPECT_EQ(dirty[head + i], units[head].state == UNIT_DIRTY);
                 }
             }
         }
         return found;
+    }
+
+    // The queue has each dirty run once, and the counts are those of the lists.
+    void expect_counts(const std::map<std::uint32_t, std::uint32_t> &listed) const {
+        std::uint32_t all = 0, all_dirty = 0;
+        std::set<std::uint32_t> with_dirt, queued;
+        for (const auto &[head, count] : listed) {
+            all += count;
+            if (units[head].state != UNIT_DIRTY) continue;
+            all_dirty += count;
+            with_dirt.insert(head);
+        }
+        std::uint32_t older = NO_UNIT;
+        for (std::uint32_t head = runs.oldest; head != NO_UNIT; head = units[head].queue.newer) {
+            EXPECT_EQ(units[head].queue.older, older);
+            older = head;
+            EXPECT_TRUE(queued.insert(head).second) << "queued twice";
+        }
+        EXPECT_EQ(runs.newest, older);
+        EXPECT_EQ(queued, with_dirt);
+        EXPECT_EQ(runs.free, all);
+        EXPECT_EQ(runs.dirty, all_dirty);
     }
 
     // Whether there is a run that must serve: one an eighth longer, or of up to 16 units as long.
@@ -90,9 +113,7 @@ struct model {
         EXPECT_EQ(units[head].count, count);
         for (std::uint32_t i = 0; i < count; i++) {
             EXPECT_TRUE(free[head + i]);
-            if (state == UNIT_CLEAN) {
-                EXPECT_FALSE(dirty[head + i]);
-            }
+            EXPECT_EQ(dirty[head + i], state == UNIT_DIRTY);
         }
         set(head, count, false);
         used[head] = count;
@@ -100,24 +121,39 @@ struct model {
 
     void cut(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before, std::uint32_t count) {
         const auto [head, all] = *run;
-        flat_runs_cut(&runs, units.data(), head, {before, count, UNIT_DIRTY}, bounds);
+        const unit_state state = (before + count) % 2 == 0 ? UNIT_CLEAN : UNIT_DIRTY;
+        flat_runs_cut(&runs, units.data(), head, {before, count, state}, bounds);
         used.erase(run);
         used[head + before] = count;
         set(head, all, true);
-        std::fill_n(dirty.begin() + head, all, true);
+        std::fill_n(dirty.begin() + head, all, state == UNIT_DIRTY);
         set(head + before, count, false);
     }
 
     void extend(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t more) {
         const std::uint32_t behind = run->first + run->second;
         bool possible = behind + more <= units_in_all;
-        for (std::uint32_t i = 0; possible && i < more; i++) possible = free[behind + i];
-        unit_state state{};
-        EXPECT_EQ(flat_runs_extend(&runs, units.data(), run->first, more, bounds, &state), possible);
+        for (std::uint32_t i = 0; possible && i < more; i++) {
+            possible = free[behind + i] && dirty[behind + i] == dirty[behind];
+        }
+        EXPECT_EQ(flat_runs_extend(&runs, units.data(), run->first, more, bounds), possible);
         if (!possible) return;
         EXPECT_EQ(units[run->first].count, run->second + more);
         set(behind, more, false);
         run->second += more;
+    }
+
+    // What is taken to be cleaned is dirty, and clean when it comes back.
+    void clean(std::uint32_t most) {
+        const std::uint32_t before = runs.dirty;
+        const run_part part = flat_runs_take_dirty(&runs, units.data(), most);
+        EXPECT_EQ(part.count == 0, before == 0);
+        EXPECT_LE(part.count, most);
+        if (part.count == 0) return;
+        EXPECT_EQ(units[part.first].count, part.count);
+        for (std::uint32_t i = 0; i < part.count; i++) EXPECT_TRUE(free[part.first + i] && dirty[part.first + i]);
+        give(part.first, part.count, UNIT_CLEAN);
+        EXPECT_EQ(runs.dirty, before - part.count);
     }
 };
 
@@ -128,7 +164,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     model m;
     for (std::size_t step = 0; step < test::scaled(20000); step++) {
         const auto below = [&](std::size_t end) { return static_cast<std::uint32_t>(random.below(end)); };
-        const std::uint32_t what = below(10);
+        const std::uint32_t what = below(11);
         const std::uint32_t count = below(2) == 0 ? 1 + below(20) : 1 + below(150);
         auto run = m.used.begin();
         if (!m.used.empty()) std::advance(run, below(m.used.size()));
@@ -141,10 +177,14 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
         } else if (what < 8) {
             const std::uint32_t before = below(run->second);
             m.cut(run, before, 1 + below(run->second - before));
-        } else {
+        } else if (what < 10) {
             m.extend(run, count);
+        } else {
+            m.clean(count);
         }
-        ASSERT_EQ(m.listed_runs(), m.free_runs()) << "step " << step;
+        const auto listed = m.listed_runs();
+        ASSERT_EQ(listed, m.free_runs()) << "step " << step;
+        m.expect_counts(listed);
         ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step;
     }
 }
@@ -154,7 +194,7 @@ TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
         std::vector<unit> units(count);
         run_set runs;
         flat_runs_init(&runs);
-        flat_runs_give(&runs, units.data(), 0, count, UNIT_CLEAN, {0, count});
+        flat_runs_give(&runs, units.data(), 0, {count, UNIT_CLEAN}, {0, count});
         const std::uint32_t served = count <= 16 ? count : count - count / 9;
         unit_state state{};
         EXPECT_EQ(flat_runs_take(&runs, units.data(), served, &state), 0U) << count;
@@ -166,9 +206,9 @@ TEST(malloc_runs, merge_with_nothing_outside_their_bounds) {
     std::vector<unit> units(30);
     run_set runs;
     flat_runs_init(&runs);
-    flat_runs_give(&runs, units.data(), 0, 10, UNIT_CLEAN, {0, 10});
-    flat_runs_give(&runs, units.data(), 20, 10, UNIT_CLEAN, {20, 30});
-    flat_runs_give(&runs, units.data(), 10, 10, UNIT_CLEAN, {10, 20});
+    flat_runs_give(&runs, units.data(), 0, {10, UNIT_CLEAN}, {0, 10});
+    flat_runs_give(&runs, units.data(), 20, {10, UNIT_CLEAN}, {20, 30});
+    flat_runs_give(&runs, units.data(), 10, {10, UNIT_CLEAN}, {10, 20});
     unit_state state{};
     EXPECT_EQ(flat_runs_take(&runs, units.data(), 11, &state), NO_UNIT);
 }

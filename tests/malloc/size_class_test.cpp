@@ -13,7 +13,8 @@ constexpr std::size_t page = 4096;
 
 class size_classes : public testing::Test {
   protected:
-    void SetUp() override { flat_size_classes_init(); }
+    static constexpr at_hand kept{16384, 2};
+    void SetUp() override { flat_size_classes_init(kept); }
 
     static const size_class &of(std::size_t size) { return flat_size_classes[class_serving(size)]; }
 };
@@ -61,8 +62,8 @@ TEST_F(size_classes, keep_no_more_than_is_said) {
     for (std::size_t number = 1; number < CLASS_COUNT; number++) {
         const size_class &class_ = flat_size_classes[number];
         EXPECT_EQ(class_.kept_at, entries);
-        EXPECT_TRUE(class_.kept == KEPT_MIN || class_.kept * std::size_t{class_.size} <= KEPT_BYTES);
-        EXPECT_GE(class_.kept, KEPT_MIN);
+        EXPECT_TRUE(class_.kept == kept.blocks || class_.kept * std::size_t{class_.size} <= kept.bytes);
+        EXPECT_GE(class_.kept, kept.blocks);
         EXPECT_LE(class_.kept, KEPT_MAX);
         EXPECT_EQ(class_.moved, class_.kept / 2);
         entries += class_.kept + std::size_t{1};

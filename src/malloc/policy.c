@@ -1,0 +1,64 @@
+#define _GNU_SOURCE
+#include "policy.h"
+
+#include "spans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define KIB ((size_t)1 << 10)
+
+static const policy policies[] = {
+    {"balanced", 4 * MIB / PAGE, 32 * MIB / CHUNK, 3, true, {16 * KIB, 2}},
+    {"latency", UINT32_MAX, UINT32_MAX, 0, true, {64 * KIB, 8}},
+    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, {4 * KIB, 2}},
+};
+
+policy flat_policy;
+
+void flat_policy_init(void) {
+    const char *asked = secure_getenv("FLATLINE_POLICY");
+    flat_policy = policies[0];
+    if (asked == NULL || *asked == 0) return;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        if (strcmp(asked, policies[i].name) != 0) continue;
+        flat_policy = policies[i];
+        return;
+    }
+    char line[160];
+    int length = snprintf(line, sizeof line,
+                          "flatline-malloc: FLATLINE_POLICY=%.40s is none of latency, balanced and memory: balanced "
+                          "serves\n",
+                          asked);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0) return; /* nobody listens */
+}
+
+/* Whether more of `dirty` units is kept than may be, where `used` are in use. */
+static bool is_above(uint32_t dirty, uint32_t used, uint32_t kept) {
+    return kept != UINT32_MAX && dirty > kept + (used >> flat_policy.kept_shift);
+}
+
+static bool heap_keeps_too_much(const thread_heap *heap) {
+    const run_set *pages = &heap->free_pages;
+    return is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
+}
+
+/* A look without the lock: at worst a step too many, or a call later. */
+static bool chunks_keep_too_much(void) {
+    uint32_t dirty = __atomic_load_n(&space.free_chunks.dirty, __ATOMIC_RELAXED);
+    uint32_t used = __atomic_load_n(&space.begun, __ATOMIC_RELAXED) -
+                    __atomic_load_n(&space.free_chunks.free, __ATOMIC_RELAXED) -
+                    __atomic_load_n(&space.heap_chunks, __ATOMIC_RELAXED);
+    return dirty != 0 && is_above(dirty, used, flat_policy.kept_chunks);
+}
+
+void flat_keep_to_policy(thread_heap *heap) {
+    if (heap != NULL && heap_keeps_too_much(heap))
+        (void)flat_pages_clean(heap);
+    else if (chunks_keep_too_much())
+        (void)flat_chunks_clean();
+    if (heap != NULL) flat_allow_usual_path(!heap_keeps_too_much(heap) && !chunks_keep_too_much());
+}

@@ -1,0 +1,38 @@
+/* How much free memory is kept for the program's next blocks, and how the rest goes back to the system: a step for each
+ * call that leaves the usual path, and while more is kept than may be, no call takes the usual path. So the rest is
+ * gone after as many calls as it has steps, whatever calls they are.
+ *
+ *                 of a thread heap         of huge blocks           at hand, of one class
+ *     latency     all                      all                      64 KiB
+ *     balanced    4 MiB + 1/8 of its use   32 MiB + 1/8 in use      16 KiB
+ *     memory      256 KiB + 1/64           4 MiB + 1/64             4 KiB
+ *
+ * A step is at most CLEANED_PAGES, or one chunk. All the heaps that threads left behind count as one. Besides there is,
+ * of each class and thread heap, what lies at hand and at most one empty span (none with memory): bounds that
+ * docs/malloc.md adds up. */
+#ifndef FLATLINE_MALLOC_POLICY_H
+#define FLATLINE_MALLOC_POLICY_H
+
+#include "thread_heap.h"
+
+typedef struct policy {
+    const char *name;
+    uint32_t kept_pages, kept_chunks; /* UINT32_MAX: all */
+    unsigned kept_shift;              /* and 2^-kept_shift of those in use */
+    bool keeps_empty_spans;
+    at_hand kept_at_hand;
+} policy;
+
+#pragma GCC visibility push(hidden)
+/* By FLATLINE_POLICY, from the first call on. */
+extern policy flat_policy;
+#pragma GCC visibility pop
+
+/* Reads FLATLINE_POLICY; what is none of its values is said on standard error, and `balanced` serves. Once, first. */
+void flat_policy_init(void);
+
+/* One step towards what may be kept, if more is; then whether the thread's calls may take the usual path. At the end of
+ * every call that did not. NULL: of a thread without a heap. */
+void flat_keep_to_policy(thread_heap *heap);
+
+#endif

@@ -1,0 +1,84 @@
+#define _GNU_SOURCE
+#include "usage.h"
+
+#include "large.h"
+#include "live.h"
+#include "policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define MIB (1024.0 * 1024)
+
+/* Blocks of a page of small ones that are live, and were not returned. */
+static size_t live_in(uint32_t page) {
+    size_t count = 0;
+    for (size_t word = page * (PAGE / GRANULE / 64); word < (page + (size_t)1) * (PAGE / GRANULE / 64); word++) {
+        uint64_t low = __atomic_load_n(&space.live[2 * word], __ATOMIC_RELAXED);
+        uint64_t high = __atomic_load_n(&space.live[2 * word + 1], __ATOMIC_RELAXED);
+        uint64_t returned = __atomic_load_n(&space.returned[word], __ATOMIC_RELAXED);
+        count += (size_t)__builtin_popcountll((low | high << 32) & ~returned);
+    }
+    return count;
+}
+
+/* Adds what starts in a page, and returns the next page at which something may. */
+static uint32_t add_page(flat_usage *now, uint32_t page) {
+    uint32_t tag = tag_of(page);
+    size_t class = (tag & BIN_MASK) / BIN_SIZE, size = flat_size_classes[class].size;
+    if (class != 0) {
+        size_t count = live_in(page);
+        now->live_blocks += count;
+        now->live_bytes += count * size;
+        return page + 1;
+    }
+    if (tag == 0) return page + 1;
+    size_t bytes = large_bytes(page);
+    if (tag >> OWNER_SHIFT != HUGE_OWNER) {
+        now->live_blocks++;
+        now->live_bytes += bytes;
+        return page + 1; /* the pages behind have no tags */
+    }
+    now->huge_blocks++;
+    now->huge_bytes += bytes;
+    return (page / CHUNK_PAGES + (uint32_t)((bytes + CHUNK - 1) / CHUNK)) * CHUNK_PAGES;
+}
+
+flat_usage flat_usage_now(void) {
+    flat_usage now = {.heaps = flat_heap_count()};
+    uint32_t end = __atomic_load_n(&space.begun, __ATOMIC_RELAXED) * CHUNK_PAGES;
+    for (uint32_t page = 0; page < end;) page = add_page(&now, page);
+    for (uint32_t number = 1; number <= now.heaps; number++) {
+        const thread_heap *heap = heap_number(number);
+        now.heap_bytes += (size_t)heap->chunk_count * CHUNK;
+        now.kept_bytes += (size_t)heap->free_pages.dirty * PAGE;
+    }
+    now.kept_bytes += (size_t)space.free_chunks.dirty * CHUNK;
+    return now;
+}
+
+static void print(const flat_usage *now) {
+    char text[600];
+    struct rusage used;
+    (void)getrusage(RUSAGE_SELF, &used);
+    int length =
+        snprintf(text, sizeof text,
+                 "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
+                 "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
+                 "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
+                 "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
+                 flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks,
+                 (double)now->live_bytes / MIB, now->huge_blocks, (double)now->huge_bytes / MIB,
+                 (double)now->kept_bytes / MIB, (double)(space.discarded * PAGE) / MIB, (double)used.ru_maxrss / 1024);
+    if (write(STDERR_FILENO, text, (size_t)length) < 0) return; /* nobody listens */
+}
+
+__attribute__((destructor)) static void end(void) {
+    const char *asked = secure_getenv("FLATLINE_STATS");
+    if (asked == NULL || strcmp(asked, "1") != 0 || space.granules == 0) return;
+    flat_usage now = flat_usage_now();
+    print(&now);
+}

@@ -1,0 +1,161 @@
+// What each policy keeps of 1 GiB that was freed, and how fast it goes: the bounds of docs/malloc.md. The policy is the
+// process's, by its environment: ctest runs all of this under each.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <malloc.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
+constexpr std::size_t page = 4 * kib, chunk = 4 * mib;
+
+// By no call of the malloc.
+std::size_t resident() {
+    std::array<char, 128> text{};
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = read(file, text.data(), text.size() - 1);
+    (void)close(file);
+    const char *second = length > 0 ? std::strchr(text.data(), ' ') : nullptr;
+    return second == nullptr ? 0 : std::strtoul(second, nullptr, 10) * page;
+}
+
+struct bounds {
+    std::size_t heap, huge, at_hand, spans;
+    // Of 1 GiB and of nothing else in use: what is kept, and the tables, which stay: 3.2 % of what was in use at most.
+    [[nodiscard]] std::size_t after_a_gib() const { return heap + huge + at_hand + spans + gib / 31; }
+};
+
+constexpr std::size_t class_count = 176, span = 64 * kib;
+
+bounds bounds_here() {
+    const char *name = std::getenv("FLATLINE_POLICY");
+    const std::string policy = name == nullptr ? "balanced" : name;
+    if (policy == "latency") return {gib, gib, class_count * 128 * kib, class_count * span};
+    if (policy == "memory") return {256 * kib, 4 * mib, class_count * 32 * kib, 0};
+    return {4 * mib, 32 * mib, class_count * 32 * kib, class_count * span};
+}
+
+bool keeps_all() { return bounds_here().heap == gib; }
+
+// Written, so that it is resident.
+std::vector<char *> take(std::size_t bytes, std::size_t size) {
+    std::vector<char *> blocks(bytes / size);
+    for (char *&block : blocks) {
+        block = static_cast<char *>(malloc(size));
+        for (std::size_t at = 0; at < size; at += page) block[at] = 1;
+        block[size - 1] = 1;
+    }
+    return blocks;
+}
+
+void give(std::vector<char *> &blocks) {
+    for (char *block : blocks) free(block);
+    std::vector<char *>().swap(blocks);
+}
+
+// As a program goes on that is content with what it has: the usual calls, and no others.
+void go_on(std::size_t pairs) {
+    for (std::size_t i = 0; i < pairs; i++) free(malloc(64));
+}
+
+// Calls after which all is as it stays: a step for each 4 MiB of a huge block.
+constexpr std::size_t calls = gib / chunk;
+
+class malloc_policy : public testing::TestWithParam<std::size_t> {
+  protected:
+    void SetUp() override { (void)malloc_trim(0); }
+};
+
+TEST_P(malloc_policy, keeps_of_a_gib_that_was_freed_what_it_says) {
+    const std::size_t before = resident();
+    std::vector<char *> blocks = take(gib, GetParam());
+    EXPECT_GE(resident(), before + blocks.size() * GetParam());
+    give(blocks);
+    go_on(calls / 2);
+    EXPECT_LE(resident(), before + bounds_here().after_a_gib() + (keeps_all() ? gib : 0));
+    if (keeps_all()) {
+        EXPECT_GE(resident(), before + gib / 2);
+    }
+    EXPECT_EQ(malloc_trim(0), 1);
+    EXPECT_LE(resident(), before + gib / 31 + mib);
+    (void)malloc_trim(0);
+    const int again = malloc_trim(0);
+    EXPECT_EQ(again, 0) << "there is nothing left to give back";
+}
+
+INSTANTIATE_TEST_SUITE_P(of_blocks, malloc_policy,
+                         testing::Values(64, 1000, 10000, 100 * kib, mib, 5 * mib, 50 * mib, gib),
+                         [](const auto &tested) { return "of_" + std::to_string(tested.param) + "_bytes"; });
+
+TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
+    constexpr std::size_t counted_late = mib; // by the kernel, which counts in batches
+    for (const std::size_t size : {gib, 100 * kib, std::size_t{10000}}) {
+        const std::vector<char *> blocks = take(gib, size);
+        std::size_t now = resident(), longer = 0;
+        const auto look = [&] {
+            const std::size_t before = now;
+            now = resident();
+            if (before > now + chunk + counted_late) longer++;
+        };
+        for (char *block : blocks) {
+            free(block);
+            look();
+        }
+        for (std::size_t i = 0; i < calls; i++) {
+            void *block = malloc(64);
+            look();
+            free(block);
+            look();
+        }
+        EXPECT_EQ(longer, 0U) << size;
+        (void)malloc_trim(0);
+    }
+}
+
+TEST(malloc_policy_threads, leave_no_more_behind_than_one_may_keep) {
+    (void)malloc_trim(0);
+    const std::size_t before = resident();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 16; i++) {
+        threads.emplace_back([] {
+            std::vector<char *> blocks = take(3 * mib, 5000);
+            give(blocks);
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    // A thread's heap itself, its stack, and the tables are small beside what 16 of them freed.
+    if (!keeps_all()) {
+        EXPECT_LE(resident(), before + bounds_here().heap + 16 * 128 * kib + 2 * mib);
+    }
+    (void)malloc_trim(0);
+    EXPECT_LE(resident(), before + 16 * 128 * kib + 2 * mib);
+}
+
+TEST(malloc_policy_counts, mallinfo2_counts_each_block) {
+    const struct mallinfo2 before = mallinfo2();
+    std::array<char *, 1000> small{};
+    for (char *&block : small) block = static_cast<char *>(malloc(100));
+    void *large = malloc(100 * kib), *huge = malloc(10 * mib);
+    const struct mallinfo2 now = mallinfo2();
+    EXPECT_EQ(now.uordblks - before.uordblks, small.size() * malloc_usable_size(small[0]) + malloc_usable_size(large));
+    EXPECT_EQ(now.hblks - before.hblks, 1U);
+    EXPECT_EQ(now.hblkhd - before.hblkhd, malloc_usable_size(huge));
+    EXPECT_EQ(now.arena, now.uordblks + now.fordblks);
+    free(huge);
+    free(large);
+    for (char *block : small) free(block);
+    EXPECT_EQ(mallinfo2().uordblks, before.uordblks);
+    EXPECT_EQ(mallinfo2().hblks, before.hblks);
+    EXPECT_GT(mallinfo2().keepcost, 0U);
+}
+
+} // namespace
