@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Holds the table of docs/malloc.md to what each allocator makes of each mistake of misuse_kinds.c, made here and now.
+
+    misuse_table.py KINDS LIBRARY PEERS PAGE [--write]
+
+KINDS is the compiled misuse_kinds.c, LIBRARY Flatline's, PEERS the folder of the peers that were built; a column whose
+library is not there is not looked at. What comes of corrupted memory may differ from run to run: of three runs one must
+be as the page says, and of Flatline's all. --write puts the table into the page.
+"""
+import os
+import re
+import subprocess
+import sys
+
+RUNS = 3
+STOPPED, CRASHED, LATER, UNNOTICED = "**stopped**", "crashes", "later", "–"
+COLUMNS = [("Flatline", None), ("glibc", ""), ("hardened_malloc", "libhardened_malloc.so"),
+           ("snmalloc", "libsnmalloc.so"), ("mimalloc, secure", "libmimalloc_secure.so"), ("mimalloc", "libmimalloc.so")]
+BEGIN, END = "<!-- misuse -->\n", "<!-- /misuse -->"
+
+
+def outcome(program, kind, library):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FLATLINE_")}
+    if library:
+        environment["LD_PRELOAD"] = library
+    try:
+        done = subprocess.run([program, kind], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=20, check=False)
+    except subprocess.TimeoutExpired:
+        return LATER
+    if "ended" in done.stdout:
+        return UNNOTICED if not done.stderr else STOPPED
+    if "went on" in done.stdout:
+        return LATER
+    return STOPPED if done.stderr else CRASHED
+
+
+def outcomes(program, kind, library):
+    return [outcome(program, kind, library) for _ in range(RUNS)]
+
+
+def libraries(ours, peers):
+    for title, name in COLUMNS:
+        library = ours if name is None else name and os.path.join(peers, name)
+        yield title, library, name is None or name == "" or os.path.exists(library)
+
+
+def table(kinds, program, columns):
+    yield "| | " + " | ".join(title for title, _, _ in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for kind, description in kinds:
+        cells = [max(set(seen), key=seen.count)
+                 for seen in (outcomes(program, kind, library) for _, library, _ in columns)]
+        yield "| %s | %s |" % (description, " | ".join(cells))
+
+
+def rows_of(text):
+    found = re.search(re.escape(BEGIN) + "(.*?)" + re.escape(END), text, flags=re.S)
+    if not found:
+        sys.exit("the page has no place for the table: %s... %s" % (BEGIN.strip(), END))
+    lines = [line.strip("| ").split(" | ") for line in found.group(1).splitlines() if line.startswith("|")]
+    return lines[0], {row[0]: row[1:] for row in lines[2:]}
+
+
+def main():
+    program, ours, peers, page = sys.argv[1:5]
+    kinds = [line.split("\t") for line in subprocess.run([program], stdout=subprocess.PIPE, text=True,
+                                                         check=True).stdout.splitlines()]
+    columns = list(libraries(os.path.abspath(ours), os.path.abspath(peers)))
+    with open(page, encoding="utf-8") as opened:
+        text = opened.read()
+    if "--write" in sys.argv:
+        missing = [title for title, _, there in columns if not there]
+        if missing:
+            sys.exit("not written: there is no library of " + ", ".join(missing))
+        made = BEGIN + "\n".join(table(kinds, program, columns)) + "\n" + END
+        text = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: made, text, flags=re.S)
+        with open(page, "w", encoding="utf-8") as opened:
+            opened.write(text)
+    head, rows = rows_of(text)
+    wrong, compared = [], 0
+    if head != [title for title, _, _ in columns] or list(rows) != [description for _, description in kinds]:
+        wrong.append("the table has other rows or columns than there are mistakes and allocators")
+    for kind, description in kinds:
+        for (title, library, there), said in zip(columns, rows.get(description, [])):
+            if not there:
+                continue
+            seen = outcomes(program, kind, library)
+            compared += 1
+            if said not in seen or (title == "Flatline" and set(seen) != {said}):
+                wrong.append("%s, %s: the page says %s, it was %s" % (description, title, said, ", ".join(seen)))
+    print("\n".join(wrong + ["%d cells compared, %d objections" % (compared, len(wrong))]))
+    return 1 if wrong or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
