@@ -48,6 +48,9 @@ cmake_package)
     cmake -S "$here/consumer" -B . -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
     cmake --build .
     run_consumers .
+    for program in consumer-malloc consumer-malloc-static; do
+        FLATLINE_STATS=1 "./$program" 2>&1 | grep -q '^flatline-malloc: policy balanced' || fail "$program is not served"
+    done
     ;;
 pkg_config)
     cp "$here"/consumer/{Makefile,consumer.c,consumer.cpp} .

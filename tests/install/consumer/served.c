@@ -1,0 +1,11 @@
+/* Allocates by malloc, and does nothing else: FLATLINE_STATS=1 tells whose it was. */
+#include <stdlib.h>
+
+int main(void) {
+    for (int i = 0; i < 1000; i++) {
+        void *volatile block = malloc(100);
+        if (block == NULL) return 1;
+        free(block);
+    }
+    return 0;
+}
