@@ -60,10 +60,12 @@ void flat_large_release(thread_heap *heap, uint32_t page) {
     flat_pages_give(heap, page);
 }
 
-void flat_huge_release(uint32_t page) {
+static void release_chunks(uint32_t page, unit_state state) {
     set_tag(page, 0);
-    flat_chunks_give(page / CHUNK_PAGES, UNIT_DIRTY);
+    flat_chunks_give(page / CHUNK_PAGES, state);
 }
+
+void flat_huge_release(uint32_t page) { release_chunks(page, UNIT_DIRTY); }
 
 void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
     uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = space.pages[page].count, count = pages_in(size);
@@ -75,6 +77,12 @@ void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
         return NULL;
     }
     return block;
+}
+
+/* Of the last chunk: the memory behind the block's `count` pages, so that none is held for nothing. */
+static void discard_behind(uint32_t page, uint32_t count) {
+    uint32_t end = page + chunks_in((size_t)count * PAGE) * CHUNK_PAGES;
+    if (page + count < end) flat_pages_discard((run_part){page + count, end - page - count});
 }
 
 /* Moves the pages of a huge block to where more chunks are free. NULL: there are none, or the system cannot. */
@@ -90,14 +98,9 @@ static void *move_pages(uint32_t page, uint32_t count) {
         return NULL;
     }
     set_dead(page * PAGE_GRANULES);
-    flat_huge_release(page);
+    discard_behind(page, space.pages[page].count);
+    release_chunks(page, UNIT_CLEAN);
     return to;
-}
-
-/* Of the last chunk: the memory behind the block's `count` pages, so that none is held for nothing. */
-static void discard_behind(uint32_t page, uint32_t count) {
-    uint32_t end = page + chunks_in((size_t)count * PAGE) * CHUNK_PAGES;
-    if (page + count < end) flat_pages_discard((run_part){page + count, end - page - count});
 }
 
 void *flat_huge_resize(void *block, size_t size) {
