@@ -25,7 +25,7 @@ static void *allocate_pages(thread_heap *heap, uint32_t count, uint32_t align, b
     if (page == NO_UNIT) return NULL;
     if (align != 1) {
         uint32_t before = -page & (align - 1); /* chunks are at multiples of every alignment there is here */
-        flat_runs_cut(&heap->free_pages, space.pages, page, (run_cut){before, count, state}, flat_pages_around(page));
+        flat_runs_cut(&heap->free_pages, page, (run_cut){before, count, state}, flat_pages_around(page));
         page += before;
     }
     set_tag(page, heap->own.tag);
@@ -72,8 +72,8 @@ void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
     if (size <= SMALL_MAX || size > LARGE_MAX) return NULL;
     run_bounds bounds = flat_pages_around(page);
     if (count < now) {
-        flat_runs_cut(&heap->free_pages, space.pages, page, (run_cut){0, count, UNIT_DIRTY}, bounds);
-    } else if (count > now && !flat_runs_extend(&heap->free_pages, space.pages, page, count - now, bounds)) {
+        flat_runs_cut(&heap->free_pages, page, (run_cut){0, count, UNIT_DIRTY}, bounds);
+    } else if (count > now && !flat_runs_extend(&heap->free_pages, page, count - now, bounds)) {
         return NULL;
     }
     return block;

@@ -12,9 +12,9 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 32 * MIB / CHUNK, 3, true, {16 * KIB, 2}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, {16 * KIB, 2}},
     {"latency", UINT32_MAX, UINT32_MAX, 0, true, {64 * KIB, 8}},
-    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, {4 * KIB, 2}},
+    {"memory", 256 * KIB / PAGE, 32 * MIB / CHUNK, 6, false, {4 * KIB, 2}},
 };
 
 policy flat_policy;

@@ -4,8 +4,8 @@
  *
  *                 of a thread heap         of huge blocks           at hand, of one class
  *     latency     all                      all                      64 KiB
- *     balanced    4 MiB + 1/8 of its use   32 MiB + 1/8 in use      16 KiB
- *     memory      256 KiB + 1/64           4 MiB + 1/64             4 KiB
+ *     balanced    4 MiB + 1/8 of its use   64 MiB + 1/8 in use      16 KiB
+ *     memory      256 KiB + 1/64           32 MiB + 1/64            4 KiB
  *
  * A step is at most CLEANED_PAGES, or one chunk. All the heaps that threads left behind count as one. Besides there is,
  * of each class and thread heap, what lies at hand and at most one empty span (none with memory): bounds that

@@ -14,14 +14,44 @@ static unsigned list_serving(uint32_t count) {
     return list_of(count + ((uint32_t)1 << (doubling - 3)) - 1);
 }
 
-void flat_runs_init(run_set *runs) {
-    for (size_t i = 0; i < RUN_WORDS; i++) runs->occupied[i] = 0;
+void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits) {
+    *runs = (run_set){.units = units, .dirty_bits = dirty_bits, .oldest = NO_UNIT, .newest = NO_UNIT};
     for (size_t i = 0; i < RUN_LISTS; i++) runs->lists[i] = NO_UNIT;
-    runs->free = runs->dirty = 0;
-    runs->oldest = runs->newest = NO_UNIT;
 }
 
-static void enter_queue(run_set *runs, unit *units, uint32_t head) {
+/* The bits of word `word` that stand for units from `first` up to `end`. */
+static uint64_t bits_between(uint32_t word, uint32_t first, uint32_t end) {
+    uint64_t bits = UINT64_MAX;
+    if (first > word * 64) bits = bits << first % 64;
+    if (end < (word + 1) * 64) bits &= ~(UINT64_MAX << end % 64);
+    return bits;
+}
+
+static void set_dirt(run_set *runs, uint32_t first, uint32_t count, bool dirty) {
+    uint32_t end = first + count;
+    for (uint32_t word = first / 64; word * 64 < end; word++) {
+        uint64_t bits = bits_between(word, first, end);
+        if (dirty)
+            runs->dirty_bits[word] |= bits;
+        else
+            runs->dirty_bits[word] &= ~bits;
+    }
+}
+
+static uint32_t count_dirt(const run_set *runs, uint32_t first, uint32_t count) {
+    uint32_t end = first + count, dirty = 0;
+    for (uint32_t word = first / 64; word * 64 < end; word++) {
+        dirty += (uint32_t)__builtin_popcountll(runs->dirty_bits[word] & bits_between(word, first, end));
+    }
+    return dirty;
+}
+
+static bool is_dirty(const run_set *runs, uint32_t number) {
+    return (runs->dirty_bits[number / 64] >> number % 64 & 1) != 0;
+}
+
+static void enter_queue(run_set *runs, uint32_t head) {
+    unit *units = runs->units;
     units[head].queue = (dirty_queue){.older = runs->newest, .newer = NO_UNIT};
     if (runs->newest != NO_UNIT)
         units[runs->newest].queue.newer = head;
@@ -30,7 +60,8 @@ static void enter_queue(run_set *runs, unit *units, uint32_t head) {
     runs->newest = head;
 }
 
-static void leave_queue(run_set *runs, unit *units, uint32_t head) {
+static void leave_queue(run_set *runs, uint32_t head) {
+    unit *units = runs->units;
     dirty_queue beside = units[head].queue;
     if (beside.older != NO_UNIT)
         units[beside.older].queue.newer = beside.newer;
@@ -42,38 +73,44 @@ static void leave_queue(run_set *runs, unit *units, uint32_t head) {
         runs->newest = beside.older;
 }
 
-static void link_run(run_set *runs, unit *units, uint32_t head, run_given run) {
-    unsigned list = list_of(run.count);
-    unit *first = &units[head], *last = &units[head + run.count - 1];
+/* A run that is not linked. */
+typedef struct run {
+    uint32_t count, dirty;
+} run;
+
+static void link_run(run_set *runs, uint32_t head, run of) {
+    unit *units = runs->units;
+    unsigned list = list_of(of.count);
+    unit *first = &units[head], *last = &units[head + of.count - 1];
     last->head = head;
-    last->state = first->state = (uint8_t)run.state;
-    first->count = run.count;
+    last->is_free = first->is_free = true;
+    first->count = of.count;
+    first->dirty = of.dirty;
     first->previous = NO_UNIT;
     first->next = runs->lists[list];
     if (first->next != NO_UNIT) units[first->next].previous = head;
     runs->lists[list] = head;
     runs->occupied[list / 64] |= (uint64_t)1 << list % 64;
-    runs->free += run.count;
-    if (run.state != UNIT_DIRTY) return;
-    runs->dirty += run.count;
-    enter_queue(runs, units, head);
+    runs->free += of.count;
+    runs->dirty += of.dirty;
+    if (of.dirty != 0) enter_queue(runs, head);
 }
 
-static void unlink_run(run_set *runs, unit *units, uint32_t head) {
-    unit *first = &units[head];
+static run unlink_run(run_set *runs, uint32_t head) {
+    unit *units = runs->units, *first = &units[head];
     unsigned list = list_of(first->count);
-    runs->free -= first->count;
-    if (first->state == UNIT_DIRTY) {
-        runs->dirty -= first->count;
-        leave_queue(runs, units, head);
-    }
+    run of = {first->count, first->dirty};
+    runs->free -= of.count;
+    runs->dirty -= of.dirty;
+    if (of.dirty != 0) leave_queue(runs, head);
     if (first->next != NO_UNIT) units[first->next].previous = first->previous;
     if (first->previous != NO_UNIT) {
         units[first->previous].next = first->next;
-        return;
+        return of;
     }
     runs->lists[list] = first->next;
     if (first->next == NO_UNIT) runs->occupied[list / 64] &= ~((uint64_t)1 << list % 64);
+    return of;
 }
 
 /* The first list from `list` on that has a member; RUN_LISTS: none has. */
@@ -86,64 +123,83 @@ static unsigned first_occupied(const run_set *runs, unsigned list) {
     }
 }
 
-static void set_used(unit *units, uint32_t head, uint32_t count) {
-    units[head].count = count;
-    units[head].state = units[head + count - 1].state = UNIT_USED;
+static void set_used(run_set *runs, uint32_t head, uint32_t count) {
+    runs->units[head].count = count;
+    runs->units[head].is_free = runs->units[head + count - 1].is_free = false;
 }
 
-/* Takes the first units of a free run, which was in the state that is returned. */
-static unit_state take_first(run_set *runs, unit *units, uint32_t head, uint32_t count) {
-    run_given all = {units[head].count, (unit_state)units[head].state};
-    unlink_run(runs, units, head);
-    if (all.count > count) link_run(runs, units, head + count, (run_given){all.count - count, all.state});
-    return all.state;
+/* Of a free run that is not linked any more: takes the units from `first` on, and links what is before and behind.
+ * Returns how many of them are dirty. */
+static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) {
+    uint32_t before = part.first - head, end = part.first + part.count,
+             dirty = count_dirt(runs, part.first, part.count);
+    uint32_t dirty_before = before != 0 ? count_dirt(runs, head, before) : 0;
+    if (before != 0) link_run(runs, head, (run){before, dirty_before});
+    if (before + part.count != all.count)
+        link_run(runs, end, (run){all.count - before - part.count, all.dirty - dirty_before - dirty});
+    set_used(runs, part.first, part.count);
+    return dirty;
 }
 
-uint32_t flat_runs_take(run_set *runs, unit *units, uint32_t count, unit_state *state) {
+uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state) {
     unsigned list = list_serving(count);
     if (list < RUN_LISTS) list = first_occupied(runs, list);
     if (list >= RUN_LISTS) return NO_UNIT;
     uint32_t head = runs->lists[list];
-    *state = take_first(runs, units, head, count);
-    set_used(units, head, count);
+    run all = unlink_run(runs, head);
+    *state = take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
     return head;
 }
 
-void flat_runs_give(run_set *runs, unit *units, uint32_t head, run_given given, run_bounds bounds) {
+void flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds) {
+    const unit *units = runs->units;
     uint32_t after = head + given.count;
-    if (head > bounds.first && units[head - 1].state == given.state) {
+    run all = {given.count, given.state == UNIT_DIRTY ? given.count : 0};
+    set_dirt(runs, head, given.count, given.state == UNIT_DIRTY);
+    if (head > bounds.first && units[head - 1].is_free) {
         head = units[head - 1].head;
-        given.count += units[head].count;
-        unlink_run(runs, units, head);
+        run before = unlink_run(runs, head);
+        all = (run){all.count + before.count, all.dirty + before.dirty};
     }
-    if (after < bounds.end && units[after].state == given.state) {
-        given.count += units[after].count;
-        unlink_run(runs, units, after);
+    if (after < bounds.end && units[after].is_free) {
+        run behind = unlink_run(runs, after);
+        all = (run){all.count + behind.count, all.dirty + behind.dirty};
     }
-    link_run(runs, units, head, given);
+    link_run(runs, head, all);
 }
 
-void flat_runs_cut(run_set *runs, unit *units, uint32_t head, run_cut to, run_bounds bounds) {
-    uint32_t end = head + units[head].count, first = head + to.before, behind = first + to.count;
-    set_used(units, first, to.count);
-    if (to.before != 0) flat_runs_give(runs, units, head, (run_given){to.before, to.state}, bounds);
-    if (behind != end) flat_runs_give(runs, units, behind, (run_given){end - behind, to.state}, bounds);
+void flat_runs_cut(run_set *runs, uint32_t head, run_cut to, run_bounds bounds) {
+    uint32_t end = head + runs->units[head].count, first = head + to.before, behind = first + to.count;
+    set_used(runs, first, to.count);
+    if (to.before != 0) flat_runs_give(runs, head, (run_given){to.before, to.state}, bounds);
+    if (behind != end) flat_runs_give(runs, behind, (run_given){end - behind, to.state}, bounds);
 }
 
-bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds) {
+bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bounds) {
+    const unit *units = runs->units;
     uint32_t count = units[head].count, after = head + count;
-    if (after >= bounds.end || units[after].state == UNIT_USED || units[after].count < more) return false;
-    (void)take_first(runs, units, after, more);
-    set_used(units, head, count + more);
+    if (after >= bounds.end || !units[after].is_free || units[after].count < more) return false;
+    run all = unlink_run(runs, after);
+    (void)take_part(runs, after, all, (run_part){after, more});
+    set_used(runs, head, count + more);
     return true;
 }
 
-run_part flat_runs_take_dirty(run_set *runs, unit *units, uint32_t most) {
+/* The first dirty units of a run that has some. */
+static run_part first_dirty(const run_set *runs, uint32_t head, uint32_t most) {
+    uint32_t end = head + runs->units[head].count, word = head / 64;
+    uint64_t bits = runs->dirty_bits[word] & bits_between(word, head, end);
+    while (bits == 0) bits = runs->dirty_bits[++word];
+    uint32_t first = word * 64 + (uint32_t)__builtin_ctzll(bits), count = 1;
+    while (count < most && first + count < end && is_dirty(runs, first + count)) count++;
+    return (run_part){first, count};
+}
+
+run_part flat_runs_take_dirty(run_set *runs, uint32_t most) {
     uint32_t head = runs->oldest;
     if (head == NO_UNIT) return (run_part){0, 0};
-    uint32_t all = units[head].count, count = all < most ? all : most, left = all - count;
-    unlink_run(runs, units, head);
-    if (left != 0) link_run(runs, units, head, (run_given){left, UNIT_DIRTY});
-    set_used(units, head + left, count);
-    return (run_part){head + left, count};
+    run_part part = first_dirty(runs, head, most);
+    run all = unlink_run(runs, head);
+    (void)take_part(runs, head, all, part);
+    return part;
 }

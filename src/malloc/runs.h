@@ -13,8 +13,8 @@
 
 #define NO_UNIT UINT32_MAX
 
-/* Of free units. Clean: no memory, so that all bytes read as 0. Dirty: what was there is there still. A run is one or
- * the other, so that what is dirty is known exactly: neighbours of different states are two runs. */
+/* Of free units. Clean: no memory, so that all bytes read as 0. Dirty: what was there is there still, which a bit of
+ * each unit says, so that it is known exactly. A run may have both. */
 typedef enum unit_state { UNIT_USED, UNIT_CLEAN, UNIT_DIRTY } unit_state;
 
 typedef struct span_blocks {
@@ -31,10 +31,13 @@ typedef struct unit {
     uint32_t count;          /* units of the run: in the first */
     union {
         uint64_t free_words; /* of a span: see spans.h */
-        dirty_queue queue;   /* of a dirty run */
+        dirty_queue queue;   /* of a run with dirty units */
     };
-    span_blocks blocks; /* of a span */
-    uint8_t state;      /* of the run: in the first and the last */
+    union {
+        span_blocks blocks; /* of a span */
+        uint32_t dirty;     /* of a free run: so many of its units */
+    };
+    bool is_free; /* of the run: in the first and the last */
 } unit;
 
 /* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to 2^20. A list's runs have at least as many
@@ -44,11 +47,13 @@ typedef struct unit {
 #define RUN_MAX ((uint32_t)1 << 20)
 
 typedef struct run_set {
+    unit *units;
+    uint64_t *dirty_bits;         /* a bit a unit; it means something while that is free */
     uint64_t occupied[RUN_WORDS]; /* a bit for each list that has a member */
     uint32_t lists[RUN_LISTS];
     uint32_t free;           /* units in all */
     uint32_t dirty;          /* of them */
-    uint32_t oldest, newest; /* of the dirty runs: the oldest has changed least recently */
+    uint32_t oldest, newest; /* of the runs with dirty units: the oldest has changed least recently */
 } run_set;
 
 /* Of which units a run may be made: it merges with no neighbour outside. */
@@ -56,11 +61,12 @@ typedef struct run_bounds {
     uint32_t first, end;
 } run_bounds;
 
-void flat_runs_init(run_set *runs);
+void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits);
 
 /* The first of `count` neighbouring units, 1 .. RUN_MAX, which are no longer free; NO_UNIT iff no list has a run that
- * is certain to hold them, which is so of every run an eighth longer. `*state`: what it was. */
-uint32_t flat_runs_take(run_set *runs, unit *units, uint32_t count, unit_state *state);
+ * is certain to hold them, which is so of every run an eighth longer. `*state`: UNIT_CLEAN if all of them were. This
+ * and what follows take a step for each 64 units, beside a fixed number. */
+uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state);
 
 /* Used units that become free. */
 typedef struct run_given {
@@ -68,24 +74,24 @@ typedef struct run_given {
     unit_state state;
 } run_given;
 
-/* Makes them a run, and merges it with those beside it that are in the same state. */
-void flat_runs_give(run_set *runs, unit *units, uint32_t head, run_given given, run_bounds bounds);
+/* Makes them a run, and merges it with those beside it. */
+void flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds);
 
 /* Of a used run the part that stays: `count` units after `before`; 1 at least. The others become free, in `state`. */
 typedef struct run_cut {
     uint32_t before, count;
     unit_state state;
 } run_cut;
-void flat_runs_cut(run_set *runs, unit *units, uint32_t head, run_cut to, run_bounds bounds);
+void flat_runs_cut(run_set *runs, uint32_t head, run_cut to, run_bounds bounds);
 
-/* Adds `more` units to the used run at `head` iff the run behind it has as many and is inside the bounds. */
-bool flat_runs_extend(run_set *runs, unit *units, uint32_t head, uint32_t more, run_bounds bounds);
+/* Adds `more` units to the used run at `head` iff the units behind it are free and inside the bounds. */
+bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bounds);
 
-/* Takes the units whose memory should be given back next: the last ones of the oldest dirty run, up to `most`. None iff
- * count == 0. */
+/* Takes the units whose memory should be given back next: neighbouring dirty ones, the first of the oldest run that has
+ * any, up to `most`; a step for each. None iff count == 0. */
 typedef struct run_part {
     uint32_t first, count;
 } run_part;
-run_part flat_runs_take_dirty(run_set *runs, unit *units, uint32_t most);
+run_part flat_runs_take_dirty(run_set *runs, uint32_t most);
 
 #endif

@@ -17,7 +17,7 @@ flat_space space = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What `bytes` of blocks take of each table. Each begins a page, and no two at the same place of one: a load whose
  * address ends as that of a store just before it, in its last 12 bits, waits for that store. */
-enum { TABLES = 9 };
+enum { TABLES = 11 };
 typedef struct table {
     size_t pointer; /* where in `space` */
     size_t unit;    /* bytes of blocks for each entry */
@@ -26,9 +26,9 @@ typedef struct table {
 
 #define TABLE(name, bytes_of_blocks) {offsetof(flat_space, name), bytes_of_blocks, sizeof *space.name}
 static const table tables[TABLES] = {
-    TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE), TABLE(returned, 64 * GRANULE),
-    TABLE(tags, PAGE),         TABLE(pages, PAGE),        TABLE(page_marks, 64 * PAGE),
-    TABLE(chunk_marks, CHUNK), TABLE(slots, CHUNK),       TABLE(chunks, CHUNK),
+    TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE),     TABLE(returned, 64 * GRANULE),   TABLE(tags, PAGE),
+    TABLE(pages, PAGE),        TABLE(page_marks, 64 * PAGE),  TABLE(chunk_marks, CHUNK),       TABLE(slots, CHUNK),
+    TABLE(chunks, CHUNK),      TABLE(dirty_pages, 64 * PAGE), TABLE(dirty_chunks, 64 * CHUNK),
 };
 #define APART_BYTES ((size_t)320) /* from a table's place in its first page to that of the next */
 
@@ -100,13 +100,13 @@ static bool reserve(size_t bytes) {
 bool flat_space_open(void) {
     flat_policy_init();
     flat_size_classes_init(flat_policy.kept_at_hand);
-    flat_runs_init(&space.free_chunks);
     size_t bytes = wanted_bytes();
     while (!reserve(bytes)) {
         bytes /= 2;
         if (bytes < SPACE_MIN) return false;
     }
     space.bytes = bytes;
+    flat_runs_init(&space.free_chunks, space.chunks, space.dirty_chunks);
     return open_tables(bytes < OPENED_AT_ONCE ? bytes : OPENED_AT_ONCE);
 }
 
@@ -129,7 +129,7 @@ static uint32_t begin_chunks(uint32_t count) {
 static run_bounds all_chunks(void) { return (run_bounds){0, space.begun}; }
 
 static uint32_t take_chunks(uint32_t count, unit_state *state) {
-    uint32_t head = flat_runs_take(&space.free_chunks, space.chunks, count, state);
+    uint32_t head = flat_runs_take(&space.free_chunks, count, state);
     if (head != NO_UNIT) return head;
     *state = UNIT_CLEAN;
     return begin_chunks(count);
@@ -143,7 +143,7 @@ uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state)
     if (head != NO_UNIT) {
         size_t place = (space.start >> CHUNK_SHIFT) + head;
         uint32_t before = (uint32_t)(-place & (alignment - 1));
-        flat_runs_cut(&space.free_chunks, space.chunks, head, (run_cut){before, count, *state}, all_chunks());
+        flat_runs_cut(&space.free_chunks, head, (run_cut){before, count, *state}, all_chunks());
         head += before;
     }
     (void)pthread_mutex_unlock(&space.lock);
@@ -152,7 +152,7 @@ uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state)
 
 bool flat_chunks_extend(uint32_t head, uint32_t more) {
     (void)pthread_mutex_lock(&space.lock);
-    bool done = flat_runs_extend(&space.free_chunks, space.chunks, head, more, all_chunks());
+    bool done = flat_runs_extend(&space.free_chunks, head, more, all_chunks());
     if (!done && head + space.chunks[head].count == space.begun && begin_chunks(more) != NO_UNIT) {
         space.chunks[head].count += more;
         done = true;
@@ -163,20 +163,20 @@ bool flat_chunks_extend(uint32_t head, uint32_t more) {
 
 void flat_chunks_cut(uint32_t head, uint32_t count) {
     (void)pthread_mutex_lock(&space.lock);
-    flat_runs_cut(&space.free_chunks, space.chunks, head, (run_cut){0, count, UNIT_DIRTY}, all_chunks());
+    flat_runs_cut(&space.free_chunks, head, (run_cut){0, count, UNIT_DIRTY}, all_chunks());
     (void)pthread_mutex_unlock(&space.lock);
 }
 
 void flat_chunks_give(uint32_t head, unit_state state) {
     (void)pthread_mutex_lock(&space.lock);
     run_given given = {space.chunks[head].count, state};
-    flat_runs_give(&space.free_chunks, space.chunks, head, given, all_chunks());
+    flat_runs_give(&space.free_chunks, head, given, all_chunks());
     (void)pthread_mutex_unlock(&space.lock);
 }
 
 bool flat_chunks_clean(void) {
     (void)pthread_mutex_lock(&space.lock);
-    run_part part = flat_runs_take_dirty(&space.free_chunks, space.chunks, 1);
+    run_part part = flat_runs_take_dirty(&space.free_chunks, 1);
     (void)pthread_mutex_unlock(&space.lock);
     if (part.count == 0) return false;
     flat_pages_discard((run_part){part.first * CHUNK_PAGES, CHUNK_PAGES});

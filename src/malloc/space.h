@@ -49,6 +49,7 @@ typedef struct flat_space {
     uint32_t *slots;       /* a chunk: its number among its owner's */
     unit *pages;
     unit *chunks;
+    uint64_t *dirty_pages, *dirty_chunks; /* a bit each: see runs.h */
     char *heaps;
     uint32_t heap_limit; /* numbers below it have room */
 

@@ -21,25 +21,25 @@ static bool begin_chunk(thread_heap *heap) {
     heap->chunks[slot] = chunk;
     space.slots[chunk] = slot;
     uint32_t page = chunk * CHUNK_PAGES;
-    flat_runs_give(&heap->free_pages, space.pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
+    flat_runs_give(&heap->free_pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
     return true;
 }
 
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
-    uint32_t head = flat_runs_take(&heap->free_pages, space.pages, count, state);
+    uint32_t head = flat_runs_take(&heap->free_pages, count, state);
     if (head != NO_UNIT || !begin_chunk(heap)) return head;
-    return flat_runs_take(&heap->free_pages, space.pages, count, state);
+    return flat_runs_take(&heap->free_pages, count, state);
 }
 
 static void give_pages(thread_heap *heap, uint32_t head, unit_state state) {
     run_given pages = {space.pages[head].count, state};
-    flat_runs_give(&heap->free_pages, space.pages, head, pages, flat_pages_around(head));
+    flat_runs_give(&heap->free_pages, head, pages, flat_pages_around(head));
 }
 
 void flat_pages_give(thread_heap *heap, uint32_t head) { give_pages(heap, head, UNIT_DIRTY); }
 
 bool flat_pages_clean(thread_heap *heap) {
-    run_part pages = flat_runs_take_dirty(&heap->free_pages, space.pages, CLEANED_PAGES);
+    run_part pages = flat_runs_take_dirty(&heap->free_pages, CLEANED_PAGES);
     if (pages.count == 0) return false;
     flat_pages_discard(pages);
     give_pages(heap, pages.first, UNIT_CLEAN);

@@ -44,7 +44,7 @@ static void begin_heap(thread_heap *heap, uint32_t number) {
         void **kept = heap->kept + flat_size_classes[class].kept_at + 1;
         heap->own.bins[class] = (size_bin){.top = kept, .end = kept + flat_size_classes[class].kept, .spans = NO_UNIT};
     }
-    flat_runs_init(&heap->free_pages);
+    flat_runs_init(&heap->free_pages, space.pages, space.dirty_pages);
 }
 
 static void give_to_span(thread_heap *heap, size_t class, const void *block) {

@@ -40,8 +40,8 @@ bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
     if (policy == "latency") return {gib, gib, class_count * 128 * kib, class_count * span};
-    if (policy == "memory") return {256 * kib, 4 * mib, class_count * 32 * kib, 0};
-    return {4 * mib, 32 * mib, class_count * 32 * kib, class_count * span};
+    if (policy == "memory") return {256 * kib, 32 * mib, class_count * 32 * kib, 0};
+    return {4 * mib, 64 * mib, class_count * 32 * kib, class_count * span};
 }
 
 bool keeps_all() { return bounds_here().heap == gib; }

@@ -24,32 +24,33 @@ constexpr run_bounds bounds{0, units_in_all};
 struct model {
     std::vector<unit> units = std::vector<unit>(units_in_all);
     run_set runs{};
+    std::vector<std::uint64_t> bits = std::vector<std::uint64_t>(units_in_all / 64 + 1);
     std::vector<bool> free = std::vector<bool>(units_in_all, false);
     std::vector<bool> dirty = std::vector<bool>(units_in_all, false);
     std::map<std::uint32_t, std::uint32_t> used; // first unit: count
 
     model() {
-        flat_runs_init(&runs);
+        flat_runs_init(&runs, units.data(), bits.data());
         give(0, units_in_all, UNIT_CLEAN);
     }
 
     void give(std::uint32_t head, std::uint32_t count, unit_state state) {
-        flat_runs_give(&runs, units.data(), head, {count, state}, bounds);
+        flat_runs_give(&runs, head, {count, state}, bounds);
         set(head, count, true);
         std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
     }
 
     void set(std::uint32_t head, std::uint32_t count, bool to) { std::fill_n(free.begin() + head, count, to); }
 
-    // The longest free runs of one state, by their first units.
+    // The longest free runs, by their first units.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> free_runs() const {
         std::map<std::uint32_t, std::uint32_t> found;
         for (std::uint32_t at = 0; at < units_in_all; at++) {
             if (!free[at]) continue;
             std::uint32_t end = at;
-            while (end < units_in_all && free[end] && dirty[end] == dirty[at]) end++;
+            while (end < units_in_all && free[end]) end++;
             found[at] = end - at;
-            at = end - 1;
+            at = end;
         }
         return found;
     }
@@ -65,23 +66,25 @@ struct model {
                 before = head;
                 EXPECT_TRUE(found.emplace(head, units[head].count).second) << "listed twice";
                 EXPECT_EQ(units[head + units[head].count - 1].head, head);
-                for (std::uint32_t i = 0; i < units[head].count; i++) {
-                    EXPECT_EQ(dirty[head + i], units[head].state == UNIT_DIRTY);
+                std::uint32_t count = 0;
+                for (std::uint32_t i = head; i < head + units[head].count; i++) {
+                    EXPECT_EQ((bits[i / 64] >> i % 64 & 1) != 0, dirty[i]) << i;
+                    if (dirty[i]) count++;
                 }
+                EXPECT_EQ(units[head].dirty, count);
             }
         }
         return found;
     }
 
-    // The queue has each dirty run once, and the counts are those of the lists.
+    // The queue has each run with dirty units once, and the counts are those of the lists.
     void expect_counts(const std::map<std::uint32_t, std::uint32_t> &listed) const {
         std::uint32_t all = 0, all_dirty = 0;
         std::set<std::uint32_t> with_dirt, queued;
         for (const auto &[head, count] : listed) {
             all += count;
-            if (units[head].state != UNIT_DIRTY) continue;
-            all_dirty += count;
-            with_dirt.insert(head);
+            all_dirty += units[head].dirty;
+            if (units[head].dirty != 0) with_dirt.insert(head);
         }
         std::uint32_t older = NO_UNIT;
         for (std::uint32_t head = runs.oldest; head != NO_UNIT; head = units[head].queue.newer) {
@@ -105,16 +108,18 @@ struct model {
     void take(std::uint32_t count) {
         const bool must = must_serve(count);
         unit_state state{};
-        const std::uint32_t head = flat_runs_take(&runs, units.data(), count, &state);
+        const std::uint32_t head = flat_runs_take(&runs, count, &state);
         if (head == NO_UNIT) {
             EXPECT_FALSE(must) << count;
             return;
         }
         EXPECT_EQ(units[head].count, count);
+        bool any_dirty = false;
         for (std::uint32_t i = 0; i < count; i++) {
             EXPECT_TRUE(free[head + i]);
-            EXPECT_EQ(dirty[head + i], state == UNIT_DIRTY);
+            any_dirty = any_dirty || dirty[head + i];
         }
+        EXPECT_EQ(state, any_dirty ? UNIT_DIRTY : UNIT_CLEAN);
         set(head, count, false);
         used[head] = count;
     }
@@ -122,7 +127,7 @@ struct model {
     void cut(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before, std::uint32_t count) {
         const auto [head, all] = *run;
         const unit_state state = (before + count) % 2 == 0 ? UNIT_CLEAN : UNIT_DIRTY;
-        flat_runs_cut(&runs, units.data(), head, {before, count, state}, bounds);
+        flat_runs_cut(&runs, head, {before, count, state}, bounds);
         used.erase(run);
         used[head + before] = count;
         set(head, all, true);
@@ -133,10 +138,8 @@ struct model {
     void extend(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t more) {
         const std::uint32_t behind = run->first + run->second;
         bool possible = behind + more <= units_in_all;
-        for (std::uint32_t i = 0; possible && i < more; i++) {
-            possible = free[behind + i] && dirty[behind + i] == dirty[behind];
-        }
-        EXPECT_EQ(flat_runs_extend(&runs, units.data(), run->first, more, bounds), possible);
+        for (std::uint32_t i = 0; possible && i < more; i++) possible = free[behind + i];
+        EXPECT_EQ(flat_runs_extend(&runs, run->first, more, bounds), possible);
         if (!possible) return;
         EXPECT_EQ(units[run->first].count, run->second + more);
         set(behind, more, false);
@@ -146,7 +149,7 @@ struct model {
     // What is taken to be cleaned is dirty, and clean when it comes back.
     void clean(std::uint32_t most) {
         const std::uint32_t before = runs.dirty;
-        const run_part part = flat_runs_take_dirty(&runs, units.data(), most);
+        const run_part part = flat_runs_take_dirty(&runs, most);
         EXPECT_EQ(part.count == 0, before == 0);
         EXPECT_LE(part.count, most);
         if (part.count == 0) return;
@@ -192,25 +195,27 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
 TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
     for (const std::uint32_t count : {1U, 16U, 17U, 18U, 31U, 32U, 1023U, 1024U, 65535U, RUN_MAX - 1, RUN_MAX}) {
         std::vector<unit> units(count);
+        std::vector<std::uint64_t> bits(count / 64 + 1);
         run_set runs;
-        flat_runs_init(&runs);
-        flat_runs_give(&runs, units.data(), 0, {count, UNIT_CLEAN}, {0, count});
+        flat_runs_init(&runs, units.data(), bits.data());
+        flat_runs_give(&runs, 0, {count, UNIT_CLEAN}, {0, count});
         const std::uint32_t served = count <= 16 ? count : count - count / 9;
         unit_state state{};
-        EXPECT_EQ(flat_runs_take(&runs, units.data(), served, &state), 0U) << count;
+        EXPECT_EQ(flat_runs_take(&runs, served, &state), 0U) << count;
         EXPECT_EQ(state, UNIT_CLEAN);
     }
 }
 
 TEST(malloc_runs, merge_with_nothing_outside_their_bounds) {
     std::vector<unit> units(30);
+    std::vector<std::uint64_t> bits(1);
     run_set runs;
-    flat_runs_init(&runs);
-    flat_runs_give(&runs, units.data(), 0, {10, UNIT_CLEAN}, {0, 10});
-    flat_runs_give(&runs, units.data(), 20, {10, UNIT_CLEAN}, {20, 30});
-    flat_runs_give(&runs, units.data(), 10, {10, UNIT_CLEAN}, {10, 20});
+    flat_runs_init(&runs, units.data(), bits.data());
+    flat_runs_give(&runs, 0, {10, UNIT_CLEAN}, {0, 10});
+    flat_runs_give(&runs, 20, {10, UNIT_CLEAN}, {20, 30});
+    flat_runs_give(&runs, 10, {10, UNIT_CLEAN}, {10, 20});
     unit_state state{};
-    EXPECT_EQ(flat_runs_take(&runs, units.data(), 11, &state), NO_UNIT);
+    EXPECT_EQ(flat_runs_take(&runs, 11, &state), NO_UNIT);
 }
 
 } // namespace
