@@ -5,14 +5,15 @@
 
 KINDS is the compiled misuse_kinds.c, LIBRARY Flatline's, PEERS the folder of the peers that were built; a column whose
 library is not there is not looked at. A mistake counts as stopped where the program ends in the wrong call itself, with
-words on standard error, in each of three runs. --write puts the table into the page.
+words on standard error: Flatline's in each of five runs, others' in most of them, since some decide by random numbers.
+--write puts the table into the page.
 """
 import os
 import re
 import subprocess
 import sys
 
-RUNS = 3
+RUNS = 5
 STOPPED, OTHERWISE = "**stopped**", "–"
 COLUMNS = [("Flatline", None), ("glibc", ""), ("hardened_malloc", "libhardened_malloc.so"),
            ("snmalloc", "libsnmalloc.so"), ("mimalloc, secure", "libmimalloc_secure.so"), ("mimalloc", "libmimalloc.so")]
@@ -31,8 +32,9 @@ def outcome(program, kind, library):
     return STOPPED if done.stderr and "went on" not in done.stdout else OTHERWISE
 
 
-def always(program, kind, library):
-    return STOPPED if all(outcome(program, kind, library) == STOPPED for _ in range(RUNS)) else OTHERWISE
+def usual(program, kind, library, title):
+    stopped = sum(outcome(program, kind, library) == STOPPED for _ in range(RUNS))
+    return STOPPED if stopped > (RUNS - 1 if title == COLUMNS[0][0] else RUNS // 2) else OTHERWISE
 
 
 def libraries(ours, peers):
@@ -45,7 +47,7 @@ def table(kinds, program, columns):
     yield "| | " + " | ".join(title for title, _, _ in columns) + " |"
     yield "|---|" + "---|" * len(columns)
     for kind, description in kinds:
-        cells = [always(program, kind, library) for _, library, _ in columns]
+        cells = [usual(program, kind, library, title) for title, library, _ in columns]
         yield "| %s | %s |" % (description, " | ".join(cells))
 
 
@@ -80,7 +82,7 @@ def main():
         for (title, library, there), said in zip(columns, rows.get(description, [])):
             if not there:
                 continue
-            seen = always(program, kind, library)
+            seen = usual(program, kind, library, title)
             compared += 1
             if said != seen:
                 wrong.append("%s, %s: the page says %s, it was %s" % (description, title, said, seen))
