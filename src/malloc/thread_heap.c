@@ -39,6 +39,7 @@ static pthread_key_t leaving;
 
 static void begin_heap(thread_heap *heap, uint32_t number) {
     heap->own.tag = number << OWNER_SHIFT;
+    memcpy(heap->own.of_granules, flat_bin_of_granules, sizeof flat_bin_of_granules);
     heap->own.bins[0] = (size_bin)NO_BIN;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
         void **kept = heap->kept + flat_size_classes[class].kept_at + 1;

@@ -39,7 +39,9 @@ typedef struct taken_marks {
 /* All that the usual malloc and free look at. */
 typedef struct bin_set {
     size_bin bins[CLASS_COUNT];
-    uint32_t tag; /* of its pages: its number << OWNER_SHIFT */
+    uint16_t
+        of_granules[SMALL_MAX / GRANULE + 1]; /* flat_bin_of_granules: to index the heap's own copy is a step less */
+    uint32_t tag;                             /* of its pages: its number << OWNER_SHIFT */
 } bin_set;
 
 typedef struct thread_heap {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <latch>
 #include <malloc.h>
 #include <string>
 #include <thread>
@@ -125,10 +126,12 @@ TEST(malloc_policy_threads, leave_no_more_behind_than_one_may_keep) {
     (void)malloc_trim(0);
     const std::size_t before = resident();
     std::vector<std::thread> threads;
+    std::latch all_have_freed(16); // or one would go on with what another left
     for (int i = 0; i < 16; i++) {
-        threads.emplace_back([] {
+        threads.emplace_back([&] {
             std::vector<char *> blocks = take(3 * mib, 5000);
             give(blocks);
+            all_have_freed.arrive_and_wait();
         });
     }
     for (std::thread &thread : threads) thread.join();
