@@ -9,6 +9,7 @@
 #include "plan.hpp"
 #include "prove.hpp"
 #include "report.hpp"
+#include "run.hpp"
 
 #include <flatline/version.h>
 
@@ -48,6 +49,7 @@ int main(int argc, char **argv) {
     flat::cli::PlanOptions plan_options;
     flat::cli::ProveOptions prove_options;
     flat::cli::ReportOptions report_options;
+    flat::cli::RunOptions run_options;
     const struct {
         const CLI::App *app;
         std::function<int()> run;
@@ -59,6 +61,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
         {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
+        {flat::cli::add_run(program, run_options), [&] { return flat::cli::run_command(run_options); }},
     };
     try {
         program.parse(argc, argv);

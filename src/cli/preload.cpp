@@ -1,0 +1,175 @@
+#include "preload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path &program, std::string_view why) {
+    throw std::runtime_error(fmt::format("{}: {}", program.string(), why));
+}
+
+bool is_executable(const fs::path &file) {
+    std::error_code ignored;
+    return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
+}
+
+constexpr int most_interpreters = 4; // as the kernel follows them
+
+/// What stands after "#!" in a script, or empty.
+std::string interpreter_line(const fs::path &program) {
+    std::ifstream in(program, std::ios::binary);
+    std::array<char, 2> mark{};
+    std::string line;
+    if (!in.read(mark.data(), mark.size()) || mark[0] != '#' || mark[1] != '!') return "";
+    std::getline(in, line);
+    return line;
+}
+
+/// The ELF file that runs where `program` is started. `#!/usr/bin/env NAME` means NAME.
+fs::path loaded_file(fs::path program) {
+    for (int i = 0; i < most_interpreters; i++) {
+        std::istringstream words(interpreter_line(program));
+        std::string interpreter, argument;
+        if (!(words >> interpreter)) return program;
+        words >> argument;
+        const bool by_env = fs::path(interpreter).filename() == "env" && !argument.empty() && argument[0] != '-';
+        program = by_env ? find_program(argument) : fs::path(interpreter);
+        if (!is_executable(program)) refuse(program, "a script's interpreter, and there is no such program");
+    }
+    refuse(program, "too many scripts that start each other: name the program itself");
+}
+
+/// An ELF file as libelf sees it.
+class ElfFile {
+  public:
+    explicit ElfFile(const fs::path &file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+        (void)elf_version(EV_CURRENT);
+        if (file_ >= 0) elf_ = elf_begin(file_, ELF_C_READ_MMAP, nullptr);
+    }
+    ~ElfFile() {
+        if (elf_ != nullptr) (void)elf_end(elf_);
+        if (file_ >= 0) (void)close(file_);
+    }
+    ElfFile(const ElfFile &) = delete;
+    ElfFile &operator=(const ElfFile &) = delete;
+
+    Elf *get() const { return elf_; }
+
+  private:
+    int file_;
+    Elf *elf_ = nullptr;
+};
+
+#if defined(__x86_64__)
+constexpr int this_machine = EM_X86_64;
+constexpr std::string_view glibc_loader = "ld-linux-x86-64.so.2";
+#else
+constexpr int this_machine = EM_AARCH64;
+constexpr std::string_view glibc_loader = "ld-linux-aarch64.so.1";
+#endif
+
+/// The text of a segment up to its first zero byte.
+std::string text_of(Elf *elf, const GElf_Phdr &segment) {
+    std::size_t size = 0;
+    const char *bytes = elf_rawfile(elf, &size);
+    if (bytes == nullptr || segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return "";
+    const std::string_view text(bytes + segment.p_offset, segment.p_filesz);
+    return std::string(text.substr(0, text.find('\0')));
+}
+
+/// The path of the dynamic linker, or empty: it has none.
+std::string loader_of(Elf *elf) {
+    std::size_t count = 0;
+    if (elf_getphdrnum(elf, &count) != 0) return "";
+    for (std::size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_INTERP)
+            return text_of(elf, segment);
+    }
+    return "";
+}
+
+/// Whether the file itself has a malloc that its libraries call as well: it comes before everything preloaded.
+bool exports_malloc(Elf *elf) {
+    for (Elf_Scn *section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM || header.sh_entsize == 0)
+            continue;
+        Elf_Data *data = elf_getdata(section, nullptr);
+        for (std::size_t i = 0; data != nullptr && i < data->d_size / header.sh_entsize; i++) {
+            GElf_Sym symbol;
+            if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
+            const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+            if (name != nullptr && std::string_view(name) == "malloc" && symbol.st_shndx != SHN_UNDEF) return true;
+        }
+    }
+    return false;
+}
+
+/// Whether the kernel gives it other rights than the caller's, for which the loader ignores what is to be preloaded.
+bool changes_rights(const fs::path &program) {
+    struct stat about{};
+    if (stat(program.c_str(), &about) != 0) return false;
+    const bool other_user = (about.st_mode & S_ISUID) != 0 && about.st_uid != geteuid();
+    const bool other_group = (about.st_mode & S_ISGID) != 0 && about.st_gid != getegid();
+    return other_user || other_group || getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+} // namespace
+
+fs::path find_program(const std::string &name) {
+    if (name.find('/') != std::string::npos) {
+        if (is_executable(name)) return name;
+        refuse(name, "there is no such program: name one that can be executed");
+    }
+    const char *path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+        if (is_executable(file)) return file;
+    }
+    refuse(name, "no program of this name is in PATH");
+}
+
+void require_preloadable(const fs::path &program) {
+    const fs::path file = loaded_file(program);
+    const ElfFile opened(file);
+    GElf_Ehdr header;
+    if (opened.get() == nullptr || elf_kind(opened.get()) != ELF_K_ELF ||
+        gelf_getehdr(opened.get(), &header) == nullptr)
+        refuse(file, "is neither an ELF file nor a script, and nothing can be preloaded into it");
+    if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
+        refuse(file, "is for another machine, where this malloc cannot be preloaded");
+    const std::string loader = loader_of(opened.get());
+    if (loader.empty())
+        refuse(file, "is linked statically, and nothing can be preloaded: link flatline::malloc-static into it");
+    if (fs::path(loader).filename() != glibc_loader)
+        refuse(file, fmt::format("is for another C library than glibc: its loader is {}", loader));
+    if (changes_rights(file))
+        refuse(file, "runs with other rights than yours, and the loader preloads nothing then: link flatline::malloc "
+                     "into it");
+    if (exports_malloc(opened.get()))
+        refuse(file, "brings a malloc of its own, which comes before a preloaded one: build it without, or link "
+                     "flatline::malloc instead");
+}
+
+} // namespace flat::cli

@@ -1,0 +1,76 @@
+#include "run.hpp"
+
+#include "preload.hpp"
+#include "watched_child.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int status_without = 2;
+
+fs::path installed_malloc() {
+    const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+    for (const char *folder : {FLATLINE_LIBRARY_FOLDER, "lib"})
+        if (const fs::path library = prefix / folder / "libflatline-malloc.so"; fs::exists(library))
+            return fs::canonical(library);
+    throw std::runtime_error(fmt::format("there is no libflatline-malloc.so in {}: build or install Flatline again, on "
+                                         "64-bit Linux",
+                                         (prefix / FLATLINE_LIBRARY_FOLDER).string()));
+}
+
+void set(const char *name, const std::string &value) {
+    if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is no memory for the environment");
+}
+
+/// What was to be preloaded already comes after.
+void preload(const fs::path &library) {
+    const char *others = std::getenv("LD_PRELOAD");
+    set("LD_PRELOAD",
+        others == nullptr || *others == 0 ? library.string() : fmt::format("{}:{}", library.string(), others));
+}
+
+} // namespace
+
+CLI::App *add_run(CLI::App &program, RunOptions &options) {
+    CLI::App *verb = program.add_subcommand("run", "Run a program under Flatline's malloc");
+    verb->footer("Refuses where no preload can work, and says so if the program ran without it all the same.\n"
+                 "Exit status: the program's; 128 and a signal's number where that ended it; 2 could not be run, or\n"
+                 "ran without the malloc.");
+    verb->add_option("--policy", options.policy, "How much free memory is kept (default: balanced)")
+        ->type_name("POLICY")
+        ->check(CLI::IsMember({"latency", "balanced", "memory"}));
+    verb->add_option("--misuse", options.misuse,
+                     "What a wrong free does: stops it, or is reported only (default: stop)")
+        ->type_name("HOW")
+        ->check(CLI::IsMember({"stop", "report"}));
+    verb->add_flag("--stats", options.stats, "Print a summary of its memory when it ends");
+    verb->add_option("command", options.command, "After --: the program, and its arguments")->type_name("PROGRAM");
+    verb->positionals_at_end();
+    return verb;
+}
+
+int run_command(const RunOptions &options) {
+    if (options.command.empty())
+        throw std::runtime_error("no program was given: flatline run -- PROGRAM [ARGUMENT...]");
+    const fs::path library = installed_malloc(), program = find_program(options.command.front());
+    require_preloadable(program);
+    preload(library);
+    if (!options.policy.empty()) set("FLATLINE_POLICY", options.policy);
+    if (!options.misuse.empty()) set("FLATLINE_MISUSE", options.misuse);
+    if (options.stats) set("FLATLINE_STATS", "1");
+    const ChildEnding ending = run_watched(program, options.command, library);
+    if (ending.was_mapped) return ending.status;
+    fmt::print(stderr, "flatline run: {}: ran without the malloc: the loader could not preload {}\n", program.string(),
+               library.string());
+    return status_without;
+}
+
+} // namespace flat::cli

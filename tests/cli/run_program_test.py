@@ -1,0 +1,180 @@
+"""What `flatline run` does with programs that a preload can serve, and with those that it cannot.
+
+usage: run_program_test.py FLATLINE LIBRARY COMPILER OWN_MALLOC    (OWN_MALLOC: the source of a program with a malloc)
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+COMPILER, OWN_MALLOC = sys.argv[3], pathlib.Path(sys.argv[4]).resolve()
+
+SERVED = """
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    char line[4096];
+    int served = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) served |= strstr(line, "libflatline-malloc.so") != NULL;
+    puts(served ? "served" : "not served");
+    return 0;
+}
+"""
+INTERP = 3
+MACHINE_AT = 18  # in the header of an ELF file
+
+
+class Run(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name).resolve()
+        os.chmod(cls.folder, 0o755)
+        (cls.folder / "tree/bin").mkdir(parents=True)
+        (cls.folder / "tree/lib").mkdir()
+        shutil.copy(PROGRAM, cls.folder / "tree/bin/flatline")
+        shutil.copy(LIBRARY, cls.folder / "tree/lib/libflatline-malloc.so")
+        (cls.folder / "served.c").write_text(SERVED)
+        cls.compile("served", cls.folder / "served.c")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def compile(cls, name, source, *options):
+        subprocess.run([COMPILER, "-O1", "-w", str(source), "-o", str(cls.folder / name), *options], check=True)
+        return str(cls.folder / name)
+
+    def copy_of(self, name):
+        copy = self.folder / (name + "-" + self._testMethodName)
+        shutil.copy(self.folder / name, copy)
+        return copy
+
+    def run_it(self, *arguments, tree="tree", **options):
+        return subprocess.run([str(self.folder / tree / "bin/flatline"), "run", *arguments], capture_output=True,
+                              text=True, timeout=60, cwd=self.folder, **options)
+
+    def assert_refused(self, result, *parts):
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for part in ("flatline run", *parts):
+            self.assertIn(part, result.stderr)
+
+    def test_the_program_is_served_and_is_as_it_was(self):
+        result = self.run_it("--", "./served")
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("served\n", "", 0))
+        result = self.run_it("--", "sh", "-c", 'cat; echo "$1" "$2" >&2; exit 7', "sh", "--stats", "a b", input="in")
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("in", "--stats a b\n", 7))
+        self.assertEqual(self.run_it("--", "sh", "-c", "kill -SEGV $$").returncode, 128 + signal.SIGSEGV)
+
+    def test_options_reach_it(self):
+        result = self.run_it("--policy", "memory", "--misuse", "report", "--", "sh", "-c",
+                             "echo $FLATLINE_POLICY $FLATLINE_MISUSE")
+        self.assertEqual(result.stdout, "memory report\n")
+        result = self.run_it("--stats", "--", "./served")
+        self.assertIn("flatline-malloc: policy balanced", result.stderr)
+
+    def test_what_was_preloaded_stays(self):
+        (self.folder / "other.c").write_text("int other;\n")
+        other = self.compile("libother.so", self.folder / "other.c", "-shared", "-fPIC")
+        result = self.run_it("--", "sh", "-c", "echo $LD_PRELOAD", env=dict(os.environ, LD_PRELOAD=other))
+        self.assertEqual(result.stdout, "%s:%s\n" % (self.folder / "tree/lib/libflatline-malloc.so", other))
+
+    def test_scripts_are_served(self):
+        script = self.folder / "script"
+        for line in ("#!%s" % (self.folder / "served"), "#!/usr/bin/env served"):
+            script.write_text(line + "\n")
+            script.chmod(0o755)
+            environment = dict(os.environ, PATH="%s:%s" % (self.folder, os.environ["PATH"]))
+            self.assertEqual(self.run_it("--", "./script", env=environment).stdout, "served\n")
+        script.write_text("#!/no/such/interpreter\n")
+        self.assert_refused(self.run_it("--", "./script"), "/no/such/interpreter")
+        script.write_text("#!%s\n" % script)
+        self.assert_refused(self.run_it("--", "./script"), "too many scripts")
+
+    def test_a_program_that_ends_at_once_is_looked_at(self):
+        for _ in range(50):
+            self.assertEqual(self.run_it("--", "true").stderr, "")
+
+    def test_nothing_to_run(self):
+        self.assert_refused(self.run_it(), "no program was given")
+        self.assert_refused(self.run_it("--", "no-such-program"), "no program of this name is in PATH")
+        self.assert_refused(self.run_it("--", "./served.c"), "can be executed")
+        self.assert_refused(self.run_it("--policy", "fast", "--", "true"), "--policy", "balanced")
+
+    def test_what_is_no_program(self):
+        damaged = self.copy_of("served")
+        whole = damaged.read_bytes()
+        for length in [0, 1, 4, *range(5, 700, 23)]:
+            damaged.write_bytes(whole[:length])
+            result = self.run_it("--", str(damaged))
+            self.assertEqual(result.returncode, 2, length)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_a_program_for_another_machine(self):
+        other = self.copy_of("served")
+        content = bytearray(other.read_bytes())
+        struct.pack_into("<H", content, MACHINE_AT, 243)
+        other.write_bytes(content)
+        self.assert_refused(self.run_it("--", str(other)), "another machine")
+
+    def test_a_program_for_another_libc(self):
+        other = self.copy_of("served")
+        content = other.read_bytes()
+        at = content.index(b"/lib64/ld-linux-x86-64.so.2" if b"ld-linux-x86-64" in content else b"/lib/ld-linux-aarch64")
+        end = content.index(b"\0", at)
+        other.write_bytes(content[:at] + b"/lib/ld-musl.so".ljust(end - at, b"\0") + content[end:])
+        self.assert_refused(self.run_it("--", str(other)), "another C library", "/lib/ld-musl.so")
+
+    def test_a_static_program(self):
+        self.compile("static", self.folder / "served.c", "-static")
+        self.assert_refused(self.run_it("--", "./static"), "statically", "flatline::malloc-static")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make such a program")
+    def test_a_program_with_other_rights(self):
+        other = self.copy_of("served")
+        os.chown(other, 65534, 65534)
+        other.chmod(0o4755)
+        self.assert_refused(self.run_it("--", str(other)), "other rights")
+
+    def test_a_program_with_a_malloc_of_its_own(self):
+        self.compile("own", OWN_MALLOC, "-rdynamic")
+        self.assert_refused(self.run_it("--", "./own"), "malloc of its own")
+
+    def test_signals_are_handed_on(self):
+        command = [str(self.folder / "tree/bin/flatline"), "run", "--", "sh", "-c",
+                   "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.01; done"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+            self.assertEqual(started.stdout.readline(), "ready\n")
+            time.sleep(0.05)
+            started.send_signal(signal.SIGTERM)
+            self.assertEqual(started.stdout.read(), "got it\n")
+            self.assertEqual(started.wait(timeout=20), 5)
+
+    def test_a_library_that_did_not_take_is_said(self):
+        shutil.copytree(self.folder / "tree", self.folder / "broken")
+        (self.folder / "broken/lib/libflatline-malloc.so").write_text("no library\n")
+        result = self.run_it("--", "./served", tree="broken")
+        self.assertEqual(result.stdout, "not served\n")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("ran without the malloc", result.stderr.splitlines()[-1])
+
+    def test_no_library(self):
+        (self.folder / "empty/bin").mkdir(parents=True)
+        shutil.copy(PROGRAM, self.folder / "empty/bin/flatline")
+        self.assert_refused(self.run_it("--", "./served", tree="empty"), "there is no libflatline-malloc.so")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
