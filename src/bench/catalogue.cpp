@@ -23,6 +23,24 @@ constexpr Backend container_row(std::string_view name, std::string_view title, s
     return {name, title, column, kind, driver, "", "", library, part_of_flatline, in_containers, beside};
 }
 
+/// Flatline's malloc under one of its policies.
+constexpr Backend malloc_row(std::string_view name, std::string_view title, std::string_view column,
+                             std::string_view settings, bool in_quick) {
+    return {.name = name,
+            .title = title,
+            .column = column,
+            .kind = Kind::drop_in,
+            .driver = "malloc",
+            .peer = "",
+            .preload = "",
+            .library = "libflatline-malloc.so",
+            .how = part_of_flatline,
+            .abilities = everything,
+            .own = "libflatline-malloc.so",
+            .settings = settings,
+            .in_quick = in_quick};
+}
+
 constexpr std::array all_backends{
     Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline,
             declared_sizes | any_size | several_threads},
@@ -37,6 +55,9 @@ constexpr std::array all_backends{
             declared_sizes | any_size | several_threads | remote_free | plain_arrays},
     Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline,
             declared_sizes | several_threads},
+    malloc_row("flatline-malloc", "Flatline malloc", "malloc", "", true),
+    malloc_row("flatline-malloc-latency", "malloc, latency", "m.lat", "FLATLINE_POLICY=latency", false),
+    malloc_row("flatline-malloc-memory", "malloc, memory", "m.mem", "FLATLINE_POLICY=memory", false),
     Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
     Backend{"glibc-tuned", "glibc, tuned", "tuned", Kind::general, "glibc-tuned", "", "", "libc.so", part_of_flatline,
             everything},
@@ -217,6 +238,7 @@ std::string_view name_of(Kind kind) {
     case Kind::general: return "general";
     case Kind::fixed_pool: return "fixed-pool";
     case Kind::standard: return "standard";
+    case Kind::drop_in: return "drop-in";
     }
     return "";
 }
@@ -231,7 +253,8 @@ std::string_view name_of(Unit unit) {
 }
 
 bool competes(Kind kind) {
-    return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool || kind == Kind::standard;
+    return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool || kind == Kind::standard ||
+           kind == Kind::drop_in;
 }
 
 std::span<const Backend> backends() { return all_backends; }

@@ -18,6 +18,7 @@ enum class Kind {
     general,    // a malloc
     fixed_pool, // memory of a fixed size: a pool of equal blocks, or a heap in one region
     standard,   // what the C++ library brings: a resource of std::pmr
+    drop_in,    // Flatline's malloc: it competes with the general ones, and the pool is not held against it
 };
 
 std::string_view name_of(Kind kind);
@@ -47,8 +48,11 @@ struct Backend {
     std::string_view library; // how the file name of the library that serves must begin, or empty: whichever it is
     std::string_view how;     // how it is had where it is missing
     Abilities abilities;
-    std::string_view beside = ""; // the backend that its figures are held against besides the mallocs': of a copy the
-                                  // original, of a resource the one whose place it takes; or empty
+    std::string_view beside = "";   // the backend that its figures are held against besides the mallocs': of a copy the
+                                    // original, of a resource the one whose place it takes; or empty
+    std::string_view own = "";      // the file name of Flatline's own library that is preloaded; or empty
+    std::string_view settings = ""; // a variable of the environment, NAME=VALUE, in which it runs; or empty
+    bool in_quick = true;           // also where neither --full nor its name asks for it
 };
 
 /// What a figure is. Of a rate more is better, of all else less.

@@ -44,9 +44,15 @@ Record read_record(const fs::path &file) {
     }
 }
 
-/// Finds what `place` needs preloaded; why there is nothing to be found, or empty.
-std::string find_library(Place &place, const fs::path &peers, const std::vector<fs::path> &libraries) {
+/// Finds what `place` needs preloaded; why there is nothing to be found, or empty. `drivers` is libexec/flatline.
+std::string find_library(Place &place, const fs::path &drivers, const std::vector<fs::path> &libraries) {
     const Backend &backend = *place.backend;
+    const fs::path peers = drivers / "peers", prefix = drivers.parent_path().parent_path();
+    if (!backend.own.empty()) {
+        const auto own = find_in({prefix / FLATLINE_LIBRARY_FOLDER, prefix / "lib"}, backend.own);
+        if (own) place.preload = *own;
+        return own ? "" : std::string(backend.how);
+    }
     Record record;
     if (!backend.peer.empty()) {
         const std::string peer(backend.peer);
@@ -106,7 +112,7 @@ Places locate(const std::vector<const Backend *> &wanted, const fs::path &driver
     Places places;
     for (const Backend *backend : wanted) {
         Place place = place_of(*backend, drivers);
-        const std::string reason = find_library(place, drivers / "peers", libraries);
+        const std::string reason = find_library(place, drivers, libraries);
         if (reason.empty() && has_its_drivers(place))
             places.found.push_back(std::move(place));
         else

@@ -348,7 +348,7 @@ std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const Sign
 }
 
 std::string settings_of(const Backend &backend) {
-    return backend.driver == "glibc-tuned" ? std::string(tuned_glibc) : std::string();
+    return std::string(backend.driver == "glibc-tuned" ? tuned_glibc : backend.settings);
 }
 
 fs::path own_libc() {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t samples_for_p9999 = 100'000;
 
-const std::vector<Kind> competitors{Kind::subject, Kind::general, Kind::fixed_pool, Kind::standard};
+const std::vector<Kind> competitors{Kind::subject, Kind::general, Kind::fixed_pool, Kind::standard, Kind::drop_in};
 
 std::vector<double> figures_of(const std::vector<Distribution> &processes, Rank rank, double step) {
     std::vector<double> figures;

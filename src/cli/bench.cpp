@@ -49,6 +49,8 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
 std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options) {
     std::vector<const bench::Backend *> backends;
     for (const bench::Backend &backend : bench::backends()) {
+        const bool is_named = !options.backends.empty();
+        if (!(is_named || options.full || options.list || backend.in_quick)) continue;
         if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
     }
     return backends;
@@ -126,7 +128,7 @@ std::string libraries_text(const Results &results) {
     std::string text;
     for (const bench::Identity &identity : results.campaign.identities)
         text +=
-            fmt::format("  {:<20} {:<16} {}\n", identity.backend->name,
+            fmt::format("  {:<23} {:<16} {}\n", identity.backend->name,
                         identity.report.version.substr(0, identity.report.version.find('-')), identity.report.library);
     return text;
 }
@@ -161,9 +163,9 @@ void print_list(const bench::Places &places) {
     }
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
-        fmt::print("  {:<20} {}\n", place.backend->name, file_of(place).string());
+        fmt::print("  {:<23} {}\n", place.backend->name, file_of(place).string());
     for (const bench::Missing &missing : places.missing)
-        fmt::print("  {:<20} missing: {}\n", missing.backend->name, missing.how);
+        fmt::print("  {:<23} missing: {}\n", missing.backend->name, missing.how);
 }
 
 bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> places) {

@@ -49,7 +49,9 @@ std::vector<const Item *> chosen(std::span<const Item> from, const std::vector<s
 
 std::vector<const bench::Backend *> general_backends(const std::vector<std::string> &names) {
     std::vector<const bench::Backend *> general = chosen(bench::backends(), names);
-    std::erase_if(general, [](const bench::Backend *backend) { return backend->kind != bench::Kind::general; });
+    std::erase_if(general, [](const bench::Backend *backend) {
+        return backend->kind != bench::Kind::general && backend->kind != bench::Kind::drop_in;
+    });
     if (general.empty())
         throw std::runtime_error("programs run under general allocators only, and none was chosen: `flatline peers` "
                                  "shows which there are");

@@ -22,7 +22,7 @@ constexpr bench::Cell glance{"hot", 64, 32, "", 8};
 constexpr std::chrono::milliseconds driver_limit{20'000};
 
 const std::string margin(2, ' ');
-constexpr std::size_t name_width = 17, version_width = 17, kind_width = 12;
+constexpr std::size_t name_width = 24, version_width = 17, kind_width = 12;
 
 struct Findings {
     bench::Places places;

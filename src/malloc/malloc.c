@@ -8,11 +8,16 @@
 #include "usual.h"
 
 #include <flatline/status.h>
+#include <flatline/version.h>
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By which a program, or who looks at one, knows that this malloc is there, and which. */
+FLAT_API extern const char flatline_malloc_version[];
+FLAT_API const char flatline_malloc_version[] = FLAT_VERSION_STRING;
 
 /* C23's, which this system's headers do not declare yet. */
 void free_sized(void *block, size_t size);

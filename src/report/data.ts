@@ -2,7 +2,8 @@
 
 import { sizeName } from "./format";
 
-export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool" | "standard";
+export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool" | "standard"
+  | "drop-in";
 
 /// `beside`: whom its figures are held against besides the mallocs', of a copy the original.
 export interface Backend { name: string; title: string; kind: BackendKind; beside?: string }

@@ -82,7 +82,7 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
 
 /// Columns as a reader compares them: the subject and what bounds it first, then the rivals.
 function columnOrder(backends: Backend[]): Backend[] {
-  const rank = ["subject", "again", "control", "unchecked", "standard", "general", "fixed-pool"];
+  const rank = ["subject", "again", "control", "unchecked", "standard", "drop-in", "general", "fixed-pool"];
   return [...backends].sort((a, b) => rank.indexOf(a.kind) - rank.indexOf(b.kind));
 }
 

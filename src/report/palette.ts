@@ -10,6 +10,9 @@ const solid: number[] = [];
 const known: Record<string, Look> = {
   "flatline-pool": { colour: "--line-subject", dash: solid, width: 3.5 },
   "flatline-pool-again": { colour: "--line-again", dash: [2, 3], width: 1.75 },
+  "flatline-malloc": { colour: "--line-subject", dash: [9, 2], width: 2.4 },
+  "flatline-malloc-latency": { colour: "--line-subject", dash: [5, 3], width: 1.6 },
+  "flatline-malloc-memory": { colour: "--line-subject", dash: [2, 2], width: 1.6 },
   "floor": { colour: "--line-floor", dash: [7, 4], width: 1.5 },
   "list": { colour: "--line-list", dash: [1.5, 2.5], width: 1.75 },
   "glibc": { colour: "--line-1", dash: solid, width: 1.6 },

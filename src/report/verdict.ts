@@ -20,7 +20,7 @@ const outcomes: Record<Said["outcome"], Outcome> =
   { faster: "win", slower: "loss", "no difference": "even", void: "void" };
 
 const everyRival: BackendKind[] = ["general", "fixed-pool"];
-const competitors: BackendKind[] = ["subject", "standard", ...everyRival];
+const competitors: BackendKind[] = ["subject", "standard", "drop-in", ...everyRival];
 
 function rowsOfKind(cell: Cell, backends: Backend[], kinds: BackendKind[]): Row[] {
   const names = new Set(backends.filter((each) => kinds.includes(each.kind)).map((each) => each.name));

@@ -80,8 +80,8 @@ TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
 TEST(catalogue, has_every_resource_and_every_malloc_in_containers_and_the_floor_where_arrays_do_the_work) {
     for (const Cell &cell : cells(Mode::full)) {
         for (const Backend &backend : backends()) {
-            const bool in_containers = backend.kind == Kind::general || backend.driver.starts_with("std-") ||
-                                       backend.driver.starts_with("allocator-") ||
+            const bool in_containers = backend.kind == Kind::general || backend.kind == Kind::drop_in ||
+                                       backend.driver.starts_with("std-") || backend.driver.starts_with("allocator-") ||
                                        backend.driver.ends_with("-resource") || backend.driver == "inline-arena";
             const bool with_calls = runs_calls(backend);
             if (!suite_of(cell).has_rounds) {

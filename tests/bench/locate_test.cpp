@@ -55,6 +55,20 @@ TEST_F(locate_backends, takes_the_library_that_was_built_before_the_systems) {
     EXPECT_EQ(places.found[0].instead, "");
 }
 
+TEST_F(locate_backends, takes_flatlines_own_malloc_from_beside_the_drivers_and_from_nowhere_else) {
+    const fs::path drivers = root_ / "libexec/flatline";
+    for (const char *file : {"libexec/flatline/bench-malloc", "libexec/flatline/bench-containers-malloc",
+                             "first/libflatline-malloc.so", "libexec/flatline/peers/libflatline-malloc.so"})
+        put(file);
+    const std::vector<const Backend *> wanted{find_backend("flatline-malloc"), find_backend("flatline-malloc-memory")};
+    const auto located = [&] { return flat::bench::locate(wanted, drivers, {root_ / "first"}); };
+    ASSERT_EQ(located().missing.size(), 2U);
+    EXPECT_NE(located().missing[0].how, "");
+    put("lib/libflatline-malloc.so");
+    ASSERT_EQ(located().found.size(), 2U);
+    for (const Place &place : located().found) EXPECT_EQ(place.preload, root_ / "lib/libflatline-malloc.so");
+}
+
 TEST_F(locate_backends, says_why_the_systems_library_serves) {
     for (const char *file : {"bench-malloc", "first/libmimalloc.so.2", "first/libjemalloc.so.2"}) put(file);
     put("peers/mimalloc.json", R"({"missing": "cargo is not installed"})");

@@ -29,7 +29,7 @@ CRATES = {
 }
 TOOLS = ["bash", "cat", "cp", "dirname", "gcc", "g++", "grep", "head", "mkdir", "mv", "nproc", "rm", "sed", "sha256sum",
          "tr"]
-PEERS = {"mimalloc", "snmalloc", "rpmalloc", "hardened_malloc", "jemalloc", "o1heap"}
+PEERS = {"mimalloc", "mimalloc_secure", "snmalloc", "rpmalloc", "hardened_malloc", "jemalloc", "o1heap"}
 
 
 class PeersBuild(unittest.TestCase):

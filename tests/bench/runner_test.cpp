@@ -163,6 +163,23 @@ TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
     EXPECT_GT(paddings.size(), 1U);
 }
 
+TEST_F(runner, runs_each_backend_in_its_own_settings) {
+    for (const char *backend : {"flatline-malloc", "flatline-malloc-latency", "flatline-malloc-memory"}) add(backend);
+    plan_.rounds = 1;
+    (void)run(); // another library serves a fake than the row says: refused, but it was called
+    std::set<std::string> policies;
+    for (const auto &call : calls()) {
+        std::string policy = "none";
+        for (const std::string &word : call) {
+            if (word.starts_with("FLATLINE_POLICY=")) policy = word;
+        }
+        policies.insert(call[0] + " " + policy);
+    }
+    EXPECT_EQ(policies,
+              (std::set<std::string>{"flatline-malloc none", "flatline-malloc-latency FLATLINE_POLICY=latency",
+                                     "flatline-malloc-memory FLATLINE_POLICY=memory"}));
+}
+
 TEST_F(runner, reports_an_allocation_that_failed_and_goes_on_with_the_others) {
     add("flatline-pool", "null");
     add("floor");

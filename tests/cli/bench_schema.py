@@ -13,7 +13,7 @@ UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
-KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard"}
+KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in"}
 
 DOCUMENT = {
     "schema": str, "mode": str, "started": str, "resumed": bool, "duration_seconds": NUMBER, "rounds": int, "seed": int,

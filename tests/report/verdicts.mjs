@@ -95,7 +95,7 @@ function expectedStandings(bench) {
 function expectedVerdicts(bench, id, rows) {
   if (!isRanked(rows[0])) return { winner: "" };
   const isVoid = rows.some((row) => row.void);
-  const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool", "standard"]) ?? "" };
+  const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool", "standard", "drop-in"]) ?? "" };
   const verdicts = (bench.verdicts ?? []).filter((each) => cellOf(each) === id);
   if (kindOf(rows[0]) === "round") return { ...expected, ...expectedContests(bench, verdicts) };
   const against = { any: ["general", "fixed-pool"], general: ["general"] };
