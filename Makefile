@@ -10,7 +10,7 @@ VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_t
 SECONDS := 1200
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test validate soak calibrate results build install coverage format clean
+.PHONY: help bench test validate soak real-programs calibrate results build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
+	@echo "  make real-programs         real programs with and without the malloc, with their own tests; over an hour"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
@@ -56,8 +57,15 @@ validate:
 soak:
 	@scripts/bootstrap test
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD) --target percore_soak
+	@cmake --build $(BUILD) --target percore_soak malloc_soak
 	$(BUILD)/tests/percore_soak $(SECONDS)
+	$(BUILD)/tests/malloc_soak $(SECONDS)
+
+real-programs:
+	@scripts/bootstrap real-programs
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target flatline-malloc
+	tests/malloc/real_programs.py $(BUILD)/lib/libflatline-malloc.so $(BUILD)/real-programs
 
 calibrate:
 	@scripts/bootstrap test

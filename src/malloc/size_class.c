@@ -5,6 +5,9 @@
 size_class flat_size_classes[CLASS_COUNT];
 uint16_t flat_bin_of_granules[SMALL_MAX / GRANULE + 1];
 
+#define SPAN_PAGES_MIN ((size_t)2)
+#define BLOCKS_MIN 8
+
 /* From one class to the next above `size`. */
 static size_t step_above(size_t size) {
     if (size < 512) return GRANULE;
@@ -13,10 +16,14 @@ static size_t step_above(size_t size) {
     return (size_t)1 << (doubling - 5);
 }
 
-/* Of 8 to SPAN_PAGES pages the number of which the smallest part is left over; of several the largest. */
+/* From the least number of pages, a power of two, in which BLOCKS_MIN blocks lie, up to its double: that of which the
+ * smallest part is left over. Small spans become empty sooner, and serve other classes then: with spans of 8 to 16
+ * pages for all classes perl's peak was 7 % higher, python's 6, sqlite's 4. */
 static size_t pages_for(size_t size) {
-    size_t best = SPAN_PAGES;
-    for (size_t pages = SPAN_PAGES; pages >= SPAN_PAGES / 2; pages--) {
+    size_t least = SPAN_PAGES_MIN;
+    while (least * PAGE < BLOCKS_MIN * size && least < SPAN_PAGES / 2) least *= 2;
+    size_t best = least;
+    for (size_t pages = least; pages <= 2 * least; pages++) {
         if (pages * PAGE % size * best < best * PAGE % size * pages) best = pages;
     }
     return best;

@@ -4,7 +4,7 @@
 
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
-_Static_assert(SPAN_PAGES *PAGE_WORDS == 64, "as many as `free_words` has bits");
+static_assert(SPAN_PAGES * PAGE_WORDS == 64, "as many as `free_words` has bits");
 
 run_bounds flat_pages_around(uint32_t page) {
     uint32_t first = page / CHUNK_PAGES * CHUNK_PAGES;

@@ -12,15 +12,15 @@
 #include "thread_heap.h"
 
 /* Whether the bin has a span with a block to take, which may have to be made: false iff there is no memory. */
-bool flat_span_ready(thread_heap *heap, size_t class);
+bool flat_span_ready(thread_heap *heap, size_t number);
 
 /* Takes up to `most` blocks of the first span of a bin that has one: free ones in the order of their addresses, else
  * fresh ones. Returns their number, 1 at least. */
-uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most);
+uint32_t flat_span_take(thread_heap *heap, size_t number, void **blocks, uint32_t most);
 
 /* Gives blocks of a class back: those that start at the granules of a word of 64 whose bits are set. O(1), or where the
  * span is then empty, a step for each of its pages and words. */
-void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks);
+void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t blocks);
 
 /* Gives up the one empty span that a bin may have, of every class. A step for each span. */
 void flat_drop_empty_spans(thread_heap *heap);

@@ -14,7 +14,7 @@ static void *no_entries[2];
 #define FORTY_FOUR(...)                                                                                                \
     FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__),  \
         FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__)
-_Static_assert(CLASS_COUNT == 1 + 4 * 44, "as many as follow");
+static_assert(CLASS_COUNT == 1 + 4 * 44, "as many as follow");
 
 /* No page has its tag: that number is nobody's. */
 static bin_set no_bins = {
@@ -22,8 +22,8 @@ static bin_set no_bins = {
     .tag = (HUGE_OWNER - 1) << OWNER_SHIFT,
 };
 
-_Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec"))) = &no_bins;
-_Thread_local thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
+__thread bin_set *flat_my_bins __attribute__((tls_model("initial-exec"))) = &no_bins;
+__thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 
 void flat_allow_usual_path(bool allow) { flat_my_bins = allow ? &flat_my_heap->own : &no_bins; }
 

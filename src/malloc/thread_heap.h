@@ -16,6 +16,9 @@
 
 #include "space.h"
 
+#include <assert.h>
+#include <stdalign.h>
+
 #define LINE_PAIR 128 /* bytes; processors fetch neighbouring lines in pairs */
 
 typedef struct size_bin {
@@ -51,25 +54,25 @@ typedef struct thread_heap {
     taken_marks taken;
     struct thread_heap *next_left; /* of those that no thread owns */
     void *kept[KEPT_ENTRIES];
-    _Alignas(LINE_PAIR) uint64_t slot_marks[SLOT_WORDS]; /* a bit a chunk, by its slot: by others, as the next */
-    uint64_t top_marks[TOP_WORDS];                       /* a bit for each word of slot_marks */
-    _Alignas(LINE_PAIR) uint32_t chunks[SLOT_MAX];       /* by slot */
+    alignas(LINE_PAIR) uint64_t slot_marks[SLOT_WORDS]; /* a bit a chunk, by its slot: by others, as the next */
+    uint64_t top_marks[TOP_WORDS];                      /* a bit for each word of slot_marks */
+    alignas(LINE_PAIR) uint32_t chunks[SLOT_MAX];       /* by slot */
 } thread_heap;
 
 #define THREAD_HEAP_BYTES ((size_t)256 << 10)
-_Static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
-_Static_assert(offsetof(thread_heap, own) == 0, "see there");
-_Static_assert(sizeof(size_bin) == BIN_SIZE, "what flat_bin_of_granules was made for");
-_Static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for its offset");
+static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
+static_assert(offsetof(thread_heap, own) == 0, "see there");
+static_assert(sizeof(size_bin) == BIN_SIZE, "what flat_bin_of_granules was made for");
+static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for its offset");
 
 #pragma GCC visibility push(hidden)
 /* The calling thread's; where it has no heap, one whose stacks are all empty and full, and whose tag no page has, so
  * that each call finds its way to flat_thread_heap(). */
-extern _Thread_local bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
+extern __thread bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
 
 /* The calling thread's; NULL: it has none. `flat_my_bins` is its bins, or those of no heap while no call may take the
  * usual path: see policy.h. */
-extern _Thread_local thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
+extern __thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
 /* The calling thread's, which gets one if it has none; NULL iff there is no memory, or there are too many threads. Of
@@ -91,16 +94,16 @@ void flat_clean_heaps(void);
 uint32_t flat_heap_count(void);
 
 static inline size_bin *bin_at(bin_set *of, size_t offset) { return (size_bin *)((char *)of + offset); }
-static inline size_t bin_offset(size_t class) { return class * BIN_SIZE; }
+static inline size_t bin_offset(size_t number) { return number * BIN_SIZE; }
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }
 
 /* A block of a class; NULL iff there is no memory. At most one span is made, one page of returned blocks taken, and
  * `moved` blocks of the class moved. */
-void *flat_allocate_slowly(thread_heap *heap, size_t class);
+void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
 /* Makes room on the full stack of a class: `moved` steps. */
-void flat_make_room(thread_heap *heap, size_t class);
+void flat_make_room(thread_heap *heap, size_t number);
 
 #endif

@@ -35,14 +35,14 @@ struct bounds {
     [[nodiscard]] std::size_t after_a_gib() const { return heap + huge + at_hand + spans + gib / 31; }
 };
 
-constexpr std::size_t class_count = 176, span = 64 * kib;
+constexpr std::size_t class_count = 176, empty_spans = 5632 * kib;
 
 bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
-    if (policy == "latency") return {gib, gib, class_count * 128 * kib, class_count * span};
+    if (policy == "latency") return {gib, gib, class_count * 128 * kib, empty_spans};
     if (policy == "memory") return {256 * kib, 32 * mib, class_count * 32 * kib, 0};
-    return {4 * mib, 64 * mib, class_count * 32 * kib, class_count * span};
+    return {4 * mib, 64 * mib, class_count * 32 * kib, empty_spans};
 }
 
 bool keeps_all() { return bounds_here().heap == gib; }

@@ -1,0 +1,200 @@
+#include "invariants.hpp"
+
+extern "C" {
+#include "live.h"
+#include "returned.h"
+#include "spans.h"
+}
+
+#include <cstdint>
+#include <memory_resource>
+#include <set>
+#include <sstream>
+#include <sys/mman.h>
+#include <vector>
+
+namespace test {
+namespace {
+
+// What the walk notes lies in memory of its own, or it would change what it looks at.
+class notes {
+  public:
+    notes()
+        : buffer_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+    ~notes() { (void)munmap(buffer_, bytes); }
+    notes(const notes &) = delete;
+    notes &operator=(const notes &) = delete;
+
+    std::pmr::memory_resource *resource() { return &resource_; }
+
+  private:
+    static constexpr std::size_t bytes = std::size_t{1} << 30;
+    void *buffer_;
+    std::pmr::monotonic_buffer_resource resource_{buffer_, bytes, std::pmr::null_memory_resource()};
+};
+
+using addresses = std::pmr::set<const void *>;
+using numbers = std::pmr::set<std::uint32_t>;
+
+// The first thing that is wrong; what comes after it is not looked at.
+class walk {
+  public:
+    explicit walk(std::pmr::memory_resource *where) : where_(where), free_(where) {}
+
+    std::pmr::memory_resource *where() const { return where_; }
+    std::string found() const { return found_; }
+    bool holds() const { return found_.empty(); }
+
+    template <typename... Parts> void demand(bool condition, const Parts &...parts) {
+        if (condition || !holds()) return;
+        std::ostringstream text;
+        ((text << parts << ' '), ...);
+        found_ = text.str();
+    }
+
+    // Runs of a set between two units, none beside another; `used` is told of every other one.
+    template <typename Used> void units_of(const run_set &runs, std::uint32_t first, std::uint32_t end, Used used) {
+        bool after_a_free_one = false;
+        for (std::uint32_t at = first; at < end && holds();) {
+            const unit &head = runs.units[at];
+            demand(head.count != 0 && head.count <= end - at, "unit", at, "is of", head.count);
+            if (!holds()) return;
+            if (head.is_free) {
+                const unit &last = runs.units[at + head.count - 1];
+                demand(!after_a_free_one, "free unit", at, "is not merged with the one before");
+                demand(last.is_free && last.head == at, "the last unit of free run", at, "does not know its head");
+                std::uint32_t dirty = 0;
+                for (std::uint32_t i = at; i < at + head.count; i++)
+                    dirty += (runs.dirty_bits[i / 64] >> i % 64 & 1) != 0;
+                demand(head.dirty == dirty, "free run", at, "has", dirty, "dirty units, and says", head.dirty);
+                free_.insert(at);
+                all_free_ += head.count;
+                all_dirty_ += dirty;
+            } else {
+                used(at, head.count);
+            }
+            after_a_free_one = head.is_free;
+            at += head.count;
+        }
+    }
+
+    // What units_of() found since the last time, beside what the set says.
+    void compare(const run_set &runs) {
+        numbers listed(where_), queued(where_);
+        for (std::size_t list = 0; list < RUN_LISTS; list++) {
+            demand(((runs.occupied[list / 64] >> list % 64 & 1) != 0) == (runs.lists[list] != NO_UNIT), "list", list);
+            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT && holds(); head = runs.units[head].next)
+                demand(listed.insert(head).second, "run", head, "is listed twice");
+        }
+        for (std::uint32_t head = runs.oldest; head != NO_UNIT && holds(); head = runs.units[head].queue.newer)
+            demand(queued.insert(head).second && runs.units[head].dirty != 0, "run", head, "is queued wrongly");
+        for (const std::uint32_t head : free_)
+            demand((runs.units[head].dirty != 0) == (queued.count(head) != 0), "run", head, "is not queued rightly");
+        demand(listed == free_, "the lists have other runs than there are");
+        demand(runs.free == all_free_ && runs.dirty == all_dirty_, "of", all_free_, "free and", all_dirty_,
+               "dirty units the set says", runs.free, "and", runs.dirty);
+        free_.clear();
+        all_free_ = all_dirty_ = 0;
+    }
+
+  private:
+    std::pmr::memory_resource *where_;
+    std::string found_;
+    numbers free_;
+    std::uint32_t all_free_ = 0, all_dirty_ = 0;
+};
+
+bool is_free_block(std::size_t granule) { return (space.free[granule / 64] >> granule % 64 & 1) != 0; }
+
+std::size_t live_in(std::uint32_t page, std::uint32_t pages) {
+    std::size_t count = 0;
+    for (std::size_t g = page * (PAGE / GRANULE); g < (page + pages) * (PAGE / GRANULE); g++)
+        count += is_live(g) ? 1 : 0;
+    return count;
+}
+
+addresses at_hand(const thread_heap *heap, std::size_t number, walk &here) {
+    addresses blocks(here.where());
+    for (void *const *entry = heap->own.bins[number].top; entry[-1] != nullptr && here.holds(); entry--)
+        here.demand(blocks.insert(entry[-1]).second, "block", entry[-1], "is at hand twice");
+    return blocks;
+}
+
+void look_at_span(const thread_heap *heap, std::uint32_t head, std::uint32_t pages, std::size_t number, addresses &hand,
+                  walk &here) {
+    const size_class &class_ = flat_size_classes[number];
+    const unit &span = space.pages[head];
+    here.demand(pages == class_.pages, "span", head, "has", pages, "pages");
+    for (std::uint32_t page = head; page < head + pages; page++) {
+        here.demand((tag_of(page) & ~RETURNED_MARK) == (heap->own.tag | bin_offset(number)), "tag of page", page);
+        here.demand(space.pages[page].head == head, "page", page, "does not know its span");
+    }
+    std::size_t live = 0, held = 0;
+    std::uint64_t words = 0;
+    for (std::size_t i = 0; i < class_.capacity && here.holds(); i++) {
+        const void *block = page_address(head) + i * class_.size;
+        const std::size_t granule = offset_of(block) / GRANULE;
+        const bool is_held = hand.erase(block) != 0, is_free = is_free_block(granule);
+        live += is_live(granule) ? 1 : 0;
+        held += is_held ? 1 : 0;
+        if (is_free) words |= std::uint64_t{1} << (granule / 64 - head * (PAGE / GRANULE / 64));
+        const int states = (is_live(granule) ? 1 : 0) + (is_held ? 1 : 0) + (is_free ? 1 : 0);
+        here.demand(states == (i < span.blocks.fresh ? 1 : 0), "block", i, "of span", head, "is in", states, "states");
+        here.demand(is_live(granule) || !is_returned(granule), "block", i, "of span", head, "is returned and dead");
+    }
+    here.demand(live + held == span.blocks.taken, "span", head, "has", live, "live and", held, "at hand, and says",
+                span.blocks.taken);
+    here.demand(words == span.free_words, "span", head, "has other words with free blocks than it says");
+    here.demand(live_in(head, pages) == live, "span", head, "has live bits where no block starts");
+}
+
+void look_at_heap(const thread_heap *heap, walk &here) {
+    std::pmr::vector<addresses> hand(CLASS_COUNT, here.where());
+    std::pmr::vector<numbers> open(CLASS_COUNT, here.where()), listed(CLASS_COUNT, here.where());
+    for (std::size_t number = 1; number < CLASS_COUNT; number++) hand[number] = at_hand(heap, number, here);
+    for (std::uint32_t slot = 0; slot < heap->chunk_count && here.holds(); slot++) {
+        const std::uint32_t chunk = heap->chunks[slot], page = chunk * CHUNK_PAGES;
+        here.demand(space.slots[chunk] == slot, "slot of chunk", chunk);
+        here.units_of(heap->free_pages, page, page + CHUNK_PAGES, [&](std::uint32_t head, std::uint32_t count) {
+            const std::size_t number = (tag_of(head) & BIN_MASK) / BIN_SIZE;
+            if (number == 0) {
+                here.demand(tag_of(head) >> OWNER_SHIFT == heap->own.tag >> OWNER_SHIFT, "tag of large block", head);
+                here.demand(live_in(head, count) == 1 && is_live(head * (PAGE / GRANULE)), "large block", head);
+                return;
+            }
+            look_at_span(heap, head, count, number, hand[number], here);
+            if (space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
+        });
+    }
+    here.compare(heap->free_pages);
+    for (std::size_t number = 1; number < CLASS_COUNT && here.holds(); number++) {
+        for (std::uint32_t head = heap->own.bins[number].spans; head != NO_UNIT && here.holds();
+             head = space.pages[head].next)
+            here.demand(listed[number].insert(head).second, "span", head, "is listed twice");
+        here.demand(listed[number] == open[number], "class", number, "lists other spans than have room");
+        here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
+    }
+}
+
+} // namespace
+
+std::string broken_invariant() {
+    notes kept;
+    walk here(kept.resource());
+    std::pmr::vector<bool> of_heaps(space.begun, false, kept.resource());
+    for (std::uint32_t number = 1; number <= flat_heap_count() && here.holds(); number++) {
+        const thread_heap *heap = heap_number(number);
+        for (std::uint32_t slot = 0; slot < heap->chunk_count; slot++) of_heaps[heap->chunks[slot]] = true;
+        look_at_heap(heap, here);
+    }
+    here.units_of(space.free_chunks, 0, space.begun, [&](std::uint32_t head, std::uint32_t count) {
+        if (of_heaps[head])
+            here.demand(count == 1, "chunk", head, "of a heap has", count);
+        else
+            here.demand(tag_of(head * CHUNK_PAGES) == HUGE_OWNER << OWNER_SHIFT, "chunk", head, "is nobody's");
+    });
+    here.compare(space.free_chunks);
+    return here.found();
+}
+
+} // namespace test

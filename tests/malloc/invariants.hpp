@@ -1,0 +1,17 @@
+// What must hold of the malloc's own tables while no thread calls it: found by walking all of them. For programs that
+// are linked with the malloc as an archive.
+#ifndef FLATLINE_TESTS_MALLOC_INVARIANTS_HPP
+#define FLATLINE_TESTS_MALLOC_INVARIANTS_HPP
+
+#include <string>
+
+namespace test {
+
+// Says what is wrong first, or nothing: each chunk is free, a heap's or a huge block's; each page is free or part of
+// one span or large block; each block of a span is live, at hand, free or has never been handed out; and every count
+// and list says the same. Allocates nothing unless something is wrong.
+std::string broken_invariant();
+
+} // namespace test
+
+#endif

@@ -1,0 +1,121 @@
+// The malloc's tables after all kinds of work, and that damage to any of them is seen. Linked with the malloc itself.
+#include "invariants.hpp"
+
+#include "core/environment.hpp"
+#include "core/random_source.hpp"
+#include "os/child.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <malloc.h>
+#include <thread>
+#include <vector>
+
+extern "C" {
+#include "live.h"
+#include "spans.h"
+}
+
+namespace {
+
+using places = std::array<std::atomic<void *>, 512>;
+
+std::size_t any_size(test::random_source &random) {
+    if (random.one_in(300)) return random.magnitude(std::uint64_t{20} << 20);
+    return random.magnitude(random.one_in(10) ? 300000 : 3000);
+}
+
+// Puts blocks where others find them, and frees or resizes what it finds.
+void work(places &at, std::uint64_t seed, std::size_t steps) {
+    test::random_source random(seed);
+    for (std::size_t i = 0; i < steps; i++) {
+        void *made = random.one_in(3) ? nullptr : malloc(any_size(random));
+        void *found = at[random.below(at.size())].exchange(made);
+        if (random.one_in(6)) found = realloc(found, any_size(random) + 1);
+        free(found);
+    }
+}
+
+void empty(places &at) {
+    for (auto &place : at) free(place.exchange(nullptr));
+}
+
+places shared;
+
+TEST(malloc_invariants, hold_after_each_part_of_one_threads_work) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    for (std::size_t part = 0; part < 100; part++) {
+        work(shared, seed + part, test::scaled(2000));
+        ASSERT_EQ(test::broken_invariant(), "") << part;
+    }
+    empty(shared);
+    (void)malloc_trim(0);
+    ASSERT_EQ(test::broken_invariant(), "");
+}
+
+TEST(malloc_invariants, hold_after_threads_have_come_and_gone) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    for (std::size_t part = 0; part < 20; part++) {
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < 4; i++) {
+            threads.emplace_back([&, i] { work(shared, seed + part * 4 + i, test::scaled(5000)); });
+        }
+        for (std::thread &thread : threads) thread.join();
+        ASSERT_EQ(test::broken_invariant(), "") << part;
+    }
+    empty(shared);
+    (void)malloc_trim(0);
+    ASSERT_EQ(test::broken_invariant(), "");
+}
+
+// The damage is done to a child's tables.
+void expect_seen(const char *what, const std::function<void()> &damage) {
+    EXPECT_EQ(test::in_child([&] {
+                  damage();
+                  return test::broken_invariant().empty() ? 0 : 1;
+              }),
+              1)
+        << what;
+}
+
+TEST(malloc_invariants, that_are_broken_are_seen) {
+    work(shared, 1, 20000);
+    ASSERT_EQ(test::broken_invariant(), "");
+    void *block = malloc(200);
+    const std::size_t granule = offset_of(block) / GRANULE;
+    const std::uint32_t head = space.pages[granule / (PAGE / GRANULE)].head;
+    thread_heap *heap = flat_thread_heap();
+    unit &span = space.pages[head];
+    expect_seen("a live bit too many", [&] { space.live[granule / 32 + 1] ^= 1; });
+    expect_seen("a live bit too few", [&] { set_dead(granule); });
+    expect_seen("a free bit", [&] { space.free[granule / 64] ^= std::uint64_t{1} << granule % 64; });
+    expect_seen("a count of blocks", [&] { span.blocks.taken++; });
+    expect_seen("a fresh block", [&] { span.blocks.fresh--; });
+    expect_seen("a word with free blocks", [&] { span.free_words ^= 1; });
+    expect_seen("a tag", [&] { space.tags[head] += BIN_SIZE; });
+    expect_seen("the head of a page", [&] { space.pages[head + 1].head++; });
+    expect_seen("a count of free pages", [&] { heap->free_pages.free++; });
+    expect_seen("a count of dirty pages", [&] { heap->free_pages.dirty++; });
+    expect_seen("a list", [&] { heap->free_pages.occupied[0] ^= 1; });
+    expect_seen("the queue", [&] { heap->free_pages.oldest = NO_UNIT; });
+    expect_seen("a count of free chunks", [&] { space.free_chunks.free++; });
+    expect_seen("a slot", [&] { space.slots[heap->chunks[0]]++; });
+    expect_seen("a block at hand twice", [&] {
+        size_bin &bin = heap->own.bins[flat_bin_of_granules[13] / BIN_SIZE];
+        free(block);
+        bin.top[0] = bin.top[-1];
+        bin.top++;
+    });
+    free(block);
+    empty(shared);
+    EXPECT_EQ(test::broken_invariant(), "");
+}
+
+} // namespace
