@@ -22,8 +22,8 @@ static uintptr_t small_block_at(uintptr_t offset, size_t class) {
 /* The first page of the block above SMALL_MAX that could hold the page: of its chunk, or of chunks before. */
 static uint32_t large_block_before(uint32_t page) {
     uint32_t chunk = page / CHUNK_PAGES, at = page;
-    while (at > chunk * CHUNK_PAGES && tag_of(at) == 0) at--;
-    while (tag_of(at) == 0 && at != 0) at = --chunk * CHUNK_PAGES;
+    while (at > chunk * CHUNK_PAGES && !is_tagged(at)) at--;
+    while (!is_tagged(at) && at != 0) at = --chunk * CHUNK_PAGES;
     return at;
 }
 
@@ -31,7 +31,7 @@ static uint32_t large_block_before(uint32_t page) {
 static uintptr_t large_block_at(uintptr_t offset) {
     uint32_t page = large_block_before((uint32_t)(offset >> PAGE_SHIFT));
     uintptr_t start = (uintptr_t)page << PAGE_SHIFT;
-    bool holds = tag_of(page) != 0 && (tag_of(page) & BIN_MASK) == 0 && offset - start < large_bytes(page);
+    bool holds = is_tagged(page) && (tag_of(page) & BIN_MASK) == 0 && offset - start < large_bytes(page);
     return holds ? start : UINTPTR_MAX;
 }
 

@@ -69,6 +69,9 @@ static inline char *page_address(size_t page) { return (char *)space.start + (pa
 
 /* Others read the tag of a page while its owner changes another's, or its own. */
 static inline uint32_t tag_of(size_t page) { return __atomic_load_n(&space.tags[page], __ATOMIC_RELAXED); }
+/* Whether the page belongs to a block's start or a span. One that was given up may have got a RETURNED_MARK since, from a
+ * thread that was late in setting it. */
+static inline bool is_tagged(size_t page) { return tag_of(page) >> OWNER_SHIFT != 0; }
 static inline void set_tag(size_t page, uint32_t tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
 
 /* Reserves the address space: 4 TiB, or as many as may be had; under a limit on it half of what is left. False: not

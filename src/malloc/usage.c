@@ -35,7 +35,7 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
         now->live_bytes += count * size;
         return page + 1;
     }
-    if (tag == 0) return page + 1;
+    if (tag >> OWNER_SHIFT == 0) return page + 1;
     size_t bytes = large_bytes(page);
     if (tag >> OWNER_SHIFT != HUGE_OWNER) {
         now->live_blocks++;
