@@ -241,7 +241,7 @@ FLAT_API int malloc_trim(size_t pad) {
     int error = errno;
     uint64_t before = __atomic_load_n(&space.discarded, __ATOMIC_RELAXED);
     flat_clean_heaps();
-    while (flat_chunks_clean()) continue;
+    flat_chunks_clean_all();
     errno = error;
     return __atomic_load_n(&space.discarded, __ATOMIC_RELAXED) != before;
 }

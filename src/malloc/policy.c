@@ -12,9 +12,9 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, {16 * KIB, 2}},
-    {"latency", UINT32_MAX, UINT32_MAX, 0, true, {64 * KIB, 8}},
-    {"memory", 256 * KIB / PAGE, 32 * MIB / CHUNK, 6, false, {4 * KIB, 2}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, 8, 4, {16 * KIB, 2}},
+    {"latency", UINT32_MAX, UINT32_MAX, 0, true, 32, 0, {64 * KIB, 8}},
+    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, 0, 0, {4 * KIB, 2}},
 };
 
 policy flat_policy;
@@ -41,23 +41,36 @@ static bool is_above(uint32_t dirty, uint32_t used, uint32_t kept) {
     return kept != UINT32_MAX && dirty > kept + (used >> flat_policy.kept_shift);
 }
 
+#define PAGES_WORTH 32 /* with credit for fewer no step is made: a system call has a price of its own */
+
 static bool heap_keeps_too_much(const thread_heap *heap) {
     const run_set *pages = &heap->free_pages;
-    return is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
+    return heap->credit >= PAGES_WORTH * PAGE_CREDIT &&
+           is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
+}
+
+static void clean_some(thread_heap *heap) {
+    uint64_t most = heap->credit / PAGE_CREDIT;
+    heap->credit -= PAGE_CREDIT * flat_pages_clean(heap, most < CLEANED_PAGES ? (uint32_t)most : CLEANED_PAGES);
 }
 
 /* A look without the lock: at worst a step too many, or a call later. */
 static bool chunks_keep_too_much(void) {
     uint32_t dirty = __atomic_load_n(&space.free_chunks.dirty, __ATOMIC_RELAXED);
+    if (dirty == 0) return false;
+    if (__atomic_load_n(&space.owed, __ATOMIC_RELAXED) != 0) return true;
     uint32_t used = __atomic_load_n(&space.begun, __ATOMIC_RELAXED) -
                     __atomic_load_n(&space.free_chunks.free, __ATOMIC_RELAXED) -
                     __atomic_load_n(&space.heap_chunks, __ATOMIC_RELAXED);
-    return dirty != 0 && is_above(dirty, used, flat_policy.kept_chunks);
+    return __atomic_load_n(&space.credit, __ATOMIC_RELAXED) >= CHUNK_CREDIT &&
+           is_above(dirty, used, flat_policy.kept_chunks);
 }
 
 void flat_keep_to_policy(thread_heap *heap) {
+    bool was_usual = heap != NULL && flat_my_bins == &heap->own;
+    if (was_usual) heap->credit++;
     if (heap != NULL && heap_keeps_too_much(heap))
-        (void)flat_pages_clean(heap);
+        clean_some(heap);
     else if (chunks_keep_too_much())
         (void)flat_chunks_clean();
     if (heap != NULL) flat_allow_usual_path(!heap_keeps_too_much(heap) && !chunks_keep_too_much());

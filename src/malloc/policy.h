@@ -5,9 +5,17 @@
  *                 of a thread heap         of huge blocks           at hand, of one class
  *     latency     all                      all                      64 KiB
  *     balanced    4 MiB + 1/8 of its use   64 MiB + 1/8 in use      16 KiB
- *     memory      256 KiB + 1/64           32 MiB + 1/64            4 KiB
+ *     memory      256 KiB + 1/64           4 MiB + 1/64             4 KiB
  *
- * A step is at most CLEANED_PAGES, or one chunk. All the heaps that threads left behind count as one. Besides there is,
+ * A step is at most CLEANED_PAGES, or one chunk.
+ *
+ * Who takes again what was given back has to wait for it, some 1.4 us a page. So that a program that frees and takes
+ * the same memory over and over does not wait each time, what goes back is no more than CREDIT_OF_GROWTH times that by
+ * which the heap has grown since malloc_trim(), and a page for each PAGE_CREDIT calls that leave the usual path; of
+ * huge blocks a chunk for each CHUNK_CREDIT of them. While there is no credit the usual path is open. But where chunks
+ * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
+ *
+ * All the heaps that threads left behind count as one. Besides there is,
  * of each class and thread heap, what lies at hand and at most one empty span (none with memory): bounds that
  * docs/malloc.md adds up. */
 #ifndef FLATLINE_MALLOC_POLICY_H
@@ -15,11 +23,17 @@
 
 #include "thread_heap.h"
 
+#define CREDIT_OF_GROWTH 2u
+#define PAGE_CREDIT 64u
+#define CHUNK_CREDIT 64u
+
 typedef struct policy {
     const char *name;
     uint32_t kept_pages, kept_chunks; /* UINT32_MAX: all */
     unsigned kept_shift;              /* and 2^-kept_shift of those in use */
     bool keeps_empty_spans;
+    uint32_t resident_pages; /* that are made so at once, where a class grows; 0: each when it is first written */
+    uint32_t young_spans;    /* of a class that has got no more yet, pages become resident one by one */
     at_hand kept_at_hand;
 } policy;
 

@@ -203,3 +203,15 @@ run_part flat_runs_take_dirty(run_set *runs, uint32_t most) {
     (void)take_part(runs, head, all, part);
     return part;
 }
+
+uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most) {
+    const unit *head = &runs->units[first];
+    if (!head->is_free) return 0;
+    uint32_t count = 0;
+    while (count < most && count < head->count && !is_dirty(runs, first + count)) count++;
+    if (count == 0) return 0;
+    run all = unlink_run(runs, first);
+    set_dirt(runs, first, count, true);
+    link_run(runs, first, (run){all.count, all.dirty + count});
+    return count;
+}

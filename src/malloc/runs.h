@@ -87,6 +87,10 @@ void flat_runs_cut(run_set *runs, uint32_t head, run_cut to, run_bounds bounds);
 /* Adds `more` units to the used run at `head` iff the units behind it are free and inside the bounds. */
 bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bounds);
 
+/* Makes clean units at the start of the free run at `first` dirty, whose memory the caller is about to touch: up to
+ * `most`, a step for each. Returns their number; 0 where no run starts. */
+uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most);
+
 /* Takes the units whose memory should be given back next: neighbouring dirty ones, the first of the oldest run that has
  * any, up to `most`; a step for each. None iff count == 0. */
 typedef struct run_part {

@@ -56,6 +56,8 @@ static uint32_t heaps_for(size_t bytes) {
 
 bool flat_make_usable(void *start, size_t bytes) { return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 static size_t opened_bytes(void) { return space.granules * GRANULE; }
 
 /* Makes the tables usable for the blocks from `opened` on up to `to`. */
@@ -123,6 +125,8 @@ static uint32_t begin_chunks(uint32_t count) {
     if (!flat_make_usable(page_address((size_t)head * CHUNK_PAGES), (size_t)count << CHUNK_SHIFT)) return NO_UNIT;
     space.begun += count;
     space.chunks[head].count = count;
+    space.credit += count * CHUNK_CREDIT * CREDIT_OF_GROWTH;
+    if (flat_policy.kept_chunks != UINT32_MAX) space.owed = least(space.owed + count, space.free_chunks.dirty);
     return head;
 }
 
@@ -140,6 +144,7 @@ uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state)
     if (room > RUN_MAX) return NO_UNIT;
     (void)pthread_mutex_lock(&space.lock);
     uint32_t head = take_chunks((uint32_t)room, state);
+    space.credit++;
     if (head != NO_UNIT) {
         size_t place = (space.start >> CHUNK_SHIFT) + head;
         uint32_t before = (uint32_t)(-place & (alignment - 1));
@@ -174,14 +179,42 @@ void flat_chunks_give(uint32_t head, unit_state state) {
     (void)pthread_mutex_unlock(&space.lock);
 }
 
-bool flat_chunks_clean(void) {
-    (void)pthread_mutex_lock(&space.lock);
-    run_part part = flat_runs_take_dirty(&space.free_chunks, 1);
-    (void)pthread_mutex_unlock(&space.lock);
+/* One free chunk that may hold memory, or none; `space.lock` is held. */
+static run_part take_dirty_chunk(void) { return flat_runs_take_dirty(&space.free_chunks, 1); }
+
+static bool may_clean_chunk(void) {
+    if (space.owed != 0)
+        space.owed--;
+    else if (space.credit >= CHUNK_CREDIT)
+        space.credit -= CHUNK_CREDIT;
+    else
+        return false;
+    return true;
+}
+
+static bool clean_chunk(run_part part) {
     if (part.count == 0) return false;
     flat_pages_discard((run_part){part.first * CHUNK_PAGES, CHUNK_PAGES});
     flat_chunks_give(part.first, UNIT_CLEAN);
     return true;
+}
+
+bool flat_chunks_clean(void) {
+    (void)pthread_mutex_lock(&space.lock);
+    run_part part = may_clean_chunk() ? take_dirty_chunk() : (run_part){0, 0};
+    (void)pthread_mutex_unlock(&space.lock);
+    return clean_chunk(part);
+}
+
+void flat_chunks_clean_all(void) {
+    run_part part;
+    do {
+        (void)pthread_mutex_lock(&space.lock);
+        part = take_dirty_chunk();
+        space.credit = (uint64_t)space.begun * CHUNK_CREDIT * CREDIT_OF_GROWTH;
+        space.owed = 0;
+        (void)pthread_mutex_unlock(&space.lock);
+    } while (clean_chunk(part));
 }
 
 void flat_pages_discard(run_part pages) {

@@ -56,6 +56,8 @@ typedef struct flat_space {
     pthread_mutex_t lock; /* of what follows; of thread heaps that nobody owns, too */
     uint64_t discarded;   /* pages whose memory went back to the system; by anyone, without the lock */
     uint32_t heap_chunks; /* chunks of thread heaps; as well */
+    uint32_t owed;        /* free chunks to be given back, since others were begun: see policy.h */
+    uint64_t credit;      /* CHUNK_CREDIT for each that may be given back besides */
     uint32_t begun;       /* chunks that were ever taken: the first ones */
     run_set free_chunks;
 } flat_space;
@@ -69,8 +71,8 @@ static inline char *page_address(size_t page) { return (char *)space.start + (pa
 
 /* Others read the tag of a page while its owner changes another's, or its own. */
 static inline uint32_t tag_of(size_t page) { return __atomic_load_n(&space.tags[page], __ATOMIC_RELAXED); }
-/* Whether the page belongs to a block's start or a span. One that was given up may have got a RETURNED_MARK since, from a
- * thread that was late in setting it. */
+/* Whether the page belongs to a block's start or a span. One that was given up may have got a RETURNED_MARK since, from
+ * a thread that was late in setting it. */
 static inline bool is_tagged(size_t page) { return tag_of(page) >> OWNER_SHIFT != 0; }
 static inline void set_tag(size_t page, uint32_t tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
 
@@ -92,9 +94,12 @@ bool flat_chunks_extend(uint32_t head, uint32_t more);
 void flat_chunks_give(uint32_t head, unit_state state);
 void flat_chunks_cut(uint32_t head, uint32_t count);
 
-/* Gives the memory of one free chunk back to the system, if there is one that may hold some. False: there is none.
- * Locks, but not while the system works. */
+/* Gives the memory of one free chunk back to the system, if there is one that may hold some and it may be: see
+ * policy.h. False: not so. Locks, but not while the system works. */
 bool flat_chunks_clean(void);
+
+/* Of all of them, whatever may be; then what may be begins anew. Locks. */
+void flat_chunks_clean_all(void);
 
 /* The memory of neighbouring pages back to the system: from then on they read as 0. */
 void flat_pages_discard(run_part pages);

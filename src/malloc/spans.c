@@ -1,6 +1,9 @@
+#define _GNU_SOURCE
 #include "spans.h"
 
 #include "policy.h"
+
+#include <sys/mman.h>
 
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
@@ -20,6 +23,7 @@ static bool begin_chunk(thread_heap *heap) {
     uint32_t slot = heap->chunk_count++;
     heap->chunks[slot] = chunk;
     space.slots[chunk] = slot;
+    heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
     uint32_t page = chunk * CHUNK_PAGES;
     flat_runs_give(&heap->free_pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
     return true;
@@ -38,12 +42,12 @@ static void give_pages(thread_heap *heap, uint32_t head, unit_state state) {
 
 void flat_pages_give(thread_heap *heap, uint32_t head) { give_pages(heap, head, UNIT_DIRTY); }
 
-bool flat_pages_clean(thread_heap *heap) {
-    run_part pages = flat_runs_take_dirty(&heap->free_pages, CLEANED_PAGES);
-    if (pages.count == 0) return false;
+uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
+    run_part pages = flat_runs_take_dirty(&heap->free_pages, most);
+    if (pages.count == 0) return 0;
     flat_pages_discard(pages);
     give_pages(heap, pages.first, UNIT_CLEAN);
-    return true;
+    return pages.count;
 }
 
 static void link_span(size_bin *bin, uint32_t head) {
@@ -63,12 +67,28 @@ static void unlink_span(size_bin *bin, uint32_t head) {
         bin->spans = span->next;
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; where it is not known, each page becomes resident when it is written */
+#endif
+
+/* Of a span of clean pages: makes them resident, and clean ones behind them up to the next multiple of what the policy
+ * makes so at once. */
+static void make_resident(thread_heap *heap, uint32_t head, uint32_t pages) {
+    uint32_t at_once = flat_policy.resident_pages, end = head + pages, more = -end % at_once;
+    if (end / CHUNK_PAGES != head / CHUNK_PAGES) more = 0;
+    if (more != 0) more = flat_runs_make_dirty(&heap->free_pages, end, more);
+    (void)madvise(page_address(head), (size_t)(pages + more) * PAGE, MADV_POPULATE_WRITE);
+}
+
 bool flat_span_ready(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->own.bins[class];
     if (bin->spans != NO_UNIT) return true;
     unit_state state;
     uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
     if (head == NO_UNIT) return false;
+    if (bin->made != UINT32_MAX) bin->made++;
+    if (state == UNIT_CLEAN && flat_policy.resident_pages != 0 && bin->made > flat_policy.young_spans)
+        make_resident(heap, head, pages);
     unit *span = &space.pages[head];
     span->free_words = 0;
     span->blocks = (span_blocks){0, 0};

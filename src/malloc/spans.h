@@ -31,9 +31,9 @@ void flat_pages_give(thread_heap *heap, uint32_t head);
 
 #define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */
 
-/* Gives the memory of up to CLEANED_PAGES free pages back to the system: those that have been free longest. False:
- * there are none. */
-bool flat_pages_clean(thread_heap *heap);
+/* Gives the memory of up to `most` free pages back to the system, neighbours of those that have been free longest.
+ * Returns their number; 0: there are none. */
+uint32_t flat_pages_clean(thread_heap *heap, uint32_t most);
 
 /* Where a run of pages may lie whose first is `page`. */
 run_bounds flat_pages_around(uint32_t page);

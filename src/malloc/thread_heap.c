@@ -63,13 +63,14 @@ void flat_settle_heap(thread_heap *heap) {
 }
 
 static void clean_pages(thread_heap *heap) {
-    while (flat_pages_clean(heap)) continue;
+    while (flat_pages_clean(heap, CLEANED_PAGES) != 0) continue;
 }
 
 void flat_clean_heaps(void) {
     if (flat_my_heap != NULL) {
         flat_settle_heap(flat_my_heap);
         clean_pages(flat_my_heap);
+        flat_my_heap->credit = (uint64_t)flat_my_heap->chunk_count * CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
     }
     (void)pthread_mutex_lock(&space.lock);
     for (thread_heap *heap = heaps.left; heap != NULL; heap = heap->next_left) {

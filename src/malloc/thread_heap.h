@@ -25,7 +25,8 @@ typedef struct size_bin {
     void **top;        /* where the next entry goes */
     void **end;        /* top <= end */
     uint32_t spans;    /* the first of the class's spans that are not full; NO_UNIT: there is none */
-    uint32_t spare[3]; /* a power of two in all: to scale an index by it is a shift */
+    uint32_t made;     /* spans in all, so far; stops at UINT32_MAX */
+    uint32_t spare[2]; /* a power of two in all: to scale an index by it is a shift */
 } size_bin;
 
 #define SLOT_WORDS 512 /* 32,768 chunks: 128 GiB of small and large blocks for each thread */
@@ -50,6 +51,7 @@ typedef struct bin_set {
 typedef struct thread_heap {
     bin_set own; /* comes first: a pointer to the one is a pointer to the other */
     uint32_t chunk_count;
+    uint64_t credit; /* PAGE_CREDIT for each page that may be given back: see policy.h */
     run_set free_pages;
     taken_marks taken;
     struct thread_heap *next_left; /* of those that no thread owns */

@@ -10,6 +10,7 @@
 #include <latch>
 #include <malloc.h>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -41,7 +42,7 @@ bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
     if (policy == "latency") return {gib, gib, class_count * 128 * kib, empty_spans};
-    if (policy == "memory") return {256 * kib, 32 * mib, class_count * 32 * kib, 0};
+    if (policy == "memory") return {256 * kib, 4 * mib, class_count * 32 * kib, 0};
     return {4 * mib, 64 * mib, class_count * 32 * kib, empty_spans};
 }
 
@@ -120,6 +121,69 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
         EXPECT_EQ(longer, 0U) << size;
         (void)malloc_trim(0);
     }
+}
+
+// Of this process so far.
+long page_faults() {
+    struct rusage used{};
+    (void)getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+}
+
+// A program that frees and takes the same memory over and over waits for it a few times only: then at most for a page
+// for each 64 calls, or a chunk for each 64 huge blocks.
+TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
+    constexpr std::size_t bytes = 256 * mib, rounds_at_most = 200; // more than twice what there ever was
+    for (const std::size_t size : {100 * kib, 64 * mib}) {
+        (void)malloc_trim(0);
+        std::size_t round = 0;
+        long waits = bytes / page;
+        for (; round < rounds_at_most && waits > static_cast<long>(bytes / page / 20); round++) {
+            const long before = page_faults();
+            std::vector<char *> blocks = take(bytes, size);
+            give(blocks);
+            go_on(bytes / chunk);
+            waits = page_faults() - before;
+        }
+        EXPECT_LT(round, rounds_at_most) << size;
+    }
+}
+
+// What lies free in pieces too small for a block that is as large as all there ever was pays for the new one.
+TEST(malloc_policy_steps, chunks_begun_anew_are_paid_for_by_those_that_lie_free) {
+    (void)malloc_trim(0);
+    const std::size_t all = mallinfo2().arena + 4 * gib;
+    auto *block = static_cast<char *>(malloc(all));
+    ASSERT_NE(block, nullptr);
+    std::memset(block + all - chunk, 1, chunk);
+    free(block);
+    go_on(2 * all / chunk); // of what was freed the last chunks are kept
+    void *piece = malloc(2 * mib);
+    const std::size_t before = resident();
+    void *other = malloc(all);
+    go_on(2 * all / chunk);
+    if (!keeps_all()) {
+        EXPECT_LE(resident(), before - chunk + mib);
+    }
+    free(other);
+    free(piece);
+}
+
+// 64 bytes at a time, untouched: a class that grows gets eight pages at once; with the policy memory, none.
+TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
+    (void)malloc_trim(0);
+    constexpr std::size_t count = 100000, size = 64;
+    std::vector<void *> blocks(count);
+    const std::size_t before = resident();
+    for (void *&block : blocks) block = malloc(size);
+    const std::size_t grown = resident() - before;
+    if (bounds_here().heap == 256 * kib) {
+        EXPECT_LT(grown, count * size / 10);
+    } else {
+        EXPECT_GE(grown, count * size * 9 / 10);
+        EXPECT_LE(grown, count * size + 2 * mib);
+    }
+    for (void *block : blocks) free(block);
 }
 
 TEST(malloc_policy_threads, leave_no_more_behind_than_one_may_keep) {

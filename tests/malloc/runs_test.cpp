@@ -146,6 +146,14 @@ struct model {
         run->second += more;
     }
 
+    // The first clean units of a free run.
+    void make_dirty(std::uint32_t first, std::uint32_t most) {
+        std::uint32_t count = 0;
+        while (count < most && first + count < units_in_all && free[first + count] && !dirty[first + count]) count++;
+        EXPECT_EQ(flat_runs_make_dirty(&runs, first, most), count);
+        std::fill_n(dirty.begin() + first, count, true);
+    }
+
     // What is taken to be cleaned is dirty, and clean when it comes back.
     void clean(std::uint32_t most) {
         const std::uint32_t before = runs.dirty;
@@ -167,7 +175,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     model m;
     for (std::size_t step = 0; step < test::scaled(20000); step++) {
         const auto below = [&](std::size_t end) { return static_cast<std::uint32_t>(random.below(end)); };
-        const std::uint32_t what = below(11);
+        const std::uint32_t what = below(12);
         const std::uint32_t count = below(2) == 0 ? 1 + below(20) : 1 + below(150);
         auto run = m.used.begin();
         if (!m.used.empty()) std::advance(run, below(m.used.size()));
@@ -182,14 +190,23 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
             m.cut(run, before, 1 + below(run->second - before));
         } else if (what < 10) {
             m.extend(run, count);
-        } else {
+        } else if (what < 11) {
             m.clean(count);
+        } else if (const auto found = m.free_runs(); !found.empty()) {
+            m.make_dirty(std::next(found.begin(), below(found.size()))->first, count);
         }
         const auto listed = m.listed_runs();
         ASSERT_EQ(listed, m.free_runs()) << "step " << step;
         m.expect_counts(listed);
         ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step;
     }
+}
+
+TEST(malloc_runs, that_are_used_are_not_made_dirty) {
+    model m;
+    m.take(units_in_all / 2);
+    EXPECT_EQ(flat_runs_make_dirty(&m.runs, 0, 5), 0U);
+    EXPECT_EQ(m.runs.dirty, 0U);
 }
 
 TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
