@@ -7,6 +7,12 @@
 
 #define LIVE_BITS 32
 
+/* Where a step on a word in memory is written as the one instruction that it is, which ThreadSanitizer cannot follow.
+ */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define FLAT_SINGLE_STEPS
+#endif
+
 static inline uint32_t *live_word(size_t granule) { return &space.live[granule / LIVE_BITS]; }
 
 static inline bool is_live(size_t granule) {
@@ -24,7 +30,7 @@ static inline uintptr_t number_of_word(uintptr_t address) { return address / (LI
 static inline void set_live(const void *block) {
     uintptr_t address = (uintptr_t)block;
     uint32_t *words = live_words();
-#if defined(__x86_64__)
+#if defined(FLAT_SINGLE_STEPS)
     uint32_t now;
     __asm__ volatile("movl (%1,%2,4), %0\n\t"
                      "btsl %3, %0\n\t"
@@ -40,7 +46,7 @@ static inline void set_live(const void *block) {
 
 /* The word in which a granule's bit is; with the bit cleared, and whether it was set. Nothing is written yet. */
 static inline uint32_t without_bit(size_t granule, bool *was_set) {
-#if defined(__x86_64__)
+#if defined(FLAT_SINGLE_STEPS)
     uint32_t now;
     __asm__ volatile("movl (%2,%3,4), %0\n\t"
                      "btrl %4, %0"
@@ -57,7 +63,7 @@ static inline uint32_t without_bit(size_t granule, bool *was_set) {
 
 /* Writes the word of a granule. */
 static inline void set_live_word(size_t granule, uint32_t to) {
-#if defined(__x86_64__)
+#if defined(FLAT_SINGLE_STEPS)
     __asm__ volatile("movl %0, (%1,%2,4)" : : "r"(to), "r"(space.live), "r"(granule / LIVE_BITS) : "memory");
 #else
     __atomic_store_n(live_word(granule), to, __ATOMIC_RELAXED);

@@ -47,7 +47,7 @@ APART void *flat_allocate_rarely(size_t size) {
 /* Whether a live block starts at the address, and at which granule; where none does, that is misuse. */
 static bool is_block(const char *function, const void *block, size_t *granule, const void *caller) {
     *granule = offset_of(block) / GRANULE;
-    bool starts = *granule < space.granules && offset_of(block) % GRANULE == 0 && is_live(*granule);
+    bool starts = *granule < usable_granules() && offset_of(block) % GRANULE == 0 && is_live(*granule);
     if (starts && (tag_of(*granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(*granule);
     if (!starts) flat_misuse(function, block, flat_judge(block), caller);
     return starts;
@@ -68,8 +68,9 @@ static bool is_mine(uint32_t tag) {
 }
 
 static bool free_huge(size_t granule) {
-    uint32_t bit = (uint32_t)1 << granule % LIVE_BITS; /* any thread's: which of two is the first is decided here */
-    bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_ACQ_REL) & bit) != 0;
+    /* Any thread's: which of two is the first is decided here; the lock puts the rest in order. */
+    uint32_t bit = (uint32_t)1 << granule % LIVE_BITS;
+    bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_RELAXED) & bit) != 0;
     if (was_live) flat_huge_release(page_of(granule));
     return was_live;
 }

@@ -12,9 +12,9 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, 8, 4, {16 * KIB, 2}},
-    {"latency", UINT32_MAX, UINT32_MAX, 0, true, 32, 0, {64 * KIB, 8}},
-    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, 0, 0, {4 * KIB, 2}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, true, 8, 4, {16 * KIB, 2}},
+    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, 32, 0, {64 * KIB, 8}},
+    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, 0, 0, {4 * KIB, 2}},
 };
 
 policy flat_policy;
@@ -56,14 +56,11 @@ static void clean_some(thread_heap *heap) {
 
 /* A look without the lock: at worst a step too many, or a call later. */
 static bool chunks_keep_too_much(void) {
-    uint32_t dirty = __atomic_load_n(&space.free_chunks.dirty, __ATOMIC_RELAXED);
+    uint32_t dirty = __atomic_load_n(&space.seen.dirty, __ATOMIC_RELAXED);
     if (dirty == 0) return false;
-    if (__atomic_load_n(&space.owed, __ATOMIC_RELAXED) != 0) return true;
-    uint32_t used = __atomic_load_n(&space.begun, __ATOMIC_RELAXED) -
-                    __atomic_load_n(&space.free_chunks.free, __ATOMIC_RELAXED) -
-                    __atomic_load_n(&space.heap_chunks, __ATOMIC_RELAXED);
-    return __atomic_load_n(&space.credit, __ATOMIC_RELAXED) >= CHUNK_CREDIT &&
-           is_above(dirty, used, flat_policy.kept_chunks);
+    if (__atomic_load_n(&space.seen.owed, __ATOMIC_RELAXED) != 0) return true;
+    return __atomic_load_n(&space.seen.credit, __ATOMIC_RELAXED) >= CHUNK_CREDIT &&
+           is_above(dirty, __atomic_load_n(&space.seen.used, __ATOMIC_RELAXED), flat_policy.kept_chunks);
 }
 
 void flat_keep_to_policy(thread_heap *heap) {

@@ -22,15 +22,17 @@ STEP bool step_claim(uint64_t *word, size_t bit) {
 }
 
 /* By who claimed it. */
-STEP void step_mark_tag(uint32_t *tag) {
-    if ((__atomic_load_n(tag, __ATOMIC_SEQ_CST) & RETURNED_MARK) != 0) return;
-    (void)__atomic_fetch_or(tag, RETURNED_MARK, __ATOMIC_SEQ_CST);
+STEP bool step_look_at_tag(const uint32_t *tag) {
+    return (__atomic_load_n(tag, __ATOMIC_SEQ_CST) & RETURNED_MARK) != 0;
 }
+STEP void step_mark_tag(uint32_t *tag) { (void)__atomic_fetch_or(tag, RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
-/* By who claimed it, or set the mark below: whether it set this one. */
+/* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. */
+STEP bool step_look_at_mark(const uint64_t *word, size_t bit) {
+    return (__atomic_load_n(word, __ATOMIC_SEQ_CST) >> bit & 1) != 0;
+}
 STEP bool step_mark(uint64_t *word, size_t bit) {
     uint64_t mask = (uint64_t)1 << bit;
-    if ((__atomic_load_n(word, __ATOMIC_SEQ_CST) & mask) != 0) return false;
     return (__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST) & mask) == 0;
 }
 
@@ -39,17 +41,19 @@ STEP bool step_look(const uint64_t *word) { return __atomic_load_n(word, __ATOMI
 STEP uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); }
 STEP void step_unmark_tag(uint32_t *tag) { (void)__atomic_fetch_and(tag, ~RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
+STEP bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
+
 bool flat_return(size_t granule) {
     size_t page = granule / PAGE_GRANULES, chunk = page / CHUNK_PAGES;
     thread_heap *owner =
         heap_number(tag_of(page) >> OWNER_SHIFT); /* now: once it is claimed the page may be given up */
     if (RARE(!step_claim(&space.returned[granule / 64], granule % 64))) return false;
-    step_mark_tag(&space.tags[page]);
-    if (!step_mark(&space.page_marks[page / 64], page % 64)) return true;
-    if (!step_mark(&space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return true;
+    if (!step_look_at_tag(&space.tags[page])) step_mark_tag(&space.tags[page]);
+    if (!mark(&space.page_marks[page / 64], page % 64)) return true;
+    if (!mark(&space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return true;
     uint32_t slot = space.slots[chunk];
-    if (!step_mark(&owner->slot_marks[slot / 64], slot % 64)) return true;
-    (void)step_mark(&owner->top_marks[slot / (64 * 64)], slot / 64 % 64);
+    if (!mark(&owner->slot_marks[slot / 64], slot % 64)) return true;
+    (void)mark(&owner->top_marks[slot / (64 * 64)], slot / 64 % 64);
     return true;
 }
 

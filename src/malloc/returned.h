@@ -14,13 +14,14 @@
  *     bit of a word != 0   iff   its mark is set above it, or was taken by the owner and not used up, or is about to
  *                                be set by the one thread that found the bit clear
  *
- * A thread that is stopped for ever between two of its steps therefore keeps from the owner what lies under one mark:
- * a page's blocks, 256 KiB of them, or 4 MiB, or 256 MiB, and no more.
+ * A thread that is stopped for ever between two of its steps therefore keeps from the owner its own block, or what lies
+ * under the mark that it has set last: a page's blocks, 256 KiB of them, or 4 MiB, and no more.
  *
  * The owner's own free of a block must see that another has freed it. It looks for that only where the page's tag says
  * RETURNED_MARK, which the freeing thread sets after the bit, and the owner clears before it takes the bits. What comes
  * between the two steps of the one is concurrent with the free of the other, and then neither need be refused at once:
- * the owner finds the block dead when it takes the bit, and stops the program there. */
+ * the owner finds the block dead when it takes the bit, and stops the program there; or live again, if it has handed it
+ * out meanwhile: then the late free was one of the new block. tests/malloc/returned.pml is a model of all this. */
 #ifndef FLATLINE_MALLOC_RETURNED_H
 #define FLATLINE_MALLOC_RETURNED_H
 

@@ -4,9 +4,12 @@
 #include "policy.h"
 #include "thread_heap.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 flat_space space = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -99,7 +102,22 @@ static bool reserve(size_t bytes) {
     return true;
 }
 
+/* Whether the system's pages are those that the tables count in; says so on standard error where they are not. */
+static bool has_our_pages(void) {
+    unsigned long bytes = getauxval(AT_PAGESZ);
+    if (bytes == PAGE) return true;
+    char line[160];
+    int length =
+        snprintf(line, sizeof line,
+                 "flatline-malloc: the pages of this system have %lu bytes, and only %zu are supported: there is "
+                 "no memory to be had; run the program without it\n",
+                 bytes, PAGE);
+    (void)!write(STDERR_FILENO, line, (size_t)length);
+    return false;
+}
+
 bool flat_space_open(void) {
+    if (!has_our_pages()) return false;
     flat_policy_init();
     flat_size_classes_init(flat_policy.kept_at_hand);
     size_t bytes = wanted_bytes();
@@ -139,10 +157,22 @@ static uint32_t take_chunks(uint32_t count, unit_state *state) {
     return begin_chunks(count);
 }
 
+static void lock_space(void) { (void)pthread_mutex_lock(&space.lock); }
+
+static void unlock_space(void) {
+    const run_set *chunks = &space.free_chunks;
+    uint32_t of_heaps = __atomic_load_n(&space.heap_chunks, __ATOMIC_RELAXED);
+    __atomic_store_n(&space.seen.dirty, chunks->dirty, __ATOMIC_RELAXED);
+    __atomic_store_n(&space.seen.used, space.begun - chunks->free - of_heaps, __ATOMIC_RELAXED);
+    __atomic_store_n(&space.seen.owed, space.owed, __ATOMIC_RELAXED);
+    __atomic_store_n(&space.seen.credit, space.credit, __ATOMIC_RELAXED);
+    (void)pthread_mutex_unlock(&space.lock);
+}
+
 uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state) {
     uint64_t room = (uint64_t)count + alignment - 1;
     if (room > RUN_MAX) return NO_UNIT;
-    (void)pthread_mutex_lock(&space.lock);
+    lock_space();
     uint32_t head = take_chunks((uint32_t)room, state);
     space.credit++;
     if (head != NO_UNIT) {
@@ -151,32 +181,32 @@ uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state)
         flat_runs_cut(&space.free_chunks, head, (run_cut){before, count, *state}, all_chunks());
         head += before;
     }
-    (void)pthread_mutex_unlock(&space.lock);
+    unlock_space();
     return head;
 }
 
 bool flat_chunks_extend(uint32_t head, uint32_t more) {
-    (void)pthread_mutex_lock(&space.lock);
+    lock_space();
     bool done = flat_runs_extend(&space.free_chunks, head, more, all_chunks());
     if (!done && head + space.chunks[head].count == space.begun && begin_chunks(more) != NO_UNIT) {
         space.chunks[head].count += more;
         done = true;
     }
-    (void)pthread_mutex_unlock(&space.lock);
+    unlock_space();
     return done;
 }
 
 void flat_chunks_cut(uint32_t head, uint32_t count) {
-    (void)pthread_mutex_lock(&space.lock);
+    lock_space();
     flat_runs_cut(&space.free_chunks, head, (run_cut){0, count, UNIT_DIRTY}, all_chunks());
-    (void)pthread_mutex_unlock(&space.lock);
+    unlock_space();
 }
 
 void flat_chunks_give(uint32_t head, unit_state state) {
-    (void)pthread_mutex_lock(&space.lock);
+    lock_space();
     run_given given = {space.chunks[head].count, state};
     flat_runs_give(&space.free_chunks, head, given, all_chunks());
-    (void)pthread_mutex_unlock(&space.lock);
+    unlock_space();
 }
 
 /* One free chunk that may hold memory, or none; `space.lock` is held. */
@@ -200,20 +230,20 @@ static bool clean_chunk(run_part part) {
 }
 
 bool flat_chunks_clean(void) {
-    (void)pthread_mutex_lock(&space.lock);
+    lock_space();
     run_part part = may_clean_chunk() ? take_dirty_chunk() : (run_part){0, 0};
-    (void)pthread_mutex_unlock(&space.lock);
+    unlock_space();
     return clean_chunk(part);
 }
 
 void flat_chunks_clean_all(void) {
     run_part part;
     do {
-        (void)pthread_mutex_lock(&space.lock);
+        lock_space();
         part = take_dirty_chunk();
         space.credit = (uint64_t)space.begun * CHUNK_CREDIT * CREDIT_OF_GROWTH;
         space.owed = 0;
-        (void)pthread_mutex_unlock(&space.lock);
+        unlock_space();
     } while (clean_chunk(part));
 }
 

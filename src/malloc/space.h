@@ -60,11 +60,19 @@ typedef struct flat_space {
     uint64_t credit;      /* CHUNK_CREDIT for each that may be given back besides */
     uint32_t begun;       /* chunks that were ever taken: the first ones */
     run_set free_chunks;
+
+    struct {                        /* as of the last time the lock was held: to look at without it */
+        uint32_t dirty, used, owed; /* chunks: free ones that may hold memory; of huge blocks; see above */
+        uint64_t credit;
+    } seen;
 } flat_space;
 
 #pragma GCC visibility push(hidden)
 extern flat_space space;
 #pragma GCC visibility pop
+
+/* From `start` on. Others add to them meanwhile. */
+static inline size_t usable_granules(void) { return __atomic_load_n(&space.granules, __ATOMIC_RELAXED); }
 
 static inline uintptr_t offset_of(const void *address) { return (uintptr_t)address - space.start; }
 static inline char *page_address(size_t page) { return (char *)space.start + (page << PAGE_SHIFT); }
@@ -77,7 +85,7 @@ static inline bool is_tagged(size_t page) { return tag_of(page) >> OWNER_SHIFT !
 static inline void set_tag(size_t page, uint32_t tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
 
 /* Reserves the address space: 4 TiB, or as many as may be had; under a limit on it half of what is left. False: not
- * even 64 MiB. By one thread, once. */
+ * even 64 MiB, or the system's pages are not of PAGE bytes, which is said on standard error. By one thread, once. */
 bool flat_space_open(void);
 
 /* Of what was reserved. False: the system refuses. */

@@ -29,8 +29,22 @@ static bool begin_chunk(thread_heap *heap) {
     return true;
 }
 
-uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
+#define SETTLED_PAGES 256 /* clean ones taken since the last time: for fewer it is not worth its while */
+
+/* What there is to be had without a new chunk. */
+static uint32_t take_pages(thread_heap *heap, uint32_t count, unit_state *state) {
     uint32_t head = flat_runs_take(&heap->free_pages, count, state);
+    bool grows = head == NO_UNIT || *state == UNIT_CLEAN;
+    if (grows) heap->grown_since_settled += count;
+    if (!grows || !flat_policy.settles || heap->grown_since_settled < SETTLED_PAGES) return head;
+    if (head != NO_UNIT)
+        flat_runs_give(&heap->free_pages, head, (run_given){count, UNIT_CLEAN}, flat_pages_around(head));
+    flat_settle_bins(heap);
+    return flat_runs_take(&heap->free_pages, count, state);
+}
+
+uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
+    uint32_t head = take_pages(heap, count, state);
     if (head != NO_UNIT || !begin_chunk(heap)) return head;
     return flat_runs_take(&heap->free_pages, count, state);
 }

@@ -53,13 +53,18 @@ static void give_to_span(thread_heap *heap, size_t class, const void *block) {
     flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
 }
 
-void flat_settle_heap(thread_heap *heap) {
-    while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
+void flat_settle_bins(thread_heap *heap) {
+    heap->grown_since_settled = 0;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
         size_bin *bin = &heap->own.bins[class];
         while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
     }
     flat_drop_empty_spans(heap);
+}
+
+void flat_settle_heap(thread_heap *heap) {
+    while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
+    flat_settle_bins(heap);
 }
 
 static void clean_pages(thread_heap *heap) {

@@ -51,7 +51,8 @@ typedef struct bin_set {
 typedef struct thread_heap {
     bin_set own; /* comes first: a pointer to the one is a pointer to the other */
     uint32_t chunk_count;
-    uint64_t credit; /* PAGE_CREDIT for each page that may be given back: see policy.h */
+    uint32_t grown_since_settled; /* by pages: clean ones that were taken */
+    uint64_t credit;              /* PAGE_CREDIT for each page that may be given back: see policy.h */
     run_set free_pages;
     taken_marks taken;
     struct thread_heap *next_left; /* of those that no thread owns */
@@ -84,8 +85,9 @@ thread_heap *flat_thread_heap(void);
 /* Of the calling thread, which has a heap. */
 void flat_allow_usual_path(bool allow);
 
-/* Gives what lies at hand back to its spans, and up what is empty; takes back all that was returned. A step for each.
- */
+/* Gives what lies at hand back to its spans, and up what is empty: a step for each block, KEPT_ENTRIES at most, and
+ * each span. flat_settle_heap() first takes back all that was returned, a step for each. */
+void flat_settle_bins(thread_heap *heap);
 void flat_settle_heap(thread_heap *heap);
 
 /* Settles the calling thread's heap and those that were left behind, and gives all their free memory back to the

@@ -15,7 +15,7 @@ void flat_free_rarely(void *block, const void *caller);
 
 /* By an entry, up or down: one instruction on x86-64, where compilers make two. */
 static inline __attribute__((always_inline)) void move_top(size_bin *bin, ptrdiff_t by) {
-#if defined(__x86_64__)
+#if defined(FLAT_SINGLE_STEPS)
     __asm__ volatile("addq %1, %0" : "+m"(bin->top) : "i"(by * (ptrdiff_t)sizeof(void *)) : "cc");
 #else
     bin->top += by;
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void release(void *block) {
     uintptr_t offset = offset_of(block);
     size_t granule =
         offset / GRANULE | offset * (SIZE_MAX / GRANULE + 1); /* beyond all unless a granule starts there */
-    if (RARE(granule >= space.granules)) {
+    if (RARE(granule >= usable_granules())) {
         flat_free_rarely(block, CALLER);
         return;
     }

@@ -1,6 +1,7 @@
 // The malloc between threads: blocks freed by others, threads that come and go, a child forked from among them.
+#include "exchange.hpp"
+
 #include "core/environment.hpp"
-#include "core/random_source.hpp"
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
@@ -19,50 +20,9 @@
 
 namespace {
 
-// Written into a block from its start to its end; what is read back must be the same.
-struct stamped {
-    std::uint32_t size;
-    unsigned char content;
-
-    [[nodiscard]] bool is_whole() const {
-        const auto *bytes = reinterpret_cast<const unsigned char *>(this);
-        for (std::size_t i = sizeof *this; i < size; i++) {
-            if (bytes[i] != content) return false;
-        }
-        return true;
-    }
-};
-
-stamped *make(test::random_source &random) {
-    const std::uint64_t size =
-        sizeof(stamped) + (random.one_in(500) ? random.magnitude(std::uint64_t{3} << 20) : random.magnitude(20000));
-    auto *block = static_cast<stamped *>(malloc(size));
-    if (block == nullptr) return nullptr;
-    block->size = static_cast<std::uint32_t>(size);
-    block->content = static_cast<unsigned char>(random.next());
-    std::memset(reinterpret_cast<char *>(block) + sizeof(stamped), block->content, size - sizeof(stamped));
-    return block;
-}
-
-using places = std::array<std::atomic<stamped *>, 1024>;
-
-// Puts blocks where others find them, and frees what it finds. Returns how many were spoilt.
-std::size_t exchange(places &at, std::uint64_t seed, std::size_t steps) {
-    test::random_source random(seed);
-    std::size_t spoilt = 0;
-    for (std::size_t i = 0; i < steps; i++) {
-        stamped *found = at[random.below(at.size())].exchange(random.one_in(4) ? nullptr : make(random));
-        if (found == nullptr) continue;
-        if (!found->is_whole()) spoilt++;
-        if (random.one_in(8)) found = static_cast<stamped *>(realloc(found, sizeof(stamped) + random.below(30000)));
-        free(found);
-    }
-    return spoilt;
-}
-
-void empty(places &at) {
-    for (auto &place : at) free(place.exchange(nullptr));
-}
+using test::empty;
+using test::exchange;
+using test::places;
 
 std::size_t resident_pages() {
     std::size_t whole = 0, resident = 0;

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Compares the atomic operations of the hand-over in C with the steps of the models.
+"""Compares the atomic operations of a protocol between threads in C with the steps of its models.
 
-    steps.py ROOT CC        (the folder that holds src/core and tests/percore; a C compiler, which preprocesses)
+    steps.py PROTOCOL ROOT CC        (percore or malloc; the folder that holds src and tests; a C compiler, which
+                                     preprocesses)
 
-Each function step_NAME of src/core/hand_over.h is one atomic operation, is called by a file of the shards, and stands
-in one of the models as an indivisible step of the same name, which the model takes; no model has another; and src/core
-does nothing atomic outside of these functions. Exit status 0: so it is. 1: it is not; each place is named.
+Each function step_NAME of the protocol's file is one atomic operation, is called by those who take part, and stands in
+one of the models as an indivisible step of the same name, which the model takes; no model has another; and the other
+files do nothing atomic outside of these functions. Exit status 0: so it is. 1: it is not; each place is named.
 """
+import fnmatch
 import glob
 import os
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 ATOMIC = re.compile(r"\b(?:__atomic_\w+|__sync_\w+|_Atomic|atomic_\w+|__c11_atomic_\w+)\b|<stdatomic\.h>")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -19,9 +22,24 @@ IN_C = re.compile(r"^STEP\s[^;{}()]*?\b(step_\w+)\s*\([^)]*\)\s*\{", re.M)
 IN_MODEL = re.compile(r"\binline\s+(step_\w+)\s*\([^)]*\)\s*\{")
 INDIVISIBLE = re.compile(r"\s*d_step\s*\{")
 
-# Beside the steps: the inspection of a pool, which statistics and checks use and no alloc or free, reads words that a
-# free by another thread may be changing; and what tells AddressSanitizer and valgrind of a free looks before it.
-ALLOWED = {("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")}
+class Protocol(NamedTuple):
+    folder: str      # below src
+    steps: str       # the file that has them
+    callers: str     # files of which one calls each
+    files: str       # that do nothing else that is atomic
+    models: str      # the folder below tests
+    allowed: frozenset  # of what is atomic beside the steps: (file, operation)
+
+
+PROTOCOLS = {
+    # The inspection of a pool, which statistics and checks use and no alloc or free, reads words that a free by another
+    # thread may be changing; and what tells AddressSanitizer and valgrind of a free looks before it.
+    "percore": Protocol("core", "hand_over.h", "percore*.c", "*.[ch]", "percore",
+                        frozenset({("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")})),
+    # The bits of live blocks, which their owner alone writes.
+    "malloc": Protocol("malloc", "returned.c", "returned.c", "returned.c", "malloc",
+                       frozenset({("returned.c", "__atomic_load_n"), ("returned.c", "__atomic_store_n")})),
+}
 
 
 def read(path):
@@ -48,26 +66,28 @@ def bodies(text, head):
     return [(found.group(1), found.end(), end_of_braces(text, found.end())) for found in head.finditer(text)]
 
 
-def steps_in_c(core):
+def steps_in_c(core, protocol):
     """The names, and what is wrong with them and around them."""
-    text = without_comments(read(os.path.join(core, "hand_over.h")))
+    text = without_comments(read(os.path.join(core, protocol.steps)))
     steps, wrong = bodies(text, IN_C), []
-    callers = "\n".join(without_comments(read(path)) for path in sorted(glob.glob(os.path.join(core, "percore*.c"))))
+    callers = "\n".join(without_comments(read(path))
+                        for path in sorted(glob.glob(os.path.join(core, protocol.callers))))
+    definitions = 1 if fnmatch.fnmatch(protocol.steps, protocol.callers) else 0
     for name, start, end in steps:
         operations = ATOMIC.findall(text, start, end)
         if len(operations) != 1:
-            wrong.append("hand_over.h: %s does %d atomic operations: a step is one" % (name, len(operations)))
-        if not re.search(r"\b%s\s*\(" % name, callers):
-            wrong.append("hand_over.h: %s is called by no percore*.c" % name)
-    for path in sorted(glob.glob(os.path.join(core, "*.[ch]"))):
+            wrong.append("%s: %s does %d atomic operations: a step is one" % (protocol.steps, name, len(operations)))
+        if len(re.findall(r"\b%s\s*\(" % name, callers)) == definitions:
+            wrong.append("%s: %s is called by no %s" % (protocol.steps, name, protocol.callers))
+    for path in sorted(glob.glob(os.path.join(core, protocol.files))):
         file = os.path.basename(path)
         code = without_comments(read(path))
-        inside = [(start, end) for _, start, end in steps] if file == "hand_over.h" else []
+        inside = [(start, end) for _, start, end in steps] if file == protocol.steps else []
         for found in ATOMIC.finditer(code):
-            if any(start <= found.start() < end for start, end in inside) or (file, found.group()) in ALLOWED:
+            if any(start <= found.start() < end for start, end in inside) or (file, found.group()) in protocol.allowed:
                 continue
             line = code.count("\n", 0, found.start()) + 1
-            wrong.append("%s:%d: %s outside of the steps of hand_over.h" % (file, line, found.group()))
+            wrong.append("%s:%d: %s outside of the steps of %s" % (file, line, found.group(), protocol.steps))
     return [name for name, _, _ in steps], wrong
 
 
@@ -87,25 +107,27 @@ def steps_in_model(path, compiler):
     return [name for name, _, _ in steps], wrong
 
 
-def compare(root, compiler):
+def compare(protocol, root, compiler):
     """The names that both have, and what is wrong."""
-    in_c, wrong = steps_in_c(os.path.join(root, "src", "core"))
+    in_c, wrong = steps_in_c(os.path.join(root, "src", protocol.folder), protocol)
     in_models = []
-    for path in sorted(glob.glob(os.path.join(root, "tests", "percore", "*.pml"))):
+    for path in sorted(glob.glob(os.path.join(root, "tests", protocol.models, "*.pml"))):
         names, objections = steps_in_model(path, compiler)
         in_models += names
         wrong += objections
-    wrong += ["%s is in hand_over.h and in no model" % name for name in sorted(set(in_c) - set(in_models))]
-    wrong += ["%s is in a model and not in hand_over.h" % name for name in sorted(set(in_models) - set(in_c))]
+    wrong += ["%s is in %s and in no model" % (name, protocol.steps) for name in sorted(set(in_c) - set(in_models))]
+    wrong += ["%s is in a model and not in %s" % (name, protocol.steps) for name in sorted(set(in_models) - set(in_c))]
     wrong += ["%s is in the models twice" % name for name in sorted(set(in_models)) if in_models.count(name) > 1]
     return sorted(set(in_c) & set(in_models)), wrong
 
 
 def main():
-    if len(sys.argv) != 3 or not os.path.isdir(os.path.join(sys.argv[1], "src", "core")):
-        print("steps.py: give the folder that holds src/core, and a C compiler", file=sys.stderr)
+    protocol = PROTOCOLS.get(sys.argv[1]) if len(sys.argv) == 4 else None
+    if protocol is None or not os.path.isdir(os.path.join(sys.argv[2], "src", protocol.folder)):
+        print("steps.py: give a protocol, %s, the folder that holds src and tests, and a C compiler" %
+              " or ".join(PROTOCOLS), file=sys.stderr)
         return 2
-    both, wrong = compare(*sys.argv[1:])
+    both, wrong = compare(protocol, *sys.argv[2:])
     for objection in wrong:
         print(objection)
     print("%d steps in C and in the models, %d objections" % (len(both), len(wrong)))

@@ -14,6 +14,7 @@ import steps
 MODEL = "tests/percore/hand_over.pml"
 CODE = "src/core/hand_over.h"
 USE = "src/core/percore.c"
+RETURNED = "src/malloc/returned.c"
 
 # What is planted, in which file, the pattern and what takes its place, and what the objection says; None: nothing.
 CASES = [
@@ -52,6 +53,13 @@ CASES = [
      "__atomic_fetch_add outside of the steps"),
     ("atomic types", "src/core/percore.h", r"#include \"pool\.h\"", r"\g<0>\n#include <stdatomic.h>",
      "<stdatomic.h> outside of the steps"),
+    ("nothing in the malloc", RETURNED, r"\A", "", None),
+    ("a step of the malloc renamed", RETURNED, r"\bstep_take\b", "step_exchange", "step_exchange is in returned.c"),
+    ("a step that the malloc never takes", RETURNED, r"step_unmark_tag\(&space[^;]*;", "",
+     "step_unmark_tag is called by no"),
+    ("an operation beside the malloc's steps", RETURNED, r"\Z",
+     "\nvoid help(size_t *word) { (void)__atomic_fetch_add(word, 1, __ATOMIC_RELEASE); }\n",
+     "__atomic_fetch_add outside of the steps"),
 ]
 
 
@@ -60,7 +68,8 @@ def main():
     wrong = 0
     for what, file, pattern, replacement, says in CASES:
         with tempfile.TemporaryDirectory() as root:
-            for part in ("src/core", "tests/percore"):
+            protocol = steps.PROTOCOLS["malloc" if file == RETURNED else "percore"]
+            for part in ("src/" + protocol.folder, "tests/" + protocol.models):
                 shutil.copytree(os.path.join(source, part), os.path.join(root, part))
             path = os.path.join(root, file)
             text = steps.read(path)
@@ -69,7 +78,7 @@ def main():
                 sys.exit("%s: has no place left in %s: change its pattern along with the code" % (what, file))
             with open(path, "w", encoding="utf-8") as opened:
                 opened.write(changed)
-            found = steps.compare(root, compiler)[1]
+            found = steps.compare(protocol, root, compiler)[1]
         if not any(says in objection for objection in found) if says else found:
             wrong += 1
             print("MISS %s: %s" % (what, found))

@@ -1,0 +1,139 @@
+// malloc_exhausted [threads]: takes memory until there is none, by every call that gives some, and holds each to
+// failing as its standard says, to harming nothing, and to serving again when memory was freed; or takes all from
+// several threads at once. To be run under a limit on address space or data (prlimit --as, --data) that lets it have
+// some hundred MiB. Exit status 0: all is so.
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <latch>
+#include <malloc.h>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::atomic<unsigned> objections;
+
+void expect(bool holds, const char *what, std::size_t size) {
+    if (holds) return;
+    objections++;
+    std::fprintf(stderr, "malloc_exhausted: with blocks of %zu bytes: %s\n", size, what);
+}
+
+// Taken from no malloc.
+struct link {
+    link *next;
+};
+
+// All blocks of a size that can be had, linked through their first words; each is written at both ends.
+link *take_all(std::size_t size, std::size_t &count) {
+    link *first = nullptr;
+    for (count = 0;; count++) {
+        auto *taken = static_cast<link *>(malloc(size));
+        if (taken == nullptr) return first;
+        auto *bytes = reinterpret_cast<unsigned char *>(taken);
+        std::memset(bytes, 7, sizeof(link));
+        bytes[size - 1] = 7;
+        taken->next = first;
+        first = taken;
+    }
+}
+
+void give_all(link *first) {
+    while (first != nullptr) {
+        link *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+
+template <typename Call> bool fails_with_enomem(Call call) {
+    errno = 0;
+    return call() == nullptr && errno == ENOMEM;
+}
+
+constexpr std::size_t more = std::size_t{1} << 30; // than there is in pieces of whatever size
+
+void every_call_fails(link *block, std::size_t size) {
+    expect(fails_with_enomem([=] { return malloc(size); }), "malloc does not fail with ENOMEM", size);
+    expect(fails_with_enomem([=] { return calloc(1, size); }), "calloc does not", size);
+    expect(fails_with_enomem([=] { return aligned_alloc(64, more); }), "aligned_alloc does not", size);
+    expect(fails_with_enomem([=] { return memalign(4096, more); }), "memalign does not", size);
+    expect(fails_with_enomem([=] { return valloc(more); }), "valloc does not", size);
+    expect(fails_with_enomem([=] { return pvalloc(more); }), "pvalloc does not", size);
+    void *untouched = &objections;
+    errno = 0;
+    expect(posix_memalign(&untouched, 64, more) == ENOMEM && untouched == &objections && errno == 0,
+           "posix_memalign does not return ENOMEM and leave the rest", size);
+    const link was = *block;
+    expect(fails_with_enomem([=] { return realloc(block, more); }), "realloc does not", size);
+    expect(fails_with_enomem([=] { return reallocarray(block, 2, more); }), "reallocarray does not", size);
+    expect(block->next == was.next && reinterpret_cast<unsigned char *>(block)[size - 1] == 7,
+           "a realloc that failed has changed the block", size);
+    expect(malloc_usable_size(block) >= size, "a realloc that failed has freed the block", size);
+    expect(::operator new(size, std::nothrow) == nullptr, "new (nothrow) does not return nothing", size);
+    bool thrown = false;
+    try {
+        ::operator delete(::operator new(size));
+    } catch (const std::bad_alloc &) {
+        thrown = true;
+    }
+    expect(thrown, "new does not throw", size);
+}
+
+void exhaust(std::size_t size) {
+    std::size_t first_time = 0, second_time = 0;
+    link *blocks = take_all(size, first_time);
+    expect(blocks != nullptr, "there was no memory at all", size);
+    if (blocks == nullptr) return;
+    every_call_fails(blocks, size);
+    link *one = blocks;
+    blocks = blocks->next;
+    free(one);
+    void *again = malloc(size);
+    expect(again != nullptr, "what was freed does not serve again", size);
+    free(again);
+    give_all(blocks);
+    blocks = take_all(size, second_time);
+    expect(second_time >= first_time * 9 / 10, "less can be had the second time", size);
+    give_all(blocks);
+}
+
+// Each thread in blocks of a size of its own; all are there before the first begins, for stacks are memory, too.
+void from_all_sides() {
+    constexpr std::array<std::size_t, 4> sizes{100, 3000, 50000, 2000000};
+    std::latch all(sizes.size());
+    std::vector<std::thread> threads;
+    for (const std::size_t size : sizes) {
+        threads.emplace_back([&all, size] {
+            all.arrive_and_wait();
+            for (int round = 0; round < 5; round++) {
+                std::size_t taken = 0;
+                give_all(take_all(size, taken));
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    void *afterwards = malloc(100);
+    expect(afterwards != nullptr, "what threads have freed serves nobody", 100);
+    free(afterwards);
+}
+
+} // namespace
+
+int main(int count, char **) {
+    if (count > 1) {
+        from_all_sides();
+    } else {
+        // The largest first: what small blocks have been made of stays with them.
+        for (const std::size_t size : {5000000UL, 100000UL, 5000UL, 64UL}) exhaust(size);
+    }
+    std::printf("every call has failed as it should, %u objections\n", objections.load());
+    return objections == 0 ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Plants faults in the order of memory operations of src/malloc and holds ThreadSanitizer to seeing each in malloc_stress.
+
+    ordering_faults.py FAULT --source ROOT --work FOLDER --compiler CC --linker CXX
+
+The fault `none` is the control, which must pass.
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, plant
+
+# name: (file below src/malloc, pattern, replacement)
+FAULTS = {
+    CONTROL: ("returned.c", r"\A", r""),
+    "blocks_taken_back_in_no_order": ("returned.c", r"__ATOMIC_SEQ_CST", r"__ATOMIC_RELAXED"),
+    "heaps_handed_on_without_the_lock": ("thread_heap.c", r"\(void\)pthread_mutex_(un)?lock\(&space\.lock\);\s*(?=if \(heaps\.left_dirty|\})",
+                                         r""),
+}
+RENAMED = ("malloc free calloc realloc reallocarray memalign aligned_alloc posix_memalign valloc pvalloc "
+           "malloc_usable_size malloc_trim mallinfo2 free_sized free_aligned_sized getrlimit getauxval").split()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fault", choices=sorted(FAULTS))
+    for option in ("source", "work", "compiler", "linker"):
+        parser.add_argument("--" + option, required=True)
+    arguments = parser.parse_args()
+    folder = arguments.work
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(arguments.source, "src", "malloc"), folder)
+    file, pattern, replacement = FAULTS[arguments.fault]
+    plant(arguments.fault, os.path.join(folder, file), pattern, replacement, "src/malloc/" + file)
+    files = [path for path in sorted(glob.glob(os.path.join(folder, "*.c"))) if not path.endswith("operators.c")]
+    program = os.path.join(folder, "malloc_stress")
+    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-g", "-w", "-fsanitize=thread", "-fno-builtin",
+                    *["-D%s=flatline_renamed_%s" % (name, name) for name in RENAMED],
+                    "-I", os.path.join(arguments.source, "include"), "-c", *files], check=True, cwd=folder)
+    subprocess.run([arguments.linker, "-std=c++20", "-O1", "-g", "-fsanitize=thread",
+                    os.path.join(arguments.source, "tests", "malloc", "stress.cpp"),
+                    *sorted(glob.glob(os.path.join(folder, "*.o"))), "-pthread", "-o", program], check=True)
+    done = subprocess.run(["setarch", "-R", program, "6"], text=True, errors="replace", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=300, check=False)
+    seen = "WARNING: ThreadSanitizer: data race" in done.stdout
+    print("\n".join(done.stdout.splitlines()[:40]))
+    print("a data race was %s" % ("seen" if seen else "not seen"))
+    if arguments.fault == CONTROL:
+        return 0 if done.returncode == 0 and not seen else 1
+    return 0 if seen else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
