@@ -28,7 +28,7 @@ static void *allocate_pages(thread_heap *heap, uint32_t count, uint32_t align, b
         flat_runs_cut(&heap->free_pages, page, (run_cut){before, count, state}, flat_pages_around(page));
         page += before;
     }
-    set_tag(page, heap->own.tag);
+    set_tag(page, (page_tag)&heap->bins[0]);
     *zeroed = state == UNIT_CLEAN;
     return begin_block(page);
 }
@@ -39,7 +39,7 @@ static void *allocate_chunks(uint32_t pages, uint32_t align, bool *zeroed) {
     if (chunk == NO_UNIT) return NULL;
     uint32_t page = chunk * CHUNK_PAGES;
     space.pages[page].count = pages;
-    set_tag(page, HUGE_OWNER << OWNER_SHIFT);
+    set_tag(page, huge_tag());
     *zeroed = state == UNIT_CLEAN;
     return begin_block(page);
 }
@@ -56,12 +56,12 @@ void *flat_large_allocate(thread_heap *heap, size_t size, size_t alignment, bool
 }
 
 void flat_large_release(thread_heap *heap, uint32_t page) {
-    set_tag(page, 0);
+    set_tag(page, no_tag());
     flat_pages_give(heap, page);
 }
 
 static void release_chunks(uint32_t page, unit_state state) {
-    set_tag(page, 0);
+    set_tag(page, no_tag());
     flat_chunks_give(page / CHUNK_PAGES, state);
 }
 

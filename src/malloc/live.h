@@ -45,35 +45,36 @@ static inline void set_live(const void *block) {
 }
 
 /* The word in which a granule's bit is; with the bit cleared, and whether it was set. Nothing is written yet. */
-static inline uint32_t without_bit(size_t granule, bool *was_set) {
+static inline uint32_t without_bit(const uint32_t *words, size_t granule, bool *was_set) {
 #if defined(FLAT_SINGLE_STEPS)
     uint32_t now;
     __asm__ volatile("movl (%2,%3,4), %0\n\t"
                      "btrl %4, %0"
                      : "=&r"(now), "=@ccc"(*was_set)
-                     : "r"(space.live), "r"(granule / LIVE_BITS), "r"((uint32_t)granule)
+                     : "r"(words), "r"(granule / LIVE_BITS), "r"((uint32_t)granule)
                      : "memory");
     return now;
 #else
-    uint32_t now = __atomic_load_n(live_word(granule), __ATOMIC_RELAXED), bit = (uint32_t)1 << granule % LIVE_BITS;
+    uint32_t now = __atomic_load_n(&words[granule / LIVE_BITS], __ATOMIC_RELAXED),
+             bit = (uint32_t)1 << granule % LIVE_BITS;
     *was_set = (now & bit) != 0;
     return now & ~bit;
 #endif
 }
 
 /* Writes the word of a granule. */
-static inline void set_live_word(size_t granule, uint32_t to) {
+static inline void set_live_word(uint32_t *words, size_t granule, uint32_t to) {
 #if defined(FLAT_SINGLE_STEPS)
-    __asm__ volatile("movl %0, (%1,%2,4)" : : "r"(to), "r"(space.live), "r"(granule / LIVE_BITS) : "memory");
+    __asm__ volatile("movl %0, (%1,%2,4)" : : "r"(to), "r"(words), "r"(granule / LIVE_BITS) : "memory");
 #else
-    __atomic_store_n(live_word(granule), to, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[granule / LIVE_BITS], to, __ATOMIC_RELAXED);
 #endif
 }
 
 static inline void set_dead(size_t granule) {
     bool was_set;
-    uint32_t now = without_bit(granule, &was_set);
-    set_live_word(granule, now);
+    uint32_t now = without_bit(space.live, granule, &was_set);
+    set_live_word(space.live, granule, now);
 }
 
 #endif

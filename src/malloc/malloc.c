@@ -55,7 +55,7 @@ static bool is_block(const char *function, const void *block, size_t *granule, c
 
 static uint32_t page_of(size_t granule) { return (uint32_t)(granule / (PAGE / GRANULE)); }
 
-static size_t class_at(size_t granule) { return (tag_of(page_of(granule)) & BIN_MASK) / BIN_SIZE; }
+static size_t class_at(size_t granule) { return class_of_tag(tag_of(page_of(granule))); }
 
 /* Of a live block. */
 static size_t bytes_at(size_t granule) {
@@ -63,9 +63,9 @@ static size_t bytes_at(size_t granule) {
     return class != 0 ? flat_size_classes[class].size : large_bytes(page_of(granule));
 }
 
-static bool is_mine(uint32_t tag) {
-    return flat_my_heap != NULL && tag >> OWNER_SHIFT == flat_my_heap->own.tag >> OWNER_SHIFT;
-}
+static bool is_mine(page_tag tag) { return flat_my_heap != NULL && heap_of_tag(tag) == flat_my_heap; }
+
+static bool is_huge(page_tag tag) { return (tag & ~RETURNED_MARK) == huge_tag(); }
 
 static bool free_huge(size_t granule) {
     /* Any thread's: which of two is the first is decided here; the lock puts the rest in order. */
@@ -83,15 +83,15 @@ static void free_mine(size_t granule, void *block) {
         flat_large_release(heap, page_of(granule));
         return;
     }
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     if (bin->top == bin->end) flat_make_room(heap, class);
     *bin->top++ = block;
 }
 
 /* False: another thread has freed it meanwhile. */
 static bool free_block(size_t granule, void *block) {
-    uint32_t tag = tag_of(page_of(granule));
-    if (tag >> OWNER_SHIFT == HUGE_OWNER) return free_huge(granule);
+    page_tag tag = tag_of(page_of(granule));
+    if (is_huge(tag)) return free_huge(granule);
     if (!is_mine(tag)) return flat_return(granule);
     free_mine(granule, block);
     return true;
@@ -145,9 +145,9 @@ static void *move(void *block, size_t from, size_t to) {
 /* Resizes a block above SMALL_MAX without moving its content, where that can be. */
 static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
-    uint32_t tag = tag_of(page_of(granule));
+    page_tag tag = tag_of(page_of(granule));
     void *resized = NULL;
-    if (tag >> OWNER_SHIFT == HUGE_OWNER)
+    if (is_huge(tag))
         resized = flat_huge_resize(block, size);
     else if (is_mine(tag))
         resized = flat_large_resize(flat_my_heap, block, size);

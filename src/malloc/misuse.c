@@ -31,7 +31,7 @@ static uint32_t large_block_before(uint32_t page) {
 static uintptr_t large_block_at(uintptr_t offset) {
     uint32_t page = large_block_before((uint32_t)(offset >> PAGE_SHIFT));
     uintptr_t start = (uintptr_t)page << PAGE_SHIFT;
-    bool holds = is_tagged(page) && (tag_of(page) & BIN_MASK) == 0 && offset - start < large_bytes(page);
+    bool holds = is_tagged(page) && class_of_tag(tag_of(page)) == 0 && offset - start < large_bytes(page);
     return holds ? start : UINTPTR_MAX;
 }
 
@@ -45,14 +45,14 @@ static flat_status judge_inside(uintptr_t offset, size_t class) {
 flat_status flat_judge(const void *address) {
     uintptr_t offset = offset_of(address);
     if (offset / CHUNK >= space.begun) return FLAT_FOREIGN_POINTER;
-    return judge_inside(offset, (tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / BIN_SIZE);
+    return judge_inside(offset, class_of_tag(tag_of(offset >> PAGE_SHIFT)));
 }
 
 /* Bytes of the small block that holds or held the address; 0: there is none, or it was not small. */
 static size_t small_size_at(const void *address) {
     uintptr_t offset = offset_of(address);
     if (offset / CHUNK >= space.begun) return 0;
-    return flat_size_classes[(tag_of(offset >> PAGE_SHIFT) & BIN_MASK) / BIN_SIZE].size;
+    return flat_size_classes[class_of_tag(tag_of(offset >> PAGE_SHIFT))].size;
 }
 
 static const char *said_of(flat_status why) {

@@ -12,7 +12,7 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, true, 8, 4, {16 * KIB, 2}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, true, 8, 4, {32 * KIB, 8}},
     {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, 32, 0, {64 * KIB, 8}},
     {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, 0, 0, {4 * KIB, 2}},
 };
@@ -64,7 +64,7 @@ static bool chunks_keep_too_much(void) {
 }
 
 void flat_keep_to_policy(thread_heap *heap) {
-    bool was_usual = heap != NULL && flat_my_bins == &heap->own;
+    bool was_usual = heap != NULL && flat_my_bins == heap->serving;
     if (was_usual) heap->credit++;
     if (heap != NULL && heap_keeps_too_much(heap))
         clean_some(heap);

@@ -4,7 +4,7 @@
  *
  *                 of a thread heap         of huge blocks           at hand, of one class
  *     latency     all                      all                      64 KiB
- *     balanced    4 MiB + 1/8 of its use   64 MiB + 1/8 in use      16 KiB
+ *     balanced    4 MiB + 1/8 of its use   64 MiB + 1/8 in use      32 KiB
  *     memory      256 KiB + 1/64           4 MiB + 1/64             4 KiB
  *
  * A step is at most CLEANED_PAGES, or one chunk.

@@ -22,10 +22,10 @@ STEP bool step_claim(uint64_t *word, size_t bit) {
 }
 
 /* By who claimed it. */
-STEP bool step_look_at_tag(const uint32_t *tag) {
+STEP bool step_look_at_tag(const page_tag *tag) {
     return (__atomic_load_n(tag, __ATOMIC_SEQ_CST) & RETURNED_MARK) != 0;
 }
-STEP void step_mark_tag(uint32_t *tag) { (void)__atomic_fetch_or(tag, RETURNED_MARK, __ATOMIC_SEQ_CST); }
+STEP void step_mark_tag(page_tag *tag) { (void)__atomic_fetch_or(tag, RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
 /* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. */
 STEP bool step_look_at_mark(const uint64_t *word, size_t bit) {
@@ -39,14 +39,13 @@ STEP bool step_mark(uint64_t *word, size_t bit) {
 /* By the owner. */
 STEP bool step_look(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0; }
 STEP uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); }
-STEP void step_unmark_tag(uint32_t *tag) { (void)__atomic_fetch_and(tag, ~RETURNED_MARK, __ATOMIC_SEQ_CST); }
+STEP void step_unmark_tag(page_tag *tag) { (void)__atomic_fetch_and(tag, ~RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
 STEP bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
 
 bool flat_return(size_t granule) {
     size_t page = granule / PAGE_GRANULES, chunk = page / CHUNK_PAGES;
-    thread_heap *owner =
-        heap_number(tag_of(page) >> OWNER_SHIFT); /* now: once it is claimed the page may be given up */
+    thread_heap *owner = heap_of_tag(tag_of(page)); /* now: once it is claimed the page may be given up */
     if (RARE(!step_claim(&space.returned[granule / 64], granule % 64))) return false;
     if (!step_look_at_tag(&space.tags[page])) step_mark_tag(&space.tags[page]);
     if (!mark(&space.page_marks[page / 64], page % 64)) return true;
@@ -120,7 +119,7 @@ static uint64_t bury(size_t word, uint64_t blocks) {
 }
 
 static void take_back_page(thread_heap *heap, uint32_t page) {
-    size_t class = (tag_of(page) & BIN_MASK) / BIN_SIZE;
+    size_t class = class_of_tag(tag_of(page));
     step_unmark_tag(&space.tags[page]);
     for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
         if (!step_look(&space.returned[word])) continue;

@@ -3,7 +3,7 @@
 #include "runs.h"
 
 size_class flat_size_classes[CLASS_COUNT];
-uint16_t flat_bin_of_granules[SMALL_MAX / GRANULE + 1];
+uint8_t flat_class_of_granules[REQUESTS];
 
 #define SPAN_PAGES_MIN ((size_t)2)
 #define BLOCKS_MIN 8
@@ -32,12 +32,12 @@ static size_t pages_for(size_t size) {
 void flat_size_classes_init(at_hand most) {
     size_t size = 0;
     uint32_t at = 0;
-    flat_bin_of_granules[0] = BIN_SIZE;
+    flat_class_of_granules[0] = 1;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
         size_t from = size / GRANULE;
         size += step_above(size);
         for (size_t granules = from + 1; granules <= size / GRANULE; granules++) {
-            flat_bin_of_granules[granules] = (uint16_t)(class * BIN_SIZE);
+            flat_class_of_granules[granules] = (uint8_t)class;
         }
         size_t kept = most.bytes / size;
         if (kept > KEPT_MAX) kept = KEPT_MAX;

@@ -10,7 +10,8 @@
 
 #define GRANULE ((size_t)16) /* bytes: every block starts at a multiple, as malloc must promise */
 #define SMALL_MAX ((size_t)16 << 10)
-#define CLASS_COUNT 177 /* 1 to 176; 0 is no class of small blocks */
+#define CLASS_COUNT 177                    /* 1 to 176; 0 is no class of small blocks */
+#define REQUESTS (SMALL_MAX / GRANULE + 1) /* of small blocks, by granules */
 
 typedef struct size_class {
     uint32_t size;     /* bytes of a block: a multiple of GRANULE */
@@ -34,11 +35,9 @@ typedef struct at_hand {
 /* Of all classes; 0 before flat_size_classes_init(). */
 extern size_class flat_size_classes[CLASS_COUNT];
 
-/* Of a request of (i - 1) * GRANULE + 1 to i * GRANULE bytes: where its bin lies, see thread_heap.h. */
-extern uint16_t flat_bin_of_granules[SMALL_MAX / GRANULE + 1];
+/* The class that serves a request of (i - 1) * GRANULE + 1 to i * GRANULE bytes. */
+extern uint8_t flat_class_of_granules[REQUESTS];
 #pragma GCC visibility pop
-
-#define BIN_SIZE ((size_t)32) /* bytes: a power of two, by which a class is scaled to the place of its bin */
 
 /* Entries that a thread needs for all classes: an upper bound. */
 #define KEPT_ENTRIES ((KEPT_MAX + 1) * CLASS_COUNT)
@@ -46,8 +45,7 @@ extern uint16_t flat_bin_of_granules[SMALL_MAX / GRANULE + 1];
 static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GRANULE; }
 
 /* size: at most SMALL_MAX */
-static inline size_t bin_serving(size_t size) { return flat_bin_of_granules[granules_in(size)]; }
-static inline size_t class_serving(size_t size) { return bin_serving(size) / BIN_SIZE; }
+static inline size_t class_serving(size_t size) { return flat_class_of_granules[granules_in(size)]; }
 
 /* Fills the tables. */
 void flat_size_classes_init(at_hand kept);

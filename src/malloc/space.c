@@ -94,6 +94,8 @@ static bool reserve(size_t bytes) {
         set_table_start(&tables[i], at + i * APART_BYTES);
         at += table_room(&tables[i], bytes);
     }
+    at =
+        (char *)(((uintptr_t)at + THREAD_HEAP_BYTES - 1) & ~(THREAD_HEAP_BYTES - 1)); /* the spare one is room for it */
     space.heaps = at;
     space.heap_limit = heaps;
     at += heaps * THREAD_HEAP_BYTES;
@@ -127,6 +129,7 @@ bool flat_space_open(void) {
     }
     space.bytes = bytes;
     flat_runs_init(&space.free_chunks, space.chunks, space.dirty_chunks);
+    if (mprotect(space.heaps, PAGE, PROT_READ) != 0) return false; /* bins that are nobody's: see page_tag */
     return open_tables(bytes < OPENED_AT_ONCE ? bytes : OPENED_AT_ONCE);
 }
 

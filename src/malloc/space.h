@@ -6,12 +6,12 @@
  * block's address says, by a shift alone:
  *
  *     live      a bit a granule: set iff a block that a caller holds starts there
- *     tags      a page: whose it is, and where its size class's bin lies in the owner's thread heap
+ *     tags      a page: where its size class's bin lies in the thread heap that it is of
  *     free      a bit a granule: set iff a block starts there that lies free in its span
  *     returned  a bit a granule: set by the thread that freed a block of another's, cleared by the owner who takes it
  *
  * A small block that is neither live nor free is at hand, in a thread heap; or has never been handed out. That one bit
- * says all, the start of a live block or not, is why a free need not divide. 3.2 % of what is in use, of tables that
+ * says all, the start of a live block or not, is why a free need not divide. 3.3 % of what is in use, of tables that
  * every thread writes only at its own blocks' places; for each chunk whole cache lines. */
 #ifndef FLATLINE_MALLOC_SPACE_H
 #define FLATLINE_MALLOC_SPACE_H
@@ -28,17 +28,18 @@
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 #define APART __attribute__((noinline))
 
-/* A page's tag: owner << 16 | RETURNED_MARK | offset of the bin. Thread heaps are numbered from 1. */
-#define OWNER_SHIFT 16
-#define HUGE_OWNER 0xFFFFu    /* of a block of its own chunks: nobody's, any thread frees it */
-#define RETURNED_MARK 0x8000u /* by who freed a block of another's: some `returned` bit of the page may be set */
-#define BIN_MASK 0x7FFFu
+/* A page's tag: the address of a bin, and RETURNED_MARK. Thread heaps are numbered from 1: in the place of number 0 lie
+ * bins that are nobody's, and all 0. */
+typedef uintptr_t page_tag;
+#define RETURNED_MARK ((page_tag)16) /* by who freed a block of another's: some `returned` bit may be set */
+#define BIN_SIZE ((size_t)32)        /* bytes: a heap begins with its bins, the first of which is of no class */
+#define THREAD_HEAP_BYTES ((size_t)256 << 10) /* and lies at a multiple of these */
 
 typedef struct flat_space {
     uintptr_t start; /* of chunk 0; a multiple of CHUNK */
     size_t granules; /* from `start` on whose tables can be used; 0 before there are any: no address is inside */
     uint32_t *live;  /* words of 32 bits: a fifo of neighbouring blocks takes a quarter longer by words of 64 */
-    uint32_t *tags;
+    page_tag *tags;
     uintptr_t live_bias; /* of the word of `live` for address 0, if there were one */
 
     size_t bytes; /* reserved, from `start` on */
@@ -78,11 +79,21 @@ static inline uintptr_t offset_of(const void *address) { return (uintptr_t)addre
 static inline char *page_address(size_t page) { return (char *)space.start + (page << PAGE_SHIFT); }
 
 /* Others read the tag of a page while its owner changes another's, or its own. */
-static inline uint32_t tag_of(size_t page) { return __atomic_load_n(&space.tags[page], __ATOMIC_RELAXED); }
+static inline page_tag tag_of(size_t page) { return __atomic_load_n(&space.tags[page], __ATOMIC_RELAXED); }
+static inline void set_tag(size_t page, page_tag tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
+
+static inline size_t class_of_tag(page_tag tag) { return tag % THREAD_HEAP_BYTES / BIN_SIZE; }
+
+/* Of a block of its own chunks, which any thread frees; and of a page that was given up. */
+static inline page_tag huge_tag(void) { return (page_tag)space.heaps; }
+static inline page_tag no_tag(void) { return (page_tag)space.heaps + 8; }
+
 /* Whether the page belongs to a block's start or a span. One that was given up may have got a RETURNED_MARK since, from
  * a thread that was late in setting it. */
-static inline bool is_tagged(size_t page) { return tag_of(page) >> OWNER_SHIFT != 0; }
-static inline void set_tag(size_t page, uint32_t tag) { __atomic_store_n(&space.tags[page], tag, __ATOMIC_RELAXED); }
+static inline bool is_tagged(size_t page) {
+    page_tag tag = tag_of(page) & ~RETURNED_MARK;
+    return tag != 0 && tag != no_tag();
+}
 
 /* Reserves the address space: 4 TiB, or as many as may be had; under a limit on it half of what is left. False: not
  * even 64 MiB, or the system's pages are not of PAGE bytes, which is said on standard error. By one thread, once. */

@@ -95,7 +95,7 @@ static void make_resident(thread_heap *heap, uint32_t head, uint32_t pages) {
 }
 
 bool flat_span_ready(thread_heap *heap, size_t class) {
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     if (bin->spans != NO_UNIT) return true;
     unit_state state;
     uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
@@ -108,7 +108,7 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     span->blocks = (span_blocks){0, 0};
     for (uint32_t page = head; page < head + pages; page++) {
         space.pages[page].head = head;
-        set_tag(page, heap->own.tag | (uint32_t)bin_offset(class));
+        set_tag(page, (page_tag)bin);
     }
     link_span(bin, head);
     return true;
@@ -116,11 +116,11 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
 
 static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     unit *span = &space.pages[head];
-    unlink_span(&heap->own.bins[class], head);
+    unlink_span(&heap->bins[class], head);
     for (uint64_t words = span->free_words; words != 0; words &= words - 1) {
         space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
     }
-    for (uint32_t page = head; page < head + span->count; page++) set_tag(page, 0);
+    for (uint32_t page = head; page < head + span->count; page++) set_tag(page, no_tag());
     flat_pages_give(heap, head);
 }
 
@@ -154,7 +154,7 @@ static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
 }
 
 uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most) {
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     uint32_t head = bin->spans;
     unit *span = &space.pages[head];
     uint32_t count = span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(head, class, blocks, most);
@@ -169,14 +169,14 @@ static bool is_alone(const size_bin *bin, uint32_t head) {
 
 void flat_drop_empty_spans(thread_heap *heap) {
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
-        uint32_t head = heap->own.bins[class].spans;
+        uint32_t head = heap->bins[class].spans;
         while (head != NO_UNIT && space.pages[head].blocks.taken != 0) head = space.pages[head].next;
         if (head != NO_UNIT) drop_span(heap, class, head);
     }
 }
 
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     uint32_t head = space.pages[word / PAGE_WORDS].head;
     unit *span = &space.pages[head];
     space.free[word] |= blocks;

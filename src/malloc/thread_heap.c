@@ -10,22 +10,15 @@
 /* At hand for whom there is no thread heap: below `end` lies NULL, so that malloc finds it empty, and nothing fits. */
 static void *no_entries[2];
 #define NO_BIN {.top = &no_entries[1], .end = &no_entries[1], .spans = NO_UNIT}
+static size_bin no_bin = NO_BIN;
 #define FOUR(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
-#define FORTY_FOUR(...)                                                                                                \
-    FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__),  \
-        FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__), FOUR(__VA_ARGS__)
-static_assert(CLASS_COUNT == 1 + 4 * 44, "as many as follow");
+static size_bin *const no_bins[] = {FOUR(FOUR(FOUR(FOUR(FOUR(&no_bin))))), &no_bin};
+static_assert(sizeof no_bins / sizeof *no_bins == REQUESTS, "one for each");
 
-/* No page has its tag: that number is nobody's. */
-static bin_set no_bins = {
-    .bins = {NO_BIN, FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN), FORTY_FOUR(NO_BIN)},
-    .tag = (HUGE_OWNER - 1) << OWNER_SHIFT,
-};
-
-__thread bin_set *flat_my_bins __attribute__((tls_model("initial-exec"))) = &no_bins;
+__thread size_bin *const *flat_my_bins __attribute__((tls_model("initial-exec"))) = no_bins;
 __thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 
-void flat_allow_usual_path(bool allow) { flat_my_bins = allow ? &flat_my_heap->own : &no_bins; }
+void flat_allow_usual_path(bool allow) { flat_my_bins = allow ? flat_my_heap->serving : no_bins; }
 
 /* Guarded by `space.lock`. */
 static struct {
@@ -37,14 +30,14 @@ static struct {
 
 static pthread_key_t leaving;
 
-static void begin_heap(thread_heap *heap, uint32_t number) {
-    heap->own.tag = number << OWNER_SHIFT;
-    memcpy(heap->own.of_granules, flat_bin_of_granules, sizeof flat_bin_of_granules);
-    heap->own.bins[0] = (size_bin)NO_BIN;
+static void begin_heap(thread_heap *heap) {
+    heap->bins[0] = (size_bin)NO_BIN;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
         void **kept = heap->kept + flat_size_classes[class].kept_at + 1;
-        heap->own.bins[class] = (size_bin){.top = kept, .end = kept + flat_size_classes[class].kept, .spans = NO_UNIT};
+        heap->bins[class] = (size_bin){.top = kept, .end = kept + flat_size_classes[class].kept, .spans = NO_UNIT};
     }
+    for (size_t class = 0; class < CLASS_COUNT; class ++) heap->bins[class].owner = heap->serving;
+    for (size_t i = 0; i < REQUESTS; i++) heap->serving[i] = &heap->bins[flat_class_of_granules[i]];
     flat_runs_init(&heap->free_pages, space.pages, space.dirty_pages);
 }
 
@@ -56,7 +49,7 @@ static void give_to_span(thread_heap *heap, size_t class, const void *block) {
 void flat_settle_bins(thread_heap *heap) {
     heap->grown_since_settled = 0;
     for (size_t class = 1; class < CLASS_COUNT; class ++) {
-        size_bin *bin = &heap->own.bins[class];
+        size_bin *bin = &heap->bins[class];
         while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
     }
     flat_drop_empty_spans(heap);
@@ -92,7 +85,7 @@ uint32_t flat_heap_count(void) { return __atomic_load_n(&heaps.count, __ATOMIC_A
  * that run after this one, and still allocate, get a heap anew, and leave it again. */
 static void leave(void *heap) {
     thread_heap *mine = heap;
-    flat_my_bins = &no_bins;
+    flat_my_bins = no_bins;
     flat_my_heap = NULL;
     flat_settle_heap(mine);
     (void)pthread_mutex_lock(&space.lock);
@@ -119,7 +112,7 @@ static thread_heap *get_heap(void) {
     if (heaps.count + 1 >= space.heap_limit) return NULL;
     heap = heap_number(heaps.count + 1);
     if (!flat_make_usable(heap, THREAD_HEAP_BYTES)) return NULL;
-    begin_heap(heap, heaps.count + 1);
+    begin_heap(heap);
     __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELEASE);
     return heap;
 }
@@ -131,7 +124,7 @@ thread_heap *flat_thread_heap(void) {
     (void)pthread_mutex_unlock(&space.lock);
     if (heap == NULL) return NULL;
     flat_my_heap = heap;
-    flat_my_bins = &heap->own;
+    flat_my_bins = heap->serving;
     (void)pthread_setspecific(leaving, heap); /* may allocate: this thread can by now */
     return heap;
 }
@@ -145,13 +138,13 @@ __attribute__((constructor)) static void begin(void) { (void)pthread_atfork(befo
 
 static void fill_stack(thread_heap *heap, size_t class) {
     void *blocks[KEPT_MAX];
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].moved);
     while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */
 }
 
 void *flat_allocate_slowly(thread_heap *heap, size_t class) {
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     if (bin->top[-1] == NULL) {
         flat_take_back(heap, RETURNED_PAGES);
         if (!flat_span_ready(heap, class)) return NULL;
@@ -163,7 +156,7 @@ void *flat_allocate_slowly(thread_heap *heap, size_t class) {
 }
 
 void flat_make_room(thread_heap *heap, size_t class) {
-    size_bin *bin = &heap->own.bins[class];
+    size_bin *bin = &heap->bins[class];
     size_t moved = flat_size_classes[class].moved;
     void **first = bin->end - flat_size_classes[class].kept;
     for (size_t i = 0; i < moved; i++) give_to_span(heap, class, first[i]);

@@ -22,12 +22,16 @@
 #define LINE_PAIR 128 /* bytes; processors fetch neighbouring lines in pairs */
 
 typedef struct size_bin {
-    void **top;        /* where the next entry goes */
-    void **end;        /* top <= end */
-    uint32_t spans;    /* the first of the class's spans that are not full; NO_UNIT: there is none */
-    uint32_t made;     /* spans in all, so far; stops at UINT32_MAX */
-    uint32_t spare[2]; /* a power of two in all: to scale an index by it is a shift */
+    void **top;                    /* where the next entry goes */
+    void **end;                    /* top <= end */
+    uint32_t spans;                /* the first of the class's spans that are not full; NO_UNIT: there is none */
+    uint32_t made;                 /* spans in all, so far; stops at UINT32_MAX */
+    struct size_bin *const *owner; /* `serving` of its thread heap. Read through a tag with RETURNED_MARK it is the
+                                        next bin's `end`, which is none: so a marked page is nobody's */
 } size_bin;
+static_assert(sizeof(size_bin) == BIN_SIZE &&
+                  offsetof(size_bin, owner) + RETURNED_MARK == BIN_SIZE + offsetof(size_bin, end),
+              "see there");
 
 #define SLOT_WORDS 512 /* 32,768 chunks: 128 GiB of small and large blocks for each thread */
 #define SLOT_MAX (SLOT_WORDS * 64)
@@ -40,16 +44,9 @@ typedef struct taken_marks {
     uint32_t at[LEVELS];
 } taken_marks;
 
-/* All that the usual malloc and free look at. */
-typedef struct bin_set {
-    size_bin bins[CLASS_COUNT];
-    uint16_t
-        of_granules[SMALL_MAX / GRANULE + 1]; /* flat_bin_of_granules: to index the heap's own copy is a step less */
-    uint32_t tag;                             /* of its pages: its number << OWNER_SHIFT */
-} bin_set;
-
 typedef struct thread_heap {
-    bin_set own; /* comes first: a pointer to the one is a pointer to the other */
+    size_bin bins[CLASS_COUNT];  /* a tag is the address of one of them */
+    size_bin *serving[REQUESTS]; /* by granules of a request: all that a usual malloc needs to find its bin */
     uint32_t chunk_count;
     uint32_t grown_since_settled; /* by pages: clean ones that were taken */
     uint64_t credit;              /* PAGE_CREDIT for each page that may be given back: see policy.h */
@@ -62,16 +59,13 @@ typedef struct thread_heap {
     alignas(LINE_PAIR) uint32_t chunks[SLOT_MAX];       /* by slot */
 } thread_heap;
 
-#define THREAD_HEAP_BYTES ((size_t)256 << 10)
 static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
-static_assert(offsetof(thread_heap, own) == 0, "see there");
-static_assert(sizeof(size_bin) == BIN_SIZE, "what flat_bin_of_granules was made for");
-static_assert(sizeof(size_bin) * CLASS_COUNT <= BIN_MASK, "a tag has room for its offset");
+static_assert(offsetof(thread_heap, bins) == 0, "what class_of_tag() says");
 
 #pragma GCC visibility push(hidden)
-/* The calling thread's; where it has no heap, one whose stacks are all empty and full, and whose tag no page has, so
- * that each call finds its way to flat_thread_heap(). */
-extern __thread bin_set *flat_my_bins __attribute__((tls_model("initial-exec")));
+/* `serving` of the calling thread's heap; where it has none, that of bins that are all empty and full, and which no
+ * page is tagged with, so that each call finds its way to flat_thread_heap(). */
+extern __thread size_bin *const *flat_my_bins __attribute__((tls_model("initial-exec")));
 
 /* The calling thread's; NULL: it has none. `flat_my_bins` is its bins, or those of no heap while no call may take the
  * usual path: see policy.h. */
@@ -97,8 +91,7 @@ void flat_clean_heaps(void);
 /* How many heaps there are: numbers 1 to that. */
 uint32_t flat_heap_count(void);
 
-static inline size_bin *bin_at(bin_set *of, size_t offset) { return (size_bin *)((char *)of + offset); }
-static inline size_t bin_offset(size_t number) { return number * BIN_SIZE; }
+static inline thread_heap *heap_of_tag(page_tag tag) { return (thread_heap *)(tag & ~(THREAD_HEAP_BYTES - 1)); }
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }

@@ -27,17 +27,16 @@ static size_t live_in(uint32_t page) {
 
 /* Adds what starts in a page, and returns the next page at which something may. */
 static uint32_t add_page(flat_usage *now, uint32_t page) {
-    uint32_t tag = tag_of(page);
-    size_t class = (tag & BIN_MASK) / BIN_SIZE, size = flat_size_classes[class].size;
+    size_t class = class_of_tag(tag_of(page)), size = flat_size_classes[class].size;
     if (class != 0) {
         size_t count = live_in(page);
         now->live_blocks += count;
         now->live_bytes += count * size;
         return page + 1;
     }
-    if (tag >> OWNER_SHIFT == 0) return page + 1;
+    if (!is_tagged(page)) return page + 1;
     size_t bytes = large_bytes(page);
-    if (tag >> OWNER_SHIFT != HUGE_OWNER) {
+    if ((tag_of(page) & ~RETURNED_MARK) != huge_tag()) {
         now->live_blocks++;
         now->live_bytes += bytes;
         return page + 1; /* the pages behind have no tags */

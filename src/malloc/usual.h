@@ -24,8 +24,7 @@ static inline __attribute__((always_inline)) void move_top(size_bin *bin, ptrdif
 
 static inline __attribute__((always_inline)) void *allocate(size_t size) {
     if (RARE(size > SMALL_MAX)) return flat_allocate_rarely(size);
-    bin_set *bins = flat_my_bins;
-    size_bin *bin = bin_at(bins, bins->of_granules[granules_in(size)]);
+    size_bin *bin = flat_my_bins[granules_in(size)];
     void *block = bin->top[-1];
     if (RARE(block == NULL)) return flat_allocate_rarely(size);
     move_top(bin, -1);
@@ -33,32 +32,42 @@ static inline __attribute__((always_inline)) void *allocate(size_t size) {
     return block;
 }
 
+/* Whether no table reaches so far. */
+static inline __attribute__((always_inline)) bool is_beyond(size_t granule) {
+#if defined(FLAT_SINGLE_STEPS)
+    bool beyond;
+    __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(granule), "m"(space.granules));
+    return beyond;
+#else
+    return granule >= usable_granules();
+#endif
+}
+
 static inline __attribute__((always_inline)) void release(void *block) {
     uintptr_t offset = offset_of(block);
     size_t granule =
         offset / GRANULE | offset * (SIZE_MAX / GRANULE + 1); /* beyond all unless a granule starts there */
-    if (RARE(granule >= usable_granules())) {
+    if (RARE(is_beyond(granule))) {
         flat_free_rarely(block, CALLER);
         return;
     }
     bool was_live;
-    uint32_t without_it = without_bit(granule, &was_live);
+    uint32_t *words = space.live, without_it = without_bit(words, granule, &was_live);
     if (RARE(!was_live)) {
         flat_free_rarely(block, CALLER);
         return;
     }
-    uint32_t other = tag_of(granule / (PAGE / GRANULE)) ^ flat_my_bins->tag;
-    if (RARE(other > BIN_MASK)) {
+    size_bin *bin = (size_bin *)tag_of(granule / (PAGE / GRANULE));
+    if (RARE(bin->owner != flat_my_bins)) {
         flat_free_rarely(block, CALLER);
         return;
     }
-    size_bin *bin = bin_at(flat_my_bins, other);
     void **top = bin->top;
     if (RARE(top == bin->end)) {
         flat_free_rarely(block, CALLER);
         return;
     }
-    set_live_word(granule, without_it);
+    set_live_word(words, granule, without_it);
     *top = block;
     move_top(bin, 1);
 }

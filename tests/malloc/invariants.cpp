@@ -115,7 +115,7 @@ std::size_t live_in(std::uint32_t page, std::uint32_t pages) {
 
 addresses at_hand(const thread_heap *heap, std::size_t number, walk &here) {
     addresses blocks(here.where());
-    for (void *const *entry = heap->own.bins[number].top; entry[-1] != nullptr && here.holds(); entry--)
+    for (void *const *entry = heap->bins[number].top; entry[-1] != nullptr && here.holds(); entry--)
         here.demand(blocks.insert(entry[-1]).second, "block", entry[-1], "is at hand twice");
     return blocks;
 }
@@ -126,7 +126,8 @@ void look_at_span(const thread_heap *heap, std::uint32_t head, std::uint32_t pag
     const unit &span = space.pages[head];
     here.demand(pages == class_.pages, "span", head, "has", pages, "pages");
     for (std::uint32_t page = head; page < head + pages; page++) {
-        here.demand((tag_of(page) & ~RETURNED_MARK) == (heap->own.tag | bin_offset(number)), "tag of page", page);
+        here.demand((tag_of(page) & ~RETURNED_MARK) == reinterpret_cast<page_tag>(&heap->bins[number]), "tag of page",
+                    page);
         here.demand(space.pages[page].head == head, "page", page, "does not know its span");
     }
     std::size_t live = 0, held = 0;
@@ -156,9 +157,9 @@ void look_at_heap(const thread_heap *heap, walk &here) {
         const std::uint32_t chunk = heap->chunks[slot], page = chunk * CHUNK_PAGES;
         here.demand(space.slots[chunk] == slot, "slot of chunk", chunk);
         here.units_of(heap->free_pages, page, page + CHUNK_PAGES, [&](std::uint32_t head, std::uint32_t count) {
-            const std::size_t number = (tag_of(head) & BIN_MASK) / BIN_SIZE;
+            const std::size_t number = class_of_tag(tag_of(head));
             if (number == 0) {
-                here.demand(tag_of(head) >> OWNER_SHIFT == heap->own.tag >> OWNER_SHIFT, "tag of large block", head);
+                here.demand(heap_of_tag(tag_of(head)) == heap, "tag of large block", head);
                 here.demand(live_in(head, count) == 1 && is_live(head * (PAGE / GRANULE)), "large block", head);
                 return;
             }
@@ -168,7 +169,7 @@ void look_at_heap(const thread_heap *heap, walk &here) {
     }
     here.compare(heap->free_pages);
     for (std::size_t number = 1; number < CLASS_COUNT && here.holds(); number++) {
-        for (std::uint32_t head = heap->own.bins[number].spans; head != NO_UNIT && here.holds();
+        for (std::uint32_t head = heap->bins[number].spans; head != NO_UNIT && here.holds();
              head = space.pages[head].next)
             here.demand(listed[number].insert(head).second, "span", head, "is listed twice");
         here.demand(listed[number] == open[number], "class", number, "lists other spans than have room");
@@ -191,7 +192,7 @@ std::string broken_invariant() {
         if (of_heaps[head])
             here.demand(count == 1, "chunk", head, "of a heap has", count);
         else
-            here.demand(tag_of(head * CHUNK_PAGES) == HUGE_OWNER << OWNER_SHIFT, "chunk", head, "is nobody's");
+            here.demand(tag_of(head * CHUNK_PAGES) == huge_tag(), "chunk", head, "is nobody's");
     });
     here.compare(space.free_chunks);
     return here.found();

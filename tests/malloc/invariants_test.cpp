@@ -108,7 +108,7 @@ TEST(malloc_invariants, that_are_broken_are_seen) {
     expect_seen("a count of free chunks", [&] { space.free_chunks.free++; });
     expect_seen("a slot", [&] { space.slots[heap->chunks[0]]++; });
     expect_seen("a block at hand twice", [&] {
-        size_bin &bin = heap->own.bins[flat_bin_of_granules[13] / BIN_SIZE];
+        size_bin &bin = *heap->serving[13];
         free(block);
         bin.top[0] = bin.top[-1];
         bin.top++;
