@@ -26,12 +26,13 @@ typedef struct size_bin {
     void **end;                    /* top <= end */
     uint32_t spans;                /* the first of the class's spans that are not full; NO_UNIT: there is none */
     uint32_t made;                 /* spans in all, so far; stops at UINT32_MAX */
-    struct size_bin *const *owner; /* `serving` of its thread heap. Read through a tag with RETURNED_MARK it is the
-                                        next bin's `end`, which is none: so a marked page is nobody's */
+    struct size_bin *const *owner; /* `serving` of its thread heap */
 } size_bin;
-static_assert(sizeof(size_bin) == BIN_SIZE &&
-                  offsetof(size_bin, owner) + RETURNED_MARK == BIN_SIZE + offsetof(size_bin, end),
-              "see there");
+
+/* What a tag with RETURNED_MARK leads to has for an `owner` the `end` of the next bin, or behind the last one an entry
+ * of `serving`: no thread's `serving`, and it never changes. So a block of a marked page takes the long way. */
+static_assert(sizeof(size_bin) == BIN_SIZE, "tags count in these");
+static_assert(offsetof(size_bin, owner) + RETURNED_MARK == BIN_SIZE + offsetof(size_bin, end), "see above");
 
 #define SLOT_WORDS 512 /* 32,768 chunks: 128 GiB of small and large blocks for each thread */
 #define SLOT_MAX (SLOT_WORDS * 64)

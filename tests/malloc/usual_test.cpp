@@ -1,0 +1,59 @@
+// What the usual malloc and free take, counted one instruction after the other, and what the manual says of them.
+#include "prove/stepper.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Of each call the most that any took: blocks of the first sizes and of the last, of which some lie at hand.
+std::vector<flat::test::Watched> count_usual_calls() {
+    std::vector<flat::test::Watched> watched{{"malloc", dlsym(RTLD_DEFAULT, "malloc")},
+                                             {"free", dlsym(RTLD_DEFAULT, "free")}};
+    flat::test::step_through(watched, {{0, UINTPTR_MAX}}, [] {
+        for (const std::size_t size : {1UL, 16UL, 17UL, 500UL, 1024UL, 16384UL}) {
+            std::array<void *, 3> blocks{};
+            for (void *&block : blocks) block = malloc(size);
+            free(blocks[0]);
+            flat::test::watch(true);
+            blocks[0] = malloc(size);
+            free(blocks[0]);
+            flat::test::watch(false);
+            for (std::size_t i = 1; i < blocks.size(); i++) free(blocks[i]);
+        }
+    });
+    return watched;
+}
+
+bool says(const std::string &page, const std::vector<flat::test::Watched> &counted) {
+    std::smatch found;
+    return std::regex_search(page, found, std::regex("(\\d+) instructions for a malloc, (\\d+) for a free")) &&
+           std::stoull(found[1]) == counted[0].most && std::stoull(found[2]) == counted[1].most;
+}
+
+TEST(malloc_usual, calls_take_what_the_manual_says) {
+    std::vector<flat::test::Watched> counted;
+    try {
+        counted = count_usual_calls();
+    } catch (const flat::test::CannotTrace &why) {
+        GTEST_SKIP() << why.what();
+    }
+    ASSERT_EQ(counted[0].calls, 6U);
+    ASSERT_EQ(counted[1].calls, 6U);
+    std::ostringstream page;
+    page << std::ifstream(FLATLINE_PAGE).rdbuf();
+    EXPECT_TRUE(says(page.str(), counted)) << counted[0].most << " and " << counted[1].most;
+    counted[1].most++;
+    EXPECT_FALSE(says(page.str(), counted));
+}
+
+} // namespace
