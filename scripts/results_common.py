@@ -1,5 +1,6 @@
 """What every part of scripts/results is made of."""
 import math
+import statistics
 
 
 class Fault(Exception):
@@ -13,6 +14,11 @@ def side_by_side(above, below):
         return None
     rounds = sorted(a / b for a, b in zip(above, below))
     return round(math.sqrt(rounds[(len(rounds) - 1) // 2] * rounds[len(rounds) // 2]), 4)
+
+
+def spread(values, without=""):
+    """The median, with the least and the greatest; `without`: where there are none."""
+    return "%.2f (%.2f to %.2f)" % (statistics.median(values), min(values), max(values)) if values else without
 
 
 def figure(value):

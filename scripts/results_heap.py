@@ -1,7 +1,7 @@
 """The results of `flatline bench anysize` for the heap: what is kept of its runs, and the tables made of them."""
 import statistics
 
-from results_common import figure, machine, side_by_side, table
+from results_common import figure, machine, side_by_side, spread, table
 
 FIGURES = ("p50", "p999", "over_1us_ppm")
 TITLES = {"p50": "P50", "p999": "P99.9", "over_1us_ppm": "over 1 µs, of a million"}
@@ -62,10 +62,6 @@ def ratios_of(runs, name, what):
     return [ratio for ratio in ratios if ratio is not None]
 
 
-def ratio_text(ratios):
-    return "%.2f (%.2f to %.2f)" % (statistics.median(ratios), min(ratios), max(ratios)) if ratios else ""
-
-
 def medians_table(results):
     runs = results["anysize"]
     backends = [each["name"] for each in runs[0]["backends"]]
@@ -77,7 +73,7 @@ def medians_table(results):
                 continue  # a phase has no tail
             rows.append(["%s, %s" % (name, TITLES[what])]
                         + [figure(median_of(runs, name, each, what)) for each in backends]
-                        + [ratio_text(ratios_of(runs, name, what))])
+                        + [spread(ratios_of(runs, name, what))])
     titles = {each["name"]: each["title"] for each in runs[0]["backends"]}
     return ("Medians over %d runs of `flatline bench anysize`, all kept, %d processes for each cell and backend, on %s. "
             "ns a pair of alloc and free, or a call; the last column with the least and the greatest run's.\n\n"
@@ -95,7 +91,7 @@ def goals_list(results):
             ratios = ratios_of(runs, name_of(group), what)
             if ratios and round(statistics.median(ratios), 2) > most:
                 lines.append("- %s, %s: the heap at %s of o1heap; the goal is at most %.2f" % (
-                    name_of(group), TITLES[what], ratio_text(ratios), most))
+                    name_of(group), TITLES[what], spread(ratios), most))
     return "\n".join(lines or ["- none"]) + "\n"
 
 

@@ -3,7 +3,7 @@ made of them."""
 import collections
 import statistics
 
-from results_common import figure, machine, side_by_side, table
+from results_common import figure, machine, side_by_side, spread, table
 
 FIGURES = ("p50", "p999")
 TITLES = {"p50": "P50", "p999": "P99.9"}
@@ -89,10 +89,7 @@ def best(what):
 
 
 def text_of(ratios):
-    if not ratios:
-        return "void"
-    values = [ratio for ratio, _ in ratios]
-    return "%.2f (%.2f to %.2f)" % (statistics.median(values), min(values), max(values))
+    return spread([ratio for ratio, _ in ratios], without="void")
 
 
 def most_often(ratios):

@@ -152,6 +152,33 @@ def percore(pair=1, own=1, remote=1, tail=1, void=False):
 
 
 PERCORE = percore()
+
+# Of the malloc's suites: backend, kind, P50.
+MALLOCS = [("flatline-malloc", "drop-in", 6), ("flatline-malloc-latency", "drop-in", 6), ("floor", "control", 3),
+           ("glibc", "general", 9), ("snmalloc", "general", 7)]
+
+
+def malloc(factor=1, tail=1, stalls=10, alone=False):
+    """A run in which the malloc takes so many times what meets its goals, its tail so many times that again, and has so
+    many calls of over 1 us."""
+    cells = []
+    for suite, calls, operation, unit, samples in (("hot", 32, "pair", "ns", 25000), ("hot", 1, "alloc", "ns", 25000),
+                                                   ("anysize", 500000, "pair", "ns", 6),
+                                                   ("anysize", 20000, "resident", "bytes", 1)):
+        for name, kind, p50 in MALLOCS[:1] if alone else MALLOCS:
+            ours = kind == "drop-in"
+            p50 *= factor if ours else 1
+            p999 = 3 * p50 * (tail if ours else 1)
+            over = stalls if ours else 4 if kind == "control" else 30
+            cells.append({"suite": suite, "size": 64 if suite == "hot" else 0, "backend": name, "p50": p50,
+                          "p50_low": p50, "p50_high": p50, "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50,
+                          "over_1us_ppm": over, "over_10us_ppm": 0, "unit": unit, "ranked": True, "calls_per_sample": calls,
+                          "operation": operation, "order": "pareto" if calls > 32 else "", "void": False,
+                          "samples": samples, "process_p50": [p50] * 3, "process_p999": [p999] * 3})
+    return bench(cells, backends=[each[:2] for each in MALLOCS])
+
+
+MALLOC = malloc()
 FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
@@ -168,6 +195,8 @@ PAGES = {
     "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
     "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
+    "docs/malloc.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
+        "malloc", "malloc tails", "malloc stalls", "malloc goals", "malloc program goals")),
     "docs/percore.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "percore", "percore tails", "percore goals")),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
@@ -208,8 +237,8 @@ class Manual(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, "--root", str(self.root), *arguments], text=True,
                               capture_output=True)
 
-    def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), percore=(PERCORE,), full=FULL,
-                programs=(PROGRAMS,)):
+    def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), percore=(PERCORE,), malloc=(MALLOC,),
+                full=FULL, programs=(PROGRAMS,)):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
@@ -218,7 +247,7 @@ class Manual(unittest.TestCase):
 
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
                                *files("containers", containers), "--anysize", *files("anysize", anysize), "--percore",
-                               *files("percore", percore), "--full", *files("full", [full]), "--programs", *files("programs", programs))
+                               *files("percore", percore), "--malloc", *files("malloc", malloc), "--full", *files("full", [full]), "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -403,7 +432,7 @@ class Measure(Manual):
         self.folder.mkdir(parents=True)
         for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
                            "containers.json": json.dumps(CONTAINERS), "anysize.json": json.dumps(ANYSIZE),
-                           "threads.json": json.dumps(PERCORE),
+                           "threads.json": json.dumps(PERCORE), "hot.json": json.dumps(MALLOC),
                            "programs.json": json.dumps(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
@@ -420,7 +449,7 @@ class Measure(Manual):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + ["full", "programs"])
+                         + 10 * ["hot"] + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -431,7 +460,7 @@ class Measure(Manual):
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + ["full", "full", "programs"])
+                         + 10 * ["hot"] + ["full", "full", "programs"])
 
 
 class Heap(Manual):
@@ -463,6 +492,58 @@ class Heap(Manual):
             refused = self.collect(QUICK, anysize=(run,))
             self.assertEqual(refused.returncode, 1)
             self.assertIn("--anysize: ", refused.stderr)
+
+
+class Malloc(Manual):
+    def of(self, name, *runs, programs=(PROGRAMS,)):
+        self.write(QUICK, malloc=runs or (MALLOC,), programs=programs)
+        return self.table(name, "docs/malloc.md")
+
+    def test_stands_beside_the_best_other_with_the_least_and_the_greatest_run(self):
+        text = self.of("malloc", MALLOC, malloc(1.2), malloc(1.5))
+        self.assertIn("Medians over 3 runs of `flatline bench hot fifo churn mixed anysize`, all kept, 4 processes", text)
+        ratios = "1.03 (0.86 to 1.29) of snmalloc"
+        self.assertEqual(rows_of(text), [
+            "| hot 64 B | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s | %s |" % (ratios, ratios),
+            "| anysize, pareto | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s | %s |" % (ratios, ratios)])
+        self.assertEqual(rows_of(self.table("malloc tails", "docs/malloc.md")), [
+            "| hot 64 B | 21.6 | 21.6 | 9.00 | 27.0 | 21.0 | %s | %s |" % (ratios, ratios)])
+        self.assertEqual(rows_of(self.table("malloc stalls", "docs/malloc.md")), ["| hot 64 B, alloc | 6 | 6 | 26 | 26 |"])
+
+    def test_tells_every_goal_that_is_missed_and_no_other(self):
+        self.assertEqual(self.of("malloc goals"), "- none\n")
+        for run, told in ((malloc(1.3), "hot 64 B, P50: 1.11 (1.11 to 1.11) of snmalloc; the goal is at most 1.10"),
+                          (malloc(1.3), "anysize, pareto, P50: 1.11"),
+                          (malloc(tail=1.2), "hot 64 B, P99.9: 1.03 (1.03 to 1.03) of snmalloc; the goal is at most 1.00"),
+                          (malloc(stalls=31), "hot 64 B, alloc, over 1 µs: 27 of a million above the floor with `latency`, "
+                                              "26 with glibc; the goal is the least of all")):
+            self.assertIn("- " + told, self.of("malloc goals", run))
+
+    def test_tells_the_goals_of_the_programs_that_are_missed(self):
+        def programs(user, peak, frontier):
+            rows = [PROGRAM_ROW] + [dict(PROGRAM_ROW, backend="flatline-malloc" + policy, frontier=frontier,
+                                         user_s=INTERVAL | {"median": 2 * user},
+                                         peak_rss_kib=INTERVAL | {"median": 2048 * peak})
+                                    for policy in ("", "-memory", "-latency")]
+            names = ["p%d" % i for i in range(8)]
+            return bench([], [dict(PROGRAMS["programs"][0], name=name, rows=rows) for name in names])
+
+        self.assertIn("- flatline-malloc, user time, of the fastest: not measured yet\n", self.of("malloc program goals"))
+        self.assertEqual(self.of("malloc program goals", programs=[programs(1, 1, True)]), "- none\n")
+        self.assertEqual(self.of("malloc program goals", programs=[programs(1.05, 1.15, False)]),
+                         "- flatline-malloc, user time, of the fastest: 1.05 in the geometric mean; the goal is at most 1.03\n"
+                         "- flatline-malloc, peak, of the smallest: 1.15 in the geometric mean; the goal is at most 1.10\n"
+                         "- flatline-malloc-memory, peak, of the smallest: 1.15 in the geometric mean; the goal is at most "
+                         "1.00\n"
+                         "- flatline-malloc-latency, user time, of the fastest: 1.05 in the geometric mean; the goal is at "
+                         "most 1.02\n"
+                         "- flatline-malloc is on the frontier in 0 programs; the goal is 6\n")
+
+    def test_of_other_suites_or_without_a_policy_is_refused(self):
+        for run in (FULL, malloc(alone=True)):
+            refused = self.collect(QUICK, malloc=(run,))
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("--malloc: ", refused.stderr)
 
 
 class PerCore(Manual):
