@@ -65,8 +65,6 @@ static size_t bytes_at(size_t granule) {
 
 static bool is_mine(page_tag tag) { return flat_my_heap != NULL && heap_of_tag(tag) == flat_my_heap; }
 
-static bool is_huge(page_tag tag) { return (tag & ~RETURNED_MARK) == huge_tag(); }
-
 static bool free_huge(size_t granule) {
     /* Any thread's: which of two is the first is decided here; the lock puts the rest in order. */
     uint32_t bit = (uint32_t)1 << granule % LIVE_BITS;

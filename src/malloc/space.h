@@ -87,6 +87,7 @@ static inline size_t class_of_tag(page_tag tag) { return tag % THREAD_HEAP_BYTES
 /* Of a block of its own chunks, which any thread frees; and of a page that was given up. */
 static inline page_tag huge_tag(void) { return (page_tag)space.heaps; }
 static inline page_tag no_tag(void) { return (page_tag)space.heaps + 8; }
+static inline bool is_huge(page_tag tag) { return (tag & ~RETURNED_MARK) == huge_tag(); }
 
 /* Whether the page belongs to a block's start or a span. One that was given up may have got a RETURNED_MARK since, from
  * a thread that was late in setting it. */

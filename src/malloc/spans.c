@@ -29,9 +29,7 @@ static bool begin_chunk(thread_heap *heap) {
     return true;
 }
 
-#define SETTLED_PAGES 256 /* clean ones taken since the last time: for fewer it is not worth its while */
-
-/* What there is to be had without a new chunk. */
+/* What there is to be had without a new chunk; at the end of SETTLED_PAGES of growth what lies at hand, too. */
 static uint32_t take_pages(thread_heap *heap, uint32_t count, unit_state *state) {
     uint32_t head = flat_runs_take(&heap->free_pages, count, state);
     bool grows = head == NO_UNIT || *state == UNIT_CLEAN;

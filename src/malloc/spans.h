@@ -25,7 +25,12 @@ void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t bloc
 /* Gives up the one empty span that a bin may have, of every class. A step for each span. */
 void flat_drop_empty_spans(thread_heap *heap);
 
-/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun. */
+/* Clean pages that a heap takes before it gives back what lies at hand, with `balanced` and `memory`: for fewer that is
+ * not worth its while. */
+#define SETTLED_PAGES 256
+
+/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun; once in SETTLED_PAGES
+ * of growth a step is made for each block at hand, KEPT_ENTRIES at most: see flat_settle_bins(). */
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
 void flat_pages_give(thread_heap *heap, uint32_t head);
 

@@ -97,8 +97,8 @@ static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }
 
-/* A block of a class; NULL iff there is no memory. At most one span is made, one page of returned blocks taken, and
- * `moved` blocks of the class moved. */
+/* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
+ * and `moved` blocks of the class moved; once in SETTLED_PAGES of growth what lies at hand of all classes besides. */
 void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
 /* Makes room on the full stack of a class: `moved` steps. */

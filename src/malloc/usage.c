@@ -36,7 +36,7 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
     }
     if (!is_tagged(page)) return page + 1;
     size_t bytes = large_bytes(page);
-    if ((tag_of(page) & ~RETURNED_MARK) != huge_tag()) {
+    if (!is_huge(tag_of(page))) {
         now->live_blocks++;
         now->live_bytes += bytes;
         return page + 1; /* the pages behind have no tags */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants faults in the order of memory operations of src/malloc and holds ThreadSanitizer to seeing each in malloc_stress.
 
-    ordering_faults.py FAULT --source ROOT --work FOLDER --compiler CC --linker CXX
+    ordering_faults.py FAULT --source ROOT --work FOLDER --compiler CC --linker CXX --renamed NAME=OTHER ...
 
 The fault `none` is the control, which must pass.
 """
@@ -24,15 +24,13 @@ FAULTS = {
     "heaps_handed_on_without_the_lock": ("thread_heap.c", r"\(void\)pthread_mutex_(un)?lock\(&space\.lock\);\s*(?=if \(heaps\.left_dirty|\})",
                                          r""),
 }
-RENAMED = ("malloc free calloc realloc reallocarray memalign aligned_alloc posix_memalign valloc pvalloc "
-           "malloc_usable_size malloc_trim mallinfo2 free_sized free_aligned_sized getrlimit getauxval").split()
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fault", choices=sorted(FAULTS))
     for option in ("source", "work", "compiler", "linker"):
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--renamed", nargs="+", required=True)
     arguments = parser.parse_args()
     folder = arguments.work
     shutil.rmtree(folder, ignore_errors=True)
@@ -42,7 +40,7 @@ def main():
     files = [path for path in sorted(glob.glob(os.path.join(folder, "*.c"))) if not path.endswith("operators.c")]
     program = os.path.join(folder, "malloc_stress")
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-g", "-w", "-fsanitize=thread", "-fno-builtin",
-                    *["-D%s=flatline_renamed_%s" % (name, name) for name in RENAMED],
+                    *["-D" + name for name in arguments.renamed],
                     "-I", os.path.join(arguments.source, "include"), "-c", *files], check=True, cwd=folder)
     subprocess.run([arguments.linker, "-std=c++20", "-O1", "-g", "-fsanitize=thread",
                     os.path.join(arguments.source, "tests", "malloc", "stress.cpp"),

@@ -164,6 +164,16 @@ bool is_flat(const std::vector<double> &samples) {
     return after - before <= std::max(before / 20, 2 * noise);
 }
 
+// Of memory that goes up and down by a tenth, it sees growth by a half and nothing else.
+bool is_flat_judges() {
+    std::vector<double> swinging(800), growing(800);
+    for (std::size_t i = 0; i < swinging.size(); i++) {
+        swinging[i] = i % 20 < 10 ? 100 : 110;
+        growing[i] = swinging[i] + static_cast<double>(i) / 16;
+    }
+    return is_flat(swinging) && !is_flat(growing);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -173,6 +183,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device{}();
+    if (!is_flat_judges()) fail("growth is not seen");
     leak = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
     std::printf("malloc_soak: %.0f s, seed %" PRIu64 "\n", seconds, seed);
     std::vector<double> samples;
