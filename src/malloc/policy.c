@@ -12,8 +12,8 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, true, 8, 4, {32 * KIB, 8}},
-    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, 32, 0, {64 * KIB, 8}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, true, 2, 4, {32 * KIB, 8}},
+    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, 64, 0, {64 * KIB, 8}},
     {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, 0, 0, {4 * KIB, 2}},
 };
 

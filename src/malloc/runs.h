@@ -37,7 +37,8 @@ typedef struct unit {
         span_blocks blocks; /* of a span */
         uint32_t dirty;     /* of a free run: so many of its units */
     };
-    bool is_free; /* of the run: in the first and the last */
+    bool is_free;     /* of the run: in the first and the last */
+    uint8_t resident; /* of a span: see spans.h */
 } unit;
 
 /* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to 2^20. A list's runs have at least as many

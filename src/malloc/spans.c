@@ -29,20 +29,9 @@ static bool begin_chunk(thread_heap *heap) {
     return true;
 }
 
-/* What there is to be had without a new chunk; at the end of SETTLED_PAGES of growth what lies at hand, too. */
-static uint32_t take_pages(thread_heap *heap, uint32_t count, unit_state *state) {
-    uint32_t head = flat_runs_take(&heap->free_pages, count, state);
-    bool grows = head == NO_UNIT || *state == UNIT_CLEAN;
-    if (grows) heap->grown_since_settled += count;
-    if (!grows || !flat_policy.settles || heap->grown_since_settled < SETTLED_PAGES) return head;
-    if (head != NO_UNIT)
-        flat_runs_give(&heap->free_pages, head, (run_given){count, UNIT_CLEAN}, flat_pages_around(head));
-    flat_settle_bins(heap);
-    return flat_runs_take(&heap->free_pages, count, state);
-}
-
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
-    uint32_t head = take_pages(heap, count, state);
+    uint32_t head = flat_runs_take(&heap->free_pages, count, state);
+    if (flat_policy.settles && (head == NO_UNIT || *state == UNIT_CLEAN)) flat_settle_some(heap);
     if (head != NO_UNIT || !begin_chunk(heap)) return head;
     return flat_runs_take(&heap->free_pages, count, state);
 }
@@ -83,15 +72,6 @@ static void unlink_span(size_bin *bin, uint32_t head) {
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; where it is not known, each page becomes resident when it is written */
 #endif
 
-/* Of a span of clean pages: makes them resident, and clean ones behind them up to the next multiple of what the policy
- * makes so at once. */
-static void make_resident(thread_heap *heap, uint32_t head, uint32_t pages) {
-    uint32_t at_once = flat_policy.resident_pages, end = head + pages, more = -end % at_once;
-    if (end / CHUNK_PAGES != head / CHUNK_PAGES) more = 0;
-    if (more != 0) more = flat_runs_make_dirty(&heap->free_pages, end, more);
-    (void)madvise(page_address(head), (size_t)(pages + more) * PAGE, MADV_POPULATE_WRITE);
-}
-
 bool flat_span_ready(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
     if (bin->spans != NO_UNIT) return true;
@@ -99,9 +79,9 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
     if (head == NO_UNIT) return false;
     if (bin->made != UINT32_MAX) bin->made++;
-    if (state == UNIT_CLEAN && flat_policy.resident_pages != 0 && bin->made > flat_policy.young_spans)
-        make_resident(heap, head, pages);
+    bool untouched = state == UNIT_CLEAN && flat_policy.resident_pages != 0 && bin->made > flat_policy.young_spans;
     unit *span = &space.pages[head];
+    span->resident = untouched ? 0 : (uint8_t)pages;
     span->free_words = 0;
     span->blocks = (span_blocks){0, 0};
     for (uint32_t page = head; page < head + pages; page++) {
@@ -122,12 +102,31 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     flat_pages_give(heap, head);
 }
 
-/* Up to `most` blocks that were never taken. */
-static uint32_t take_fresh(uint32_t head, size_t class, void **blocks, uint32_t most) {
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Makes the next pages of a span resident, so many that one more block lies in them; where the policy makes more so at
+ * once, clean ones behind the span, too. */
+static void make_resident(thread_heap *heap, uint32_t head, const size_class *of) {
     unit *span = &space.pages[head];
-    size_t size = flat_size_classes[class].size;
-    uint32_t left = (uint32_t)flat_size_classes[class].capacity - span->blocks.fresh;
-    uint32_t count = left < most ? left : most;
+    uint32_t needed = (uint32_t)((((size_t)span->blocks.fresh + 1) * of->size + PAGE - 1) / PAGE);
+    uint32_t from = span->resident, until = from + flat_policy.resident_pages;
+    if (until < needed) until = needed;
+    if (until > of->pages) {
+        uint32_t end = head + of->pages, more = least(until - of->pages, -end % CHUNK_PAGES);
+        until = of->pages + (more != 0 ? flat_runs_make_dirty(&heap->free_pages, end, more) : 0);
+    }
+    (void)madvise(page_address(head + from), (size_t)(until - from) * PAGE, MADV_POPULATE_WRITE);
+    span->resident = (uint8_t)least(until, of->pages);
+}
+
+/* Up to `most` blocks that were never taken, and whose pages are resident. */
+static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void **blocks, uint32_t most) {
+    const size_class *of = &flat_size_classes[class];
+    unit *span = &space.pages[head];
+    size_t size = of->size;
+    if (span->resident * PAGE < (span->blocks.fresh + (size_t)1) * size) make_resident(heap, head, of);
+    uint32_t end = least((uint32_t)(span->resident * PAGE / size), of->capacity);
+    uint32_t count = least(end - span->blocks.fresh, most);
     char *block = page_address(head) + span->blocks.fresh * size;
     for (uint32_t i = 0; i < count; i++, block += size) blocks[i] = block;
     span->blocks.fresh = (uint16_t)(span->blocks.fresh + count);
@@ -155,7 +154,8 @@ uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t
     size_bin *bin = &heap->bins[class];
     uint32_t head = bin->spans;
     unit *span = &space.pages[head];
-    uint32_t count = span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(head, class, blocks, most);
+    uint32_t count =
+        span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(heap, head, class, blocks, most);
     span->blocks.taken = (uint16_t)(span->blocks.taken + count);
     if (span->blocks.taken == flat_size_classes[class].capacity) unlink_span(bin, head);
     return count;
@@ -165,12 +165,9 @@ static bool is_alone(const size_bin *bin, uint32_t head) {
     return bin->spans == head && space.pages[head].next == NO_UNIT;
 }
 
-void flat_drop_empty_spans(thread_heap *heap) {
-    for (size_t class = 1; class < CLASS_COUNT; class ++) {
-        uint32_t head = heap->bins[class].spans;
-        while (head != NO_UNIT && space.pages[head].blocks.taken != 0) head = space.pages[head].next;
-        if (head != NO_UNIT) drop_span(heap, class, head);
-    }
+void flat_drop_empty_span(thread_heap *heap, size_t class) {
+    uint32_t head = heap->bins[class].spans;
+    if (head != NO_UNIT && space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
@@ -179,7 +176,10 @@ void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t block
     unit *span = &space.pages[head];
     space.free[word] |= blocks;
     span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
-    if (span->blocks.taken == flat_size_classes[class].capacity) link_span(bin, head);
+    if (span->blocks.taken == flat_size_classes[class].capacity) {
+        flat_drop_empty_span(heap, class);
+        link_span(bin, head);
+    }
     span->blocks.taken = (uint16_t)(span->blocks.taken - __builtin_popcountll(blocks));
     if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
         drop_span(heap, class, head);

@@ -3,9 +3,10 @@
  *     taken   blocks that are live or at hand
  *     fresh   blocks that were ever taken: the first ones; from there on there is nothing but untouched memory
  *     free_words   a bit for each word of 64 granules in which `space.free` has one of this span
+ *     resident     its first pages that are, or become so as they are written: fresh blocks are taken of these
  *
- * A span is in the list of its bin iff taken < capacity, and with taken == 0 only as the last one, if the policy keeps
- * such: any other gives its pages back. */
+ * A span is in the list of its bin iff taken < capacity, and with taken == 0 only while it is alone there, if the
+ * policy keeps such: any other gives its pages back. */
 #ifndef FLATLINE_MALLOC_SPANS_H
 #define FLATLINE_MALLOC_SPANS_H
 
@@ -22,15 +23,11 @@ uint32_t flat_span_take(thread_heap *heap, size_t number, void **blocks, uint32_
  * span is then empty, a step for each of its pages and words. */
 void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t blocks);
 
-/* Gives up the one empty span that a bin may have, of every class. A step for each span. */
-void flat_drop_empty_spans(thread_heap *heap);
+/* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
+void flat_drop_empty_span(thread_heap *heap, size_t number);
 
-/* Clean pages that a heap takes before it gives back what lies at hand, with `balanced` and `memory`: for fewer that is
- * not worth its while. */
-#define SETTLED_PAGES 256
-
-/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun; once in SETTLED_PAGES
- * of growth a step is made for each block at hand, KEPT_ENTRIES at most: see flat_settle_bins(). */
+/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun; where they are clean,
+ * `balanced` and `memory` settle some classes besides: see flat_settle_some(). */
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
 void flat_pages_give(thread_heap *heap, uint32_t head);
 

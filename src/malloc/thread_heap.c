@@ -46,18 +46,22 @@ static void give_to_span(thread_heap *heap, size_t class, const void *block) {
     flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
 }
 
-void flat_settle_bins(thread_heap *heap) {
-    heap->grown_since_settled = 0;
-    for (size_t class = 1; class < CLASS_COUNT; class ++) {
-        size_bin *bin = &heap->bins[class];
-        while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
+static void settle_class(thread_heap *heap, size_t class) {
+    size_bin *bin = &heap->bins[class];
+    while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
+    flat_drop_empty_span(heap, class);
+}
+
+void flat_settle_some(thread_heap *heap) {
+    for (unsigned i = 0; i < SETTLED_CLASSES; i++) {
+        heap->settled = heap->settled % (CLASS_COUNT - 1) + 1;
+        settle_class(heap, heap->settled);
     }
-    flat_drop_empty_spans(heap);
 }
 
 void flat_settle_heap(thread_heap *heap) {
     while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
-    flat_settle_bins(heap);
+    for (size_t class = 1; class < CLASS_COUNT; class ++) settle_class(heap, class);
 }
 
 static void clean_pages(thread_heap *heap) {
@@ -137,7 +141,7 @@ static void after_fork(void) { (void)pthread_mutex_unlock(&space.lock); }
 __attribute__((constructor)) static void begin(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
 
 static void fill_stack(thread_heap *heap, size_t class) {
-    void *blocks[KEPT_MAX];
+    void *blocks[MOVED_MAX];
     size_bin *bin = &heap->bins[class];
     uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].moved);
     while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */

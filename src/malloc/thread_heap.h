@@ -3,8 +3,8 @@
  *
  * For each size class there is a bin: a stack of free blocks at hand, last in, first out, since what was freed last is
  * what the cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the
- * usual free puts on it. An empty stack is filled from spans, a full one gives its older half back to them: that is the
- * slow path, and `moved` blocks of the class are its length.
+ * usual free puts on it. An empty stack is filled from spans, a full one gives its oldest entries back to them: that is
+ * the slow path, and `moved` blocks of the class are its length.
  *
  *     at hand + free + fresh + live == capacity of the class's spans
  *
@@ -49,8 +49,8 @@ typedef struct thread_heap {
     size_bin bins[CLASS_COUNT];  /* a tag is the address of one of them */
     size_bin *serving[REQUESTS]; /* by granules of a request: all that a usual malloc needs to find its bin */
     uint32_t chunk_count;
-    uint32_t grown_since_settled; /* by pages: clean ones that were taken */
-    uint64_t credit;              /* PAGE_CREDIT for each page that may be given back: see policy.h */
+    uint32_t settled; /* the class before the next one to settle */
+    uint64_t credit;  /* PAGE_CREDIT for each page that may be given back: see policy.h */
     run_set free_pages;
     taken_marks taken;
     struct thread_heap *next_left; /* of those that no thread owns */
@@ -80,9 +80,13 @@ thread_heap *flat_thread_heap(void);
 /* Of the calling thread, which has a heap. */
 void flat_allow_usual_path(bool allow);
 
-/* Gives what lies at hand back to its spans, and up what is empty: a step for each block, KEPT_ENTRIES at most, and
- * each span. flat_settle_heap() first takes back all that was returned, a step for each. */
-void flat_settle_bins(thread_heap *heap);
+#define SETTLED_CLASSES 2
+
+/* Settles the next SETTLED_CLASSES classes: what lies at hand goes back to its spans, and a span that is empty is given
+ * up. At most KEPT_MAX blocks and one span of each. Called with each growth it goes round all classes. */
+void flat_settle_some(thread_heap *heap);
+
+/* Takes back all that was returned, and settles every class: a step for each block and span. */
 void flat_settle_heap(thread_heap *heap);
 
 /* Settles the calling thread's heap and those that were left behind, and gives all their free memory back to the
@@ -98,7 +102,7 @@ static inline thread_heap *heap_number(uint32_t number) {
 }
 
 /* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
- * and `moved` blocks of the class moved; once in SETTLED_PAGES of growth what lies at hand of all classes besides. */
+ * and `moved` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
 void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
 /* Makes room on the full stack of a class: `moved` steps. */

@@ -70,6 +70,7 @@ FAULTS = {
     "credit_not_renewed_by_trim": ("thread_heap.c", r"flat_my_heap->credit = [^;]*;", r"", ["policy"]),
     "chunks_taken_anew_not_paid_for": ("space.c", r"space\.owed = least\([^;]*;", r";", ["policy"]),
     "pages_made_resident_one_by_one": ("spans.c", r"flat_policy\.resident_pages != 0 &&", r"false &&", ["policy"]),
+    "what_lies_at_hand_never_settled": ("thread_heap.c", r"(void flat_settle_some\([^;]*?\{).*?\n\}", r"\1}", ["policy"]),
     "pages_made_resident_beyond_the_run": ("runs.c", r"count < most && count < head->count &&", r"count < most &&", ["runs"]),
     "usual_path_while_too_much_is_kept": ("policy.c", r"flat_allow_usual_path\([^;]*;", r"flat_allow_usual_path(true);",
                                           ["policy"]),

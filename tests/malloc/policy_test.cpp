@@ -169,7 +169,7 @@ TEST(malloc_policy_steps, chunks_begun_anew_are_paid_for_by_those_that_lie_free)
     free(piece);
 }
 
-// 64 bytes at a time, untouched: a class that grows gets eight pages at once; with the policy memory, none.
+// 64 bytes at a time, untouched: a class that grows gets pages two or 64 at a time; with the policy memory, none.
 TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
     (void)malloc_trim(0);
     constexpr std::size_t count = 100000, size = 64;
@@ -184,6 +184,22 @@ TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
         EXPECT_LE(grown, count * size + 2 * mib);
     }
     for (void *block : blocks) free(block);
+}
+
+// What lies at hand of all other sizes, too, where the policy does not keep everything.
+TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
+    (void)malloc_trim(0);
+    const std::size_t before = resident();
+    for (std::size_t size = 16; size <= 16 * kib; size = size < 512 ? size + 16 : size + size / 32) {
+        std::vector<char *> blocks = take(64 * kib, size);
+        give(blocks);
+    }
+    std::vector<char *> blocks = take(16 * mib, 64);
+    const std::size_t needed = blocks.size() * (64 + sizeof(char *)) * 31 / 30;
+    if (!keeps_all()) {
+        EXPECT_LT(resident(), before + needed + mib);
+    }
+    give(blocks);
 }
 
 TEST(malloc_policy_threads, leave_no_more_behind_than_one_may_keep) {
