@@ -32,6 +32,7 @@ typedef struct policy {
     uint32_t kept_pages, kept_chunks; /* UINT32_MAX: all */
     unsigned kept_shift;              /* and 2^-kept_shift of those in use */
     bool keeps_empty_spans;
+    bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
     bool settles;            /* as it grows a heap gives what lies at hand to its spans, some classes at a time */
     uint32_t resident_pages; /* that are made so at once, where a class grows; 0: each when it is first written */
     uint32_t young_spans;    /* of a class that has got no more yet, pages become resident one by one */

@@ -68,6 +68,18 @@ static void unlink_span(size_bin *bin, uint32_t head) {
         bin->spans = span->next;
 }
 
+/* Past the next one in its list, if that has fewer free blocks. */
+static void sink_span(size_bin *bin, uint32_t head) {
+    uint32_t next = space.pages[head].next;
+    if (next == NO_UNIT || space.pages[next].blocks.taken <= space.pages[head].blocks.taken) return;
+    unlink_span(bin, head);
+    unit *before = &space.pages[next], *span = &space.pages[head];
+    span->previous = next;
+    span->next = before->next;
+    if (span->next != NO_UNIT) space.pages[span->next].previous = head;
+    before->next = head;
+}
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; where it is not known, each page becomes resident when it is written */
 #endif
@@ -183,5 +195,7 @@ void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t block
     span->blocks.taken = (uint16_t)(span->blocks.taken - __builtin_popcountll(blocks));
     if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
         drop_span(heap, class, head);
+    } else if (flat_policy.prefers_full_spans) {
+        sink_span(bin, head);
     }
 }

@@ -22,26 +22,31 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from planting import CONTROL, passes, plant, verdict
 
-# name: (file below src/malloc, pattern, replacement, parts of which a test each must see it)
+# name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
+# words in their names)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy", "runs"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
-    "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue", ["runs"]),
+    "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
+                             ["runs"]),
     "dirty_units_not_counted": ("runs.c", r"runs->dirty \+= of\.dirty;", r"runs->dirty++;", ["runs"]),
     "runs_not_merged_with_the_one_behind": ("runs.c", r"after < bounds\.end &&", r"false &&", ["runs"]),
     "runs_merged_beyond_their_bounds": ("runs.c", r"head > bounds\.first &&", r"head > 0 &&", ["runs"]),
     "dirty_memory_taken_for_clean": ("runs.c", r"(runs->dirty_bits\[word\]) \|= bits;", r"\1 |= bits & ~1;", ["runs"]),
     "cut_run_keeps_its_end": ("runs.c", r"if \(behind != end\)", r"if (false)", ["runs"]),
-    "run_taken_that_may_be_too_short": ("runs.c", r"return list_of\(count \+ [^;]*;", r"return list_of(count);", ["runs"]),
+    "run_taken_that_may_be_too_short": ("runs.c", r"return list_of\(count \+ [^;]*;", r"return list_of(count);",
+                                        ["runs"]),
     "dead_block_freed": ("usual.h", r"RARE\(!was_live\)", r"false", ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"set_live_word\(words, granule, without_it\);", r";", ["misuse"]),
-    "owner_not_looked_at": ("usual.h", r"if \(RARE\(bin->owner != flat_my_bins\)\)", r"if (RARE(false))", ["threads"]),
+    "owner_not_looked_at": ("usual.h", r"if \(RARE\(bin->owner != flat_my_bins\)\)", r"if (RARE(false))",
+                            ["threads:stay_whole"]),
     "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(block\);", r";", ["interface"]),
     "misaligned_pointer_freed": ("usual.h", r" \| offset \* \(SIZE_MAX / GRANULE \+ 1\)", r"", ["misuse"]),
     "return_not_seen_by_the_owner": ("returned.c", r"if \(!step_look_at_tag[^;]*;", r"", ["misuse"]),
-    "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"", ["threads"]),
+    "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"",
+                                ["threads:used_again"]),
     "mark_of_chunks_lost": ("returned.c", r"if \(!mark\(&owner->slot_marks[^;]*\) return true;", r"return true;",
-                            ["threads"]),
+                            ["threads:used_again"]),
     "taken_back_but_still_live": ("returned.c", r"now & ~bits, __ATOMIC", r"now, __ATOMIC", ["misuse"]),
     "free_bits_handed_out_twice": ("spans.c", r"\*word = bits;", r"", ["model", "interface"]),
     "fresh_blocks_handed_out_twice": ("spans.c", r"span->blocks\.fresh = \(uint16_t\)\([^;]*;", r"",
@@ -49,35 +54,43 @@ FAULTS = {
     "dropped_span_keeps_free_bits": ("spans.c", r"(__builtin_ctzll\(words\)\]) = 0;", r"\1 |= 0;", ["model"]),
     "stack_given_back_twice": ("thread_heap.c", r"bin->top -= moved;\s*memmove\([^;]*;", r"bin->top -= moved;",
                                ["model", "threads"]),
-    "heap_of_a_thread_lost": ("thread_heap.c", r"heaps\.left = mine;", r"", ["threads"]),
+    "heap_of_a_thread_lost": ("thread_heap.c", r"heaps\.left = mine;", r"", ["threads:ten_thousand"]),
     "lock_stays_the_parents": ("thread_heap.c", r"pthread_atfork\(before_fork, after_fork, after_fork\)",
-                               r"pthread_atfork(before_fork, after_fork, NULL)", ["threads"]),
+                               r"pthread_atfork(before_fork, after_fork, NULL)", ["threads:forked"]),
     "calloc_trusts_what_was_used": ("large.c", r"\*zeroed = state == UNIT_CLEAN;", r"*zeroed = true;", ["interface"]),
     "realloc_keeps_too_little": ("malloc.c", r"from < to \? from : to", r"(from < to ? from : to) - 1",
                                  ["interface", "model"]),
-    "realloc_grows_nothing": ("large.c", r"!flat_runs_extend\([^;]*?bounds\)\) \{", r"false) {", ["interface", "model"]),
+    "realloc_grows_nothing": ("large.c", r"!flat_runs_extend\([^;]*?bounds\)\) \{", r"false) {",
+                              ["interface", "model"]),
     "alignment_of_chunks_forgotten": ("space.c", r"\(-place & \(alignment - 1\)\)", r"(0 * place)", ["interface"]),
     "alignment_of_pages_forgotten": ("large.c", r"-page & \(align - 1\)", r"0 * page", ["interface"]),
     "overflow_not_looked_for": ("malloc.c", r"if \(__builtin_mul_overflow\(count, size, &bytes\)\)",
                                 r"bytes = count * size; if (false)", ["interface"]),
     "errno_changed_by_free": ("malloc.c", r"(flat_keep_to_policy\(flat_my_heap\);\s*\}\s*)errno = error;",
                               r"\1errno = 1;", ["interface"]),
-    "more_kept_than_the_policy_says": ("policy.c", r"dirty > kept \+ ", r"dirty > 64 * kept + ", ["policy"]),
+    "more_kept_than_the_policy_says": ("policy.c", r"dirty > kept \+ ", r"dirty > 64 * kept + ",
+                                       ["policy:keeps_of_a_gib"]),
     "memory_of_many_chunks_in_one_call": ("policy.c", r"\(void\)flat_chunks_clean\(\);",
-                                          r"while (flat_chunks_clean()) continue;", ["policy"]),
-    "credit_never_used_up": ("policy.c", r"heap->credit -= [^;]*?(flat_pages_clean\([^;]*);", r"(void)\1;", ["policy"]),
-    "credit_for_chunks_never_used_up": ("space.c", r"space\.credit -= CHUNK_CREDIT;", r";", ["policy"]),
-    "credit_not_renewed_by_trim": ("thread_heap.c", r"flat_my_heap->credit = [^;]*;", r"", ["policy"]),
-    "chunks_taken_anew_not_paid_for": ("space.c", r"space\.owed = least\([^;]*;", r";", ["policy"]),
-    "pages_made_resident_one_by_one": ("spans.c", r"flat_policy\.resident_pages != 0 &&", r"false &&", ["policy"]),
-    "what_lies_at_hand_never_settled": ("thread_heap.c", r"(void flat_settle_some\([^;]*?\{).*?\n\}", r"\1}", ["policy"]),
-    "pages_made_resident_beyond_the_run": ("runs.c", r"count < most && count < head->count &&", r"count < most &&", ["runs"]),
+                                          r"while (flat_chunks_clean()) continue;", ["policy:no_call_gives_back"]),
+    "credit_never_used_up": ("policy.c", r"heap->credit -= [^;]*?(flat_pages_clean\([^;]*);", r"(void)\1;",
+                             ["policy:is_used_up"]),
+    "credit_for_chunks_never_used_up": ("space.c", r"space\.credit -= CHUNK_CREDIT;", r";", ["policy:is_used_up"]),
+    "credit_not_renewed_by_trim": ("thread_heap.c", r"flat_my_heap->credit = [^;]*;", r"", ["policy:keeps_of_a_gib"]),
+    "chunks_taken_anew_not_paid_for": ("space.c", r"space\.owed = least\([^;]*;", r";", ["policy:begun_anew"]),
+    "pages_made_resident_one_by_one": ("spans.c", r"flat_policy\.resident_pages != 0 &&", r"false &&",
+                                       ["policy:resident_some"]),
+    "what_lies_at_hand_never_settled": ("thread_heap.c", r"(void flat_settle_some\([^;]*?\{).*?\n\}", r"\1}",
+                                        ["policy:others_have_left"]),
+    "pages_made_resident_beyond_the_run": ("runs.c", r"count < most && count < head->count &&", r"count < most &&",
+                                           ["runs"]),
     "usual_path_while_too_much_is_kept": ("policy.c", r"flat_allow_usual_path\([^;]*;", r"flat_allow_usual_path(true);",
-                                          ["policy"]),
+                                          ["policy:keeps_of_a_gib"]),
     "thread_leaves_all_its_memory": ("thread_heap.c", r"> flat_policy\.kept_pages\) clean_pages\(mine\)",
-                                     r"> UINT32_MAX) clean_pages(mine)", ["policy"]),
-    "blocks_counted_that_are_free": ("usage.c", r"__builtin_popcountll\(", r"1 + __builtin_popcountll(", ["policy"]),
-    "report_frees_all_the_same": ("malloc.c", r"(flat_judge\(block\), caller\);\s*return) starts", r"\1 true", ["misuse"]),
+                                     r"> UINT32_MAX) clean_pages(mine)", ["policy:leave_no_more"]),
+    "blocks_counted_that_are_free": ("usage.c", r"__builtin_popcountll\(", r"1 + __builtin_popcountll(",
+                                     ["policy:mallinfo2"]),
+    "report_frees_all_the_same": ("malloc.c", r"(flat_judge\(block\), caller\);\s*return) starts", r"\1 true",
+                                  ["misuse"]),
     "caller_not_said": ("misuse.c", r"said_of\(why\), from\)", r'said_of(why), "")', ["misuse"]),
     "new_handler_not_asked": ("operators.c", r"get_new_handler != NULL \? get_new_handler\(\) : NULL", r"NULL",
                               ["operators"]),
@@ -103,12 +116,14 @@ def runs_test_of(folder, arguments):
     return program
 
 
-def outcome(part, folder, arguments):
+def outcome(place, folder, arguments):
+    part, _, words = place.partition(":")
     if part == "runs":
         return passes(runs_test_of(folder, arguments))
     os.environ["LD_PRELOAD"] = library_of(folder, arguments)
     try:
-        return passes(os.path.join(arguments.tests, "malloc_%s_test" % part), scale="0.5")
+        return passes(os.path.join(arguments.tests, "malloc_%s_test" % part), "--gtest_filter=*%s*" % words,
+                      scale="0.5")
     finally:
         del os.environ["LD_PRELOAD"]
 
@@ -125,12 +140,11 @@ def main():
     if arguments.list:
         print(";".join(FAULTS), end="")
         return 0
-    file, pattern, replacement, parts = FAULTS[arguments.fault]
+    file, pattern, replacement, places = FAULTS[arguments.fault]
     shutil.rmtree(arguments.work, ignore_errors=True)
     shutil.copytree(os.path.join(arguments.source, "src", "malloc"), arguments.work)
     plant(arguments.fault, os.path.join(arguments.work, file), pattern, replacement, "src/malloc/" + file)
-    return verdict(arguments.fault, [("malloc_%s_test" % part, outcome(part, arguments.work, arguments))
-                                     for part in parts])
+    return verdict(arguments.fault, [(place, outcome(place, arguments.work, arguments)) for place in places])
 
 
 if __name__ == "__main__":
