@@ -124,26 +124,28 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
 }
 
 // Of this process so far.
-long page_faults() {
+struct rusage used_so_far() {
     struct rusage used{};
     (void)getrusage(RUSAGE_SELF, &used);
-    return used.ru_minflt;
+    return used;
 }
 
 // A program that frees and takes the same memory over and over waits for it a few times only: then at most for a page
 // for each 64 calls, or a chunk for each 64 huge blocks.
 TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
-    constexpr std::size_t bytes = 256 * mib, rounds_at_most = 200; // more than twice what there ever was
+    constexpr std::size_t bytes = 256 * mib;
     for (const std::size_t size : {100 * kib, 64 * mib}) {
         (void)malloc_trim(0);
+        const auto peak = static_cast<std::size_t>(used_so_far().ru_maxrss) * kib;
+        const std::size_t rounds_at_most = 20 + 4 * peak / bytes; // more than twice what there ever was
         std::size_t round = 0;
         long waits = bytes / page;
         for (; round < rounds_at_most && waits > static_cast<long>(bytes / page / 20); round++) {
-            const long before = page_faults();
+            const long before = used_so_far().ru_minflt;
             std::vector<char *> blocks = take(bytes, size);
             give(blocks);
             go_on(bytes / chunk);
-            waits = page_faults() - before;
+            waits = used_so_far().ru_minflt - before;
         }
         EXPECT_LT(round, rounds_at_most) << size;
     }
