@@ -25,7 +25,8 @@ from planting import CONTROL, passes, plant, verdict
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
 # words in their names)
 FAULTS = {
-    CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy", "runs"]),
+    CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy:keeps_of_a_gib",
+                                    "policy:is_used_up", "policy:others_have_left", "runs"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
                              ["runs"]),
