@@ -196,7 +196,7 @@ PAGES = {
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
     "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
     "docs/malloc.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
-        "malloc", "malloc tails", "malloc stalls", "malloc goals", "malloc program goals")),
+        "malloc", "malloc tails", "malloc stalls", "malloc goals", "malloc programs", "malloc program goals")),
     "docs/percore.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "percore", "percore tails", "percore goals")),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
@@ -529,8 +529,8 @@ class Malloc(Manual):
         self.assertIn("which has fewer in 9 runs of 10", self.of("malloc goals", *[malloc(stalls=31)] * 9, MALLOC))
 
     def test_tells_the_goals_of_the_programs_that_are_missed(self):
-        def programs(user, peak, frontier, wall=1.0):
-            rows = [PROGRAM_ROW] + [dict(PROGRAM_ROW, backend="flatline-malloc" + policy, frontier=frontier,
+        def programs(user, peak, wall=1.0):
+            rows = [PROGRAM_ROW] + [dict(PROGRAM_ROW, backend="flatline-malloc" + policy, frontier=False,
                                          wall_s={"median": 2.5 * wall, "low": 2.4 * wall, "high": 2.6 * wall},
                                          user_s=INTERVAL | {"median": 2 * user},
                                          peak_rss_kib={"median": 2048 * peak, "low": 2047 * peak, "high": 2049 * peak})
@@ -540,20 +540,28 @@ class Malloc(Manual):
             return bench([], [dict(PROGRAMS["programs"][0], name=name, rows=rows) for name in names])
 
         self.assertIn("- `flatline-malloc`: not measured yet\n", self.of("malloc program goals"))
-        self.assertEqual(self.of("malloc program goals", programs=[programs(1, 1, True)]), "- none\n")
-        self.assertEqual(self.of("malloc program goals", programs=[programs(1.05, 1.15, False)]),
+        self.assertEqual(self.of("malloc programs"), "- not measured yet\n")
+        self.assertEqual(rows_of(self.of("malloc programs", programs=[programs(0.9, 1.5, wall=1.2)])), [
+            "| **flatline-malloc** | 1.20 | 0.90 | 1.50 |", "| **flatline-malloc-latency** | 1.20 | 0.90 | 1.50 |",
+            "| **flatline-malloc-memory** | 1.20 | 0.90 | 1.50 |", "| glibc | 1.00 | 1.00 | 1.00 |"])
+        self.assertEqual(self.of("malloc program goals", programs=[programs(1, 1)]), "- none\n")
+        self.assertEqual(self.of("malloc program goals", programs=[programs(1.05, 1.15, wall=1.2)]),
                          "- `flatline-malloc`, user time: 1.050 of glibc in the geometric mean of all programs; the goal is "
                          "at most 1.03\n"
                          "- `flatline-malloc`, peak of memory: 1.150 of glibc in the geometric mean of all programs; the "
                          "goal is at most 1.10\n"
-                         "- `flatline-malloc` is on the frontier in 0 programs; the goal is 6\n"
+                         + "".join("- `flatline-malloc` with p%d: glibc faster and smaller; the goal is that none is\n" % i
+                                   for i in range(8))
+                         + "- `flatline-malloc` is on the frontier in 0 programs; the goal is 6\n"
                          "- `flatline-malloc-memory`, peak of memory: 1.150 of glibc in the geometric mean of all programs; "
                          "the goal is at most 1.00\n"
                          "- `flatline-malloc-latency`, user time: 1.050 of glibc in the geometric mean of all programs; the "
                          "goal is at most 1.02\n")
         self.assertIn("- `flatline-malloc` with p7: glibc faster and smaller; the goal is that none is\n",
-                      self.of("malloc program goals", programs=[programs(1, 1.01, True, wall=1.2)]))
-        self.assertEqual(self.of("malloc program goals", programs=[programs(1, 1.0001, True, wall=1.2)]), "- none\n")
+                      self.of("malloc program goals", programs=[programs(1, 1.01, wall=1.2)]))
+        self.assertEqual(self.of("malloc program goals", programs=[programs(1, 1.0001, wall=1.01)]).splitlines()[0],
+                         "- `flatline-malloc` with p0: glibc faster and smaller; by medians, not beyond the least and the "
+                         "greatest process")
 
     def test_of_other_suites_or_without_a_policy_is_refused(self):
         for run in (FULL, malloc(alone=True)):
