@@ -4,7 +4,7 @@ of runs.c alone is linked with the test of runs.
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --tests FOLDER
-                      --runs-objects OBJECT... --libraries LIBRARY...
+                      --objects OBJECT... --runs-objects OBJECT... --libraries LIBRARY...
 
 The fault `none` is the control: the sources as they are, with which every test must pass. A fault whose place is no
 longer in the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control:
@@ -98,12 +98,17 @@ FAULTS = {
 }
 
 
-def library_of(folder, arguments):
+def library_of(folder, file, arguments):
+    """Of the sources that have the fault, and the others as they were compiled already."""
     made = os.path.join(folder, "libflatline-malloc.so")
+    changed, others = sorted(glob.glob(os.path.join(folder, "*.c"))), []
+    if file.endswith(".c"):
+        changed = [os.path.join(folder, file)]
+        others = [path for path in arguments.objects if not path.endswith("/%s.o" % file)]
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
                     "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
-                    os.path.join(arguments.source, "include"), *sorted(glob.glob(os.path.join(folder, "*.c"))),
-                    "-Wl,-Bsymbolic-functions", "-pthread", "-o", made], check=True)
+                    os.path.join(arguments.source, "include"), *changed, *others, "-Wl,-Bsymbolic-functions",
+                    "-pthread", "-o", made], check=True)
     return made
 
 
@@ -117,11 +122,11 @@ def runs_test_of(folder, arguments):
     return program
 
 
-def outcome(place, folder, arguments):
+def outcome(place, folder, file, arguments):
     part, _, words = place.partition(":")
     if part == "runs":
         return passes(runs_test_of(folder, arguments))
-    os.environ["LD_PRELOAD"] = library_of(folder, arguments)
+    os.environ["LD_PRELOAD"] = library_of(folder, file, arguments)
     try:
         return passes(os.path.join(arguments.tests, "malloc_%s_test" % part), "--gtest_filter=*%s*" % words,
                       scale="0.5")
@@ -135,6 +140,7 @@ def main():
     parser.add_argument("--fault", choices=sorted(FAULTS))
     for option in ("source", "work", "compiler", "linker", "tests"):
         parser.add_argument("--" + option)
+    parser.add_argument("--objects", nargs="+", default=[], help="of src/malloc, as the library has them")
     parser.add_argument("--runs-objects", nargs="+", default=[])
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
@@ -145,7 +151,7 @@ def main():
     shutil.rmtree(arguments.work, ignore_errors=True)
     shutil.copytree(os.path.join(arguments.source, "src", "malloc"), arguments.work)
     plant(arguments.fault, os.path.join(arguments.work, file), pattern, replacement, "src/malloc/" + file)
-    return verdict(arguments.fault, [(place, outcome(place, arguments.work, arguments)) for place in places])
+    return verdict(arguments.fault, [(place, outcome(place, arguments.work, file, arguments)) for place in places])
 
 
 if __name__ == "__main__":
