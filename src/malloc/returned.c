@@ -128,7 +128,7 @@ static void take_back_page(thread_heap *heap, uint32_t page) {
         if (class == 0)
             flat_large_release(heap, page);
         else
-            flat_span_give(heap, class, (span_part){word, blocks, (uint32_t)__builtin_popcountll(blocks)});
+            flat_span_give(heap, class, word, blocks);
     }
 }
 

@@ -47,7 +47,7 @@ void flat_size_classes_init(at_hand most) {
                                                 .pages = (uint16_t)pages,
                                                 .capacity = (uint16_t)(pages * PAGE / size),
                                                 .kept = (uint16_t)kept,
-                                                .moved = (uint16_t)(kept < 2 * most.moved ? kept / 2 : most.moved),
+                                                .moved = (uint16_t)(kept < 2 * MOVED_MAX ? kept / 2 : MOVED_MAX),
                                                 .kept_at = at};
         at += (uint32_t)kept + 1;
     }

@@ -182,17 +182,17 @@ void flat_drop_empty_span(thread_heap *heap, size_t class) {
     if (head != NO_UNIT && space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
-void flat_span_give(thread_heap *heap, size_t class, span_part given) {
+void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
     size_bin *bin = &heap->bins[class];
-    uint32_t head = space.pages[given.word / PAGE_WORDS].head;
+    uint32_t head = space.pages[word / PAGE_WORDS].head;
     unit *span = &space.pages[head];
-    space.free[given.word] |= given.blocks;
-    span->free_words |= (uint64_t)1 << (given.word - head * PAGE_WORDS);
+    space.free[word] |= blocks;
+    span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
     if (span->blocks.taken == flat_size_classes[class].capacity) {
         flat_drop_empty_span(heap, class);
         link_span(bin, head);
     }
-    span->blocks.taken = (uint16_t)(span->blocks.taken - given.count);
+    span->blocks.taken = (uint16_t)(span->blocks.taken - __builtin_popcountll(blocks));
     if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
         drop_span(heap, class, head);
     } else if (flat_policy.prefers_full_spans) {

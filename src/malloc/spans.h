@@ -19,15 +19,9 @@ bool flat_span_ready(thread_heap *heap, size_t number);
  * fresh ones. Returns their number, 1 at least. */
 uint32_t flat_span_take(thread_heap *heap, size_t number, void **blocks, uint32_t most);
 
-/* Blocks that start in one word of 64 granules: a bit each, and their number. */
-typedef struct span_part {
-    size_t word;
-    uint64_t blocks;
-    uint32_t count;
-} span_part;
-
-/* Gives blocks of a class back. O(1), or where the span is then empty, a step for each of its pages and words. */
-void flat_span_give(thread_heap *heap, size_t number, span_part given);
+/* Gives blocks of a class back: those that start at the granules of a word of 64 whose bits are set. O(1), or where the
+ * span is then empty, a step for each of its pages and words. */
+void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t blocks);
 
 /* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);

@@ -41,22 +41,14 @@ static void begin_heap(thread_heap *heap) {
     flat_runs_init(&heap->free_pages, space.pages, space.dirty_pages);
 }
 
-/* Neighbours, as blocks often are that were freed one after the other, at once. */
-static void give_to_spans(thread_heap *heap, size_t class, void *const *blocks, size_t count) {
-    for (size_t i = 0; i < count;) {
-        span_part given = {.word = offset_of(blocks[i]) / GRANULE / 64};
-        for (; i < count && offset_of(blocks[i]) / GRANULE / 64 == given.word; i++, given.count++) {
-            given.blocks |= (uint64_t)1 << offset_of(blocks[i]) / GRANULE % 64;
-        }
-        flat_span_give(heap, class, given);
-    }
+static void give_to_span(thread_heap *heap, size_t class, const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
 }
 
 static void settle_class(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
-    void **first = bin->end - flat_size_classes[class].kept;
-    give_to_spans(heap, class, first, (size_t)(bin->top - first));
-    bin->top = first;
+    while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
     flat_drop_empty_span(heap, class);
 }
 
@@ -149,7 +141,7 @@ static void after_fork(void) { (void)pthread_mutex_unlock(&space.lock); }
 __attribute__((constructor)) static void begin(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
 
 static void fill_stack(thread_heap *heap, size_t class) {
-    void *blocks[KEPT_MAX / 2];
+    void *blocks[MOVED_MAX];
     size_bin *bin = &heap->bins[class];
     uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].moved);
     while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */
@@ -171,7 +163,7 @@ void flat_make_room(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
     size_t moved = flat_size_classes[class].moved;
     void **first = bin->end - flat_size_classes[class].kept;
-    give_to_spans(heap, class, first, moved);
+    for (size_t i = 0; i < moved; i++) give_to_span(heap, class, first[i]);
     bin->top -= moved;
     memmove(first, first + moved, (size_t)(bin->top - first) * sizeof *first);
 }

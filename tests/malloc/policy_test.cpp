@@ -41,7 +41,7 @@ constexpr std::size_t empty_spans = 5632 * kib;
 bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
-    if (policy == "latency") return {gib, gib, 7700 * kib, empty_spans};
+    if (policy == "latency") return {gib, gib, 10400 * kib, empty_spans};
     if (policy == "memory") return {256 * kib, 4 * mib, 1700 * kib, 0};
     return {4 * mib, 64 * mib, 7700 * kib, empty_spans};
 }
