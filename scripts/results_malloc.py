@@ -124,7 +124,8 @@ def medians_table(what):
             rows.append([name, *[figure(median_of(runs, name, each, what)) for each in columns(runs)],
                          *[ratio_text(runs, name, policy, what) for policy in POLICIES]])
         return ("%s in blocks of calls, ns a pair of malloc and free. Medians over %s Last columns: to the other "
-                "whose median is best, each run's by itself, the median of these with the least and the greatest.\n\n" % (TITLES[what], about(runs))
+                "whose median is best, each run's by itself, the median of these with the least and the greatest.\n\n"
+                % (TITLES[what], about(runs))
                 + table(head(runs) + ["%s / best other" % policy for policy in POLICIES.values()], rows))
     return made
 

@@ -13,6 +13,8 @@
 
 #define NO_UNIT UINT32_MAX
 
+static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 /* Of free units. Clean: no memory, so that all bytes read as 0. Dirty: what was there is there still, which a bit of
  * each unit says, so that it is known exactly. A run may have both. */
 typedef enum unit_state { UNIT_USED, UNIT_CLEAN, UNIT_DIRTY } unit_state;

@@ -59,8 +59,6 @@ static uint32_t heaps_for(size_t bytes) {
 
 bool flat_make_usable(void *start, size_t bytes) { return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 static size_t opened_bytes(void) { return space.granules * GRANULE; }
 
 /* Makes the tables usable for the blocks from `opened` on up to `to`. */

@@ -114,8 +114,6 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     flat_pages_give(heap, head);
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 /* Makes the next pages of a span resident, so many that one more block lies in them; where the policy makes more so at
  * once, clean ones behind the span, too. */
 static void make_resident(thread_heap *heap, uint32_t head, const size_class *of) {

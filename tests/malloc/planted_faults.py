@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from planting import CONTROL, passes, plant, verdict
 
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
-# words in their names)
+# words in their names, with a policy that is not `balanced`)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "runs"]),
@@ -82,6 +82,8 @@ FAULTS = {
                                        ["policy:resident_some"]),
     "what_lies_at_hand_never_settled": ("thread_heap.c", r"(void flat_settle_some\([^;]*?\{).*?\n\}", r"\1}",
                                         ["policy:others_have_left"]),
+    "other_spans_than_the_fullest_preferred": ("spans.c", r"(static void sink_span\([^{]*\{)", r"\1 return;",
+                                               ["policy:from_the_fullest_span with memory"]),
     "pages_made_resident_beyond_the_run": ("runs.c", r"count < most && count < head->count &&", r"count < most &&",
                                            ["runs"]),
     "usual_path_while_too_much_is_kept": ("policy.c", r"flat_allow_usual_path\([^;]*;", r"flat_allow_usual_path(true);",
@@ -126,7 +128,8 @@ def outcome(place, folder, file, arguments):
     part, _, words = place.partition(":")
     if part == "runs":
         return passes(runs_test_of(folder, arguments))
-    os.environ["LD_PRELOAD"] = library_of(folder, file, arguments)
+    words, _, policy = words.partition(" with ")
+    os.environ.update(LD_PRELOAD=library_of(folder, file, arguments), FLATLINE_POLICY=policy)
     try:
         return passes(os.path.join(arguments.tests, "malloc_%s_test" % part), "--gtest_filter=*%s*" % words,
                       scale="0.5")

@@ -203,6 +203,22 @@ TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
     give(blocks);
 }
 
+// Eight blocks of this size are a span, and with the policy memory four lie at hand, of which two move at once. When
+// the last four are taken again, one comes from the span that has one free block, not from the one that has three.
+TEST(malloc_policy_growth, takes_from_the_fullest_span_with_the_policy_memory) {
+    if (bounds_here().heap != 256 * kib) GTEST_SKIP() << "another policy";
+    (void)malloc_trim(0);
+    std::vector<char *> blocks = take(16 * std::size_t{992}, 992);
+    free(blocks[8]);
+    for (std::size_t i = 0; i < 7; i++) free(blocks[i]);
+    std::vector<char *> again;
+    for (std::size_t i = 0; i < 5; i++) again.push_back(static_cast<char *>(malloc(992)));
+    EXPECT_EQ(again.back(), blocks[8]);
+    give(again);
+    free(blocks[7]);
+    for (std::size_t i = 9; i < blocks.size(); i++) free(blocks[i]);
+}
+
 TEST(malloc_policy_threads, leave_no_more_behind_than_one_may_keep) {
     (void)malloc_trim(0);
     const std::size_t before = resident();
