@@ -18,6 +18,7 @@ import sys
 import time
 
 PYTHON = "/usr/bin/python3"
+PROJECT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 MINUTE = 60
 
 
@@ -164,8 +165,7 @@ def redis(setting):
 
 def compiler(setting):
     """The objects of this project's own sources, byte for byte."""
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    done = []
+    root, done = PROJECT, []
     for folder, program, standard in (("src/core", "gcc", "-std=c11"), ("src/malloc", "gcc", "-std=c11"),
                                       ("src/prove", "g++", "-std=c++20")):
         for name in sorted(os.listdir(os.path.join(root, folder))):
@@ -178,6 +178,19 @@ def compiler(setting):
             with open(made, "rb") as opened:
                 done.append((status, name, errors, opened.read()))
     return done
+
+
+def own_tests(setting):
+    """The library and its tests, configured, compiled, linked and run."""
+    build = os.path.join(setting.folder, "build")
+    made = [setting.run(*command, minutes=30)[0::2] for command in (
+        ["cmake", "-S", PROJECT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DFLATLINE_TESTS=ON",
+         "-DFLATLINE_PROGRAM=OFF", "-DFLATLINE_EXAMPLES=OFF"],
+        ["cmake", "--build", build, "--target", "tests/all"])]
+    _, output, _ = setting.run("ctest", "--test-dir", build, "-L", "core", "--parallel", "2", minutes=30)
+    text = output.decode(errors="replace")
+    ran = re.findall(r"tests passed, \d+ tests failed out of (\d+)", text)
+    return made + [(0 if ran else 1, ran or text[-300:]), set(re.findall(r"^\t *\d+ - (\S+) \(", text, flags=re.M))]
 
 
 def python(setting):
@@ -193,7 +206,7 @@ def python(setting):
 QUICK = {"sqlite": (sqlite, ["sqlite3"]), "lua_and_perl": (lua_and_perl, ["lua5.4", "perl"]), "node": (node, ["node"]),
          "z3": (z3, ["z3"])}
 LONG = {"git": (git, ["git"]), "redis": (redis, ["redis-server", "redis-benchmark"]), "compiler": (compiler, ["g++"]),
-        "python": (python, [PYTHON])}
+        "own_tests": (own_tests, ["cmake", "ninja"]), "python": (python, [PYTHON])}
 
 
 def fails(results):
@@ -236,7 +249,7 @@ def main():
             print("%-13s not run: %s is not installed" % (name, ", ".join(missing)))
             wrong += bool(named)
             continue
-        results = [work(Setting(os.path.join(arguments.work, name), library))
+        results = [work(Setting(os.path.abspath(os.path.join(arguments.work, name)), library))
                    for library in (None, os.path.abspath(arguments.library))]
         difference = fails(results[0]) or differs(*results)
         print("%-13s %s" % (name, difference or "the same"), flush=True)

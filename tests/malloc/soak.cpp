@@ -151,27 +151,30 @@ double mean(const std::vector<double> &of, std::size_t from, std::size_t to) {
 
 constexpr double settled = 30; // seconds
 
-bool is_flat(const std::vector<double> &samples) {
+struct levels {
+    double before, after, noise; // MiB: the second quarter's mean, the last's, the largest step between eighths
+
+    [[nodiscard]] bool are_flat() const { return after - before <= std::max(before / 20, 2 * noise); }
+};
+
+levels levels_of(const std::vector<double> &samples) {
     const std::size_t eighth = samples.size() / 8;
     if (eighth == 0) fail("too short a time to tell anything: give more seconds");
     double noise = 0;
     for (std::size_t i = 2; i + 1 < 8; i++)
         noise = std::max(noise, std::abs(mean(samples, i * eighth, (i + 1) * eighth) -
                                          mean(samples, (i + 1) * eighth, (i + 2) * eighth)));
-    const double before = mean(samples, 2 * eighth, 4 * eighth), after = mean(samples, 6 * eighth, 8 * eighth);
-    std::printf("resident: %.1f MiB in the second quarter, %.1f in the last, neighbouring eighths differ by %.1f\n",
-                before, after, noise);
-    return after - before <= std::max(before / 20, 2 * noise);
+    return {mean(samples, 2 * eighth, 4 * eighth), mean(samples, 6 * eighth, 8 * eighth), noise};
 }
 
 // Of memory that goes up and down by a tenth, it sees growth by a half and nothing else.
-bool is_flat_judges() {
+bool growth_is_seen() {
     std::vector<double> swinging(800), growing(800);
     for (std::size_t i = 0; i < swinging.size(); i++) {
         swinging[i] = i % 20 < 10 ? 100 : 110;
         growing[i] = swinging[i] + static_cast<double>(i) / 16;
     }
-    return is_flat(swinging) && !is_flat(growing);
+    return levels_of(swinging).are_flat() && !levels_of(growing).are_flat();
 }
 
 } // namespace
@@ -183,7 +186,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device{}();
-    if (!is_flat_judges()) fail("growth is not seen");
+    if (!growth_is_seen()) fail("growth is not seen");
     leak = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
     std::printf("malloc_soak: %.0f s, seed %" PRIu64 "\n", seconds, seed);
     std::vector<double> samples;
@@ -205,7 +208,10 @@ int main(int argc, char **argv) {
                 allocs.load(), frees.load(), resizes.load(), lives.load());
     const struct mallinfo2 left = mallinfo2();
     if (left.uordblks + left.hblkhd > mib) fail("more than a MiB is live at the end");
-    if (!is_flat(samples) && seconds >= settled) fail("resident memory grows");
+    const levels resident = levels_of(samples);
+    std::printf("resident: %.1f MiB in the second quarter, %.1f in the last, neighbouring eighths differ by %.1f\n",
+                resident.before, resident.after, resident.noise);
+    if (!resident.are_flat() && seconds >= settled) fail("resident memory grows");
     std::printf("every block was whole, every table is right, and all is freed; %.1f MiB resident\n", resident_mib());
     return 0;
 }

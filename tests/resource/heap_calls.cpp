@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <new>
 
 namespace {
 std::atomic<std::uint64_t> calls{0};
@@ -10,8 +11,7 @@ std::atomic<std::uint64_t> calls{0};
 
 std::uint64_t test::heap_calls() { return calls.load(); }
 
-// operator new of both C++ libraries calls malloc or aligned_alloc, so these see it too. Visible: theirs are calls from
-// shared libraries.
+// The C library's, whichever malloc is preloaded. Visible: the calls come from shared libraries.
 #if FLATLINE_HEAP_IS_COUNTED
 #define VISIBLE __attribute__((visibility("default")))
 extern "C" {
@@ -20,6 +20,7 @@ void *__libc_malloc(std::size_t size);
 void *__libc_calloc(std::size_t count, std::size_t size);
 void *__libc_realloc(void *block, std::size_t size);
 void *__libc_memalign(std::size_t alignment, std::size_t size);
+void __libc_free(void *block);
 
 VISIBLE void *malloc(std::size_t size) noexcept {
     ++calls;
@@ -42,6 +43,20 @@ VISIBLE int posix_memalign(void **block, std::size_t alignment, std::size_t size
     *block = __libc_memalign(alignment, size);
     return *block != nullptr ? 0 : ENOMEM;
 }
+VISIBLE void free(void *block) noexcept { __libc_free(block); }
 
 } // extern "C"
+
+namespace {
+void *or_throw(void *block) { return block != nullptr ? block : throw std::bad_alloc(); }
+} // namespace
+
+VISIBLE void *operator new(std::size_t size) { return or_throw(malloc(size)); }
+VISIBLE void *operator new(std::size_t size, std::align_val_t alignment) {
+    return or_throw(aligned_alloc(static_cast<std::size_t>(alignment), size));
+}
+VISIBLE void operator delete(void *block) noexcept { free(block); }
+VISIBLE void operator delete(void *block, std::size_t) noexcept { free(block); }
+VISIBLE void operator delete(void *block, std::align_val_t) noexcept { free(block); }
+VISIBLE void operator delete(void *block, std::size_t, std::align_val_t) noexcept { free(block); }
 #endif
