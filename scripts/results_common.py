@@ -3,6 +3,12 @@ import math
 import statistics
 
 
+# As the tables call what `flatline bench` calls otherwise.
+SHORT = {"flatline-pool": "pool", "flatline-percore": "per core", "list": "list, unchecked",
+         "glibc-tuned": "glibc, tuned", "boost-pool": "Boost.Pool", "foonathan-pool": "foonathan",
+         "hardened-malloc": "hardened", "tbb": "oneTBB"}
+
+
 class Fault(Exception):
     """What is wrong, and what to do."""
 
@@ -27,6 +33,10 @@ def figure(value):
     if value >= 10000:
         return "{:,.0f}".format(value)
     return "%.0f" % value if value >= 100 else "%.1f" % value if value >= 10 else "%.2f" % value
+
+
+def short(name):
+    return SHORT.get(name, name)
 
 
 def table(head, rows):

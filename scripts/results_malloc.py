@@ -3,7 +3,7 @@ them."""
 import math
 import statistics
 
-from results_common import figure, machine, side_by_side, spread, table
+from results_common import figure, machine, short, side_by_side, spread, table
 
 SUITES = ("hot", "fifo", "churn", "mixed", "anysize")
 POLICIES = {"flatline-malloc": "balanced", "flatline-malloc-latency": "latency"}
@@ -97,7 +97,7 @@ def ratios_to_best(runs, name, policy, what):
 
 
 def ratio_text(runs, name, policy, what):
-    return "%s of %s" % (spread(ratios_to_best(runs, name, policy, what)), best_other(runs, name, what))
+    return "%s of %s" % (spread(ratios_to_best(runs, name, policy, what)), short(best_other(runs, name, what)))
 
 
 def head(runs):
@@ -176,8 +176,8 @@ def goals_list(results):
             least = min(surely, key=lambda each: excess(runs, name, each))
             lines.append("- %s, over 1 µs: %.0f of a million above the floor with `latency`, %.0f with %s, which has "
                          "fewer in %d runs of %d; the goal is that no other has fewer"
-                         % (name, excess(runs, name, LEAST_STALLS), excess(runs, name, least), least, fewer[least],
-                            len(runs)))
+                         % (name, excess(runs, name, LEAST_STALLS), excess(runs, name, least), short(least),
+                            fewer[least], len(runs)))
     return "\n".join(lines or ["- none"]) + "\n"
 
 
@@ -221,7 +221,8 @@ def programs_table(results):
     names = [policy for policy, *_ in PROGRAM_GOALS] + others_of(programs)
     means = {name: [mean_of(programs, name, what) / mean_of(programs, "glibc", what)
                     for what in ("wall_s", "user_s", "peak_rss_kib")] for name in names}
-    rows = [["**%s**" % name if name.startswith("flatline-") else name, *["%.2f" % mean for mean in means[name]]]
+    rows = [["**%s**" % name if name.startswith("flatline-") else short(name),
+             *["%.2f" % mean for mean in means[name]]]
             for name in sorted(names, key=lambda name: (means[name][1], name))]
     return ("Geometric means over %d programs, glibc being 1: %d processes of each program and malloc, on %s.\n\n"
             % (len(programs), run["rounds"], machine(run))
@@ -241,7 +242,7 @@ def program_goals_list(results):
             ratio = mean_of(programs, policy, what) / mean_of(programs, best, what)
             if most is not None and round(ratio, 3) > most:
                 lines.append("- `%s`, %s: %.3f of %s in the geometric mean of all programs; the goal is at most %.2f"
-                             % (policy, title, ratio, best, most))
+                             % (policy, title, ratio, short(best), most))
         if policy != BALANCED:
             continue
         for program in programs:
@@ -250,7 +251,7 @@ def program_goals_list(results):
                 found = dominators(program, policy, surely)
                 if found:
                     lines.append("- `%s` with %s: %s faster and smaller; %s"
-                                 % (policy, program["name"], " and ".join(found), meaning))
+                                 % (policy, program["name"], " and ".join(map(short, found)), meaning))
                     break
         on_frontier = sum(not dominators(program, policy, False) for program in programs)
         if on_frontier < ON_THE_FRONTIER:
@@ -259,10 +260,5 @@ def program_goals_list(results):
     return "\n".join(lines or ["- none"]) + "\n"
 
 
-def where_measured(made):
-    return lambda results: made(results) if "malloc" in results else "- not measured yet\n"
-
-
-TABLES = {"malloc": where_measured(medians_table("p50")), "malloc tails": where_measured(medians_table("p999")),
-          "malloc stalls": where_measured(stalls_table), "malloc goals": where_measured(goals_list),
-          "malloc programs": programs_table, "malloc program goals": program_goals_list}
+TABLES = {"malloc": medians_table("p50"), "malloc tails": medians_table("p999"), "malloc stalls": stalls_table,
+          "malloc goals": goals_list, "malloc programs": programs_table, "malloc program goals": program_goals_list}

@@ -3,13 +3,11 @@ made of them."""
 import collections
 import statistics
 
-from results_common import figure, machine, side_by_side, spread, table
+from results_common import figure, machine, short, side_by_side, spread, table
 
 FIGURES = ("p50", "p999")
 TITLES = {"p50": "P50", "p999": "P99.9"}
 SUBJECT, POOL, FLOOR = "flatline-percore", "flatline-pool", "floor"
-SHORT = {SUBJECT: "per core", POOL: "pool", "glibc-tuned": "glibc, tuned", "boost-pool": "Boost.Pool",
-         "foonathan-pool": "foonathan", "hardened-malloc": "hardened", "tbb": "oneTBB", "list": "list, unchecked"}
 # What was to be reached, set before it was built. Beside the best general allocator: rates, at least so much.
 RATE_GOALS = {"threads, producer-consumer": 1.00, "threads, larson": 0.95}
 OWN_SHARD = 1.05     # beside the pool: calls on one's own shard take at most so much of its time
@@ -94,7 +92,7 @@ def text_of(ratios):
 
 def most_often(ratios):
     name = collections.Counter(backend for _, backend in ratios).most_common(1)[0][0]
-    return SHORT.get(name, name)
+    return short(name)
 
 
 def medians_table(what):
@@ -112,7 +110,7 @@ def medians_table(what):
                 "backend, two threads, on %s. Rates in millions of operations a second, two for a pair or a message, more "
                 "is better; else ns a call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
                 "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"], machine(runs[0]))
-                + table([""] + [SHORT.get(each, each) for each in columns] + ["per core / best malloc"], rows))
+                + table([""] + [short(each) for each in columns] + ["per core / best malloc"], rows))
     return made
 
 
@@ -152,7 +150,7 @@ def goals_list(results):
         least = min(excesses, key=excesses.get)
         if excesses[SUBJECT] > excesses[least]:
             lines.append("- %s: P99.9 is %s ns above the floor's, %s's %s; the goal is the least of all" % (
-                name_of(group), figure(excesses[SUBJECT]), SHORT.get(least, least), figure(excesses[least])))
+                name_of(group), figure(excesses[SUBJECT]), short(least), figure(excesses[least])))
     return "\n".join(lines or ["- none"]) + "\n"
 
 
