@@ -49,6 +49,6 @@ TEST(number_text, what_is_shown_is_one_printable_line) {
     EXPECT_EQ(shown("classes"), "classes");
     EXPECT_EQ(shown("a\nb\x1b[31m\xff\x7f"), "a?b?[31m??");
     EXPECT_EQ(shown(std::string(40, 'x')), std::string(40, 'x'));
-    EXPECT_EQ(shown(std::string(41, 'x')), std::string(40, 'x') + "...");
+    EXPECT_EQ(shown(std::string(41, 'x')), std::string(40, 'x').append("..."));
     EXPECT_EQ(shown("abcdef", 3), "abc...");
 }
