@@ -91,7 +91,7 @@ const std::map<std::string, std::uint64_t> limits = {
     {"flat_percore_free", 100}, {"flat_percore_alloc", 350}, {"flat_pool_free", 60}};
 
 // What goes on beside the stopped thread, counted instruction by instruction, in a process that shares the set. Ends by
-// an exception where a call takes too long, or `calls` is not done a second later.
+// an exception where a call takes too long, or `calls` have not ended after a second of processor time.
 void go_on(const std::function<void()> &calls) {
     std::vector<flat::test::Watched> watched{{"flat_percore_free", reinterpret_cast<const void *>(flat_percore_free)},
                                              {"flat_percore_alloc", reinterpret_cast<const void *>(flat_percore_alloc)},
@@ -100,7 +100,7 @@ void go_on(const std::function<void()> &calls) {
         {reinterpret_cast<std::uintptr_t>(&__executable_start), reinterpret_cast<std::uintptr_t>(&etext)}};
     flat::test::step_through(watched, code, [&] {
         const itimerval second{{0, 0}, {1, 0}};
-        (void)setitimer(ITIMER_REAL, &second, nullptr);
+        (void)setitimer(ITIMER_VIRTUAL, &second, nullptr);
         flat::test::watch(true);
         calls();
         flat::test::watch(false);

@@ -15,7 +15,8 @@
 namespace flat::test {
 namespace {
 
-constexpr long breakpoint = 0xcc; // int3
+constexpr long breakpoint = 0xcc;               // int3
+constexpr std::uint64_t most_steps = 1'000'000; // of one call: what makes more waits for something
 constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
 
 [[noreturn]] void fail(const std::string &what) { throw std::runtime_error("stepper: " + what); }
@@ -104,12 +105,13 @@ class Stepper {
         if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
         const auto back_to = static_cast<std::uintptr_t>(word_at(reinterpret_cast<const void *>(now.rsp)));
         const std::uintptr_t stack_after = now.rsp + sizeof(std::uintptr_t);
-        std::uint64_t count = 0;
+        std::uint64_t count = 0, made = 0;
         std::set<std::size_t> begun;
         while (now.rip != back_to || now.rsp != stack_after) {
             const std::size_t begins = beginning_at(now.rip);
             if (begins != watched_.size() && begun.insert(begins).second) place_breakpoint(begins, false);
             count += counts(now.rip) ? 1 : 0;
+            if (++made > most_steps) fail(watched_[at].name + " did not end");
             request(PTRACE_SINGLESTEP, 0);
             const int status = wait_for_it();
             if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -103,9 +104,9 @@ std::string content_of(const char *path) {
     return text;
 }
 
-// Below it anything is granted, and nothing is memory.
+// Below it anything is granted, at an address for every alignment, and nothing is memory.
 class imaginary_resource final : public std::pmr::memory_resource {
-    void *do_allocate(std::size_t, std::size_t) override { return this; }
+    void *do_allocate(std::size_t, std::size_t) override { return reinterpret_cast<void *>(std::uintptr_t{1} << 30); }
     void do_deallocate(void *, std::size_t, std::size_t) override {}
     bool do_is_equal(const memory_resource &other) const noexcept override { return this == &other; }
 };
