@@ -209,35 +209,36 @@ TEST(percore_threads, an_owner_gets_back_what_another_frees) {
         std::array<std::atomic<void *>, 16> queue{};
         const std::size_t rounds = steps(30000) + 2 * count;
         std::size_t refused = 0, out_of_order = 0;
-        std::atomic<bool> given_up = false; // what is lost for ever is waited for only so long
-        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        const auto pause = [&] {
-            std::this_thread::yield();
-            if (std::chrono::steady_clock::now() > until) given_up = true;
+        std::atomic<bool> given_up = false;
+        // What is lost for ever is waited for only so long, each time anew: other programs may have the processor.
+        const auto comes = [&](const auto &is_there) {
+            const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            while (!is_there() && !given_up) {
+                std::this_thread::yield();
+                if (std::chrono::steady_clock::now() > until) given_up = true;
+            }
+            return !given_up;
         };
         together({[&] {
-                      for (std::uint64_t i = 0; i < rounds && !given_up; i++) {
-                          void *block = flat_percore_alloc(set.shard(0), 8);
-                          for (; block == nullptr && !given_up; block = flat_percore_alloc(set.shard(0), 8)) pause();
-                          if (given_up) return;
+                      for (std::uint64_t i = 0; i < rounds; i++) {
+                          void *block;
+                          if (!comes([&] { return (block = flat_percore_alloc(set.shard(0), 8)) != nullptr; })) return;
                           std::memcpy(block, &i, sizeof i);
-                          while (queue[i % queue.size()].load(std::memory_order_relaxed) != nullptr && !given_up) {
-                              pause();
-                          }
-                          queue[i % queue.size()].store(block, std::memory_order_release);
+                          std::atomic<void *> &place = queue[i % queue.size()];
+                          if (!comes([&] { return place.load(std::memory_order_relaxed) == nullptr; })) return;
+                          place.store(block, std::memory_order_release);
                       }
                   },
                   [&] {
-                      for (std::uint64_t i = 0; i < rounds && !given_up; i++) {
+                      for (std::uint64_t i = 0; i < rounds; i++) {
                           void *block;
-                          while ((block = queue[i % queue.size()].load(std::memory_order_acquire)) == nullptr) {
-                              if (given_up) return;
-                              pause();
-                          }
+                          std::atomic<void *> &place = queue[i % queue.size()];
+                          if (!comes([&] { return (block = place.load(std::memory_order_acquire)) != nullptr; }))
+                              return;
                           std::uint64_t written;
                           std::memcpy(&written, block, sizeof written);
                           out_of_order += written != i;
-                          queue[i % queue.size()].store(nullptr, std::memory_order_relaxed);
+                          place.store(nullptr, std::memory_order_relaxed);
                           refused += flat_percore_free(set, block) != FLAT_OK;
                       }
                   }});
