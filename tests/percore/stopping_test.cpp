@@ -318,6 +318,22 @@ TEST_F(stopping, planted_lock_is_seen) {
     EXPECT_TRUE(is_seen(locked_free, locked_free));
 }
 
+TEST_F(stopping, planted_wait_in_a_call_that_is_counted_is_seen) {
+    static std::atomic_flag never{};
+    void (*const waits)() = [] {
+        while (!never.test()) {
+        }
+    };
+    std::vector<flat::test::Watched> watched{{"waits", reinterpret_cast<const void *>(waits)}};
+    EXPECT_THROW(flat::test::step_through(watched, {},
+                                          [waits] {
+                                              flat::test::watch(true);
+                                              auto *volatile call = waits; // not to be compiled into this
+                                              call();
+                                          }),
+                 std::runtime_error);
+}
+
 TEST_F(stopping, planted_hold_of_three_blocks_is_seen) { EXPECT_TRUE(is_seen(free_of_three, remote_free)); }
 
 TEST_F(stopping, control_nothing_is_seen_of_the_free_itself) { EXPECT_FALSE(is_seen(remote_free, remote_free)); }

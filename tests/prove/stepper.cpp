@@ -16,7 +16,7 @@ namespace flat::test {
 namespace {
 
 constexpr long breakpoint = 0xcc;               // int3
-constexpr std::uint64_t most_steps = 1'000'000; // of one call: what makes more waits for something
+constexpr std::uint64_t most_steps = 100'000; // of one call: what makes more waits for something
 constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
 
 [[noreturn]] void fail(const std::string &what) { throw std::runtime_error("stepper: " + what); }
