@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Plants one fault in a copy of src/malloc, makes a library of it, and demands that tests fail which it serves; a fault
-of runs.c alone is linked with the test of runs.
+of a part that has a test of its own is linked with that one.
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --tests FOLDER
-                      --objects OBJECT... --runs-objects OBJECT... --libraries LIBRARY...
+                      --objects OBJECT... --alone-objects OBJECT... --libraries LIBRARY...
 
 The fault `none` is the control: the sources as they are, with which every test must pass. A fault whose place is no
 longer in the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control:
@@ -22,11 +22,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from planting import CONTROL, passes, plant, verdict
 
+ALONE = ("runs", "size_class")
+
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
 # words in their names, with a policy that is not `balanced`)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy:keeps_of_a_gib",
-                                    "policy:is_used_up", "policy:others_have_left", "runs"]),
+                                    "policy:is_used_up", "policy:others_have_left", "runs", "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
                              ["runs"]),
@@ -37,6 +39,8 @@ FAULTS = {
     "cut_run_keeps_its_end": ("runs.c", r"if \(behind != end\)", r"if (false)", ["runs"]),
     "run_taken_that_may_be_too_short": ("runs.c", r"return list_of\(count \+ [^;]*;", r"return list_of(count);",
                                         ["runs"]),
+    "half_of_what_is_at_hand_moves_at_once": ("size_class.c", r"kept < 2 \* MOVED_MAX \? kept / 2 : MOVED_MAX",
+                                              r"kept / 2", ["size_class"]),
     "dead_block_freed": ("usual.h", r"RARE\(!was_live\)", r"false", ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"set_live_word\(words, granule, without_it\);", r";", ["misuse"]),
     "owner_not_looked_at": ("usual.h", r"if \(RARE\(bin->owner != flat_my_bins\)\)", r"if (RARE(false))",
@@ -114,20 +118,21 @@ def library_of(folder, file, arguments):
     return made
 
 
-def runs_test_of(folder, arguments):
-    compiled = os.path.join(folder, "runs.o")
-    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-c", os.path.join(folder, "runs.c"), "-o",
+def alone(part, folder, arguments):
+    """The part's own test with what has the fault."""
+    compiled = os.path.join(folder, part + ".o")
+    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-c", os.path.join(folder, part + ".c"), "-o",
                     compiled], check=True)
-    program = os.path.join(folder, "malloc_runs_test")
-    subprocess.run([arguments.linker, *arguments.runs_objects, compiled, *arguments.libraries, "-pthread", "-o",
-                    program], check=True)
+    program = os.path.join(folder, "malloc_%s_test" % part)
+    test = [path for path in arguments.alone_objects if path.endswith("/%s_test.cpp.o" % part)]
+    subprocess.run([arguments.linker, *test, compiled, *arguments.libraries, "-pthread", "-o", program], check=True)
     return program
 
 
 def outcome(place, folder, file, arguments):
     part, _, words = place.partition(":")
-    if part == "runs":
-        return passes(runs_test_of(folder, arguments))
+    if part in ALONE:
+        return passes(alone(part, folder, arguments))
     words, _, policy = words.partition(" with ")
     os.environ.update(LD_PRELOAD=library_of(folder, file, arguments), FLATLINE_POLICY=policy)
     try:
@@ -144,7 +149,7 @@ def main():
     for option in ("source", "work", "compiler", "linker", "tests"):
         parser.add_argument("--" + option)
     parser.add_argument("--objects", nargs="+", default=[], help="of src/malloc, as the library has them")
-    parser.add_argument("--runs-objects", nargs="+", default=[])
+    parser.add_argument("--alone-objects", nargs="+", default=[], help="of the tests of ALONE")
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.list:

@@ -4,8 +4,9 @@
     real_programs.py LIBRARY WORK [--quick] [--only NAME,...]
 
 Every entry runs once without and once with the library, and what it brings back (exit status, output, which tests failed)
-is compared; what fails without it may fail with it. --quick leaves out what takes minutes. The exit status is 0 iff
-nothing differs; an entry whose program is not installed is said and left out, unless it was named by --only.
+is compared; what fails without it may fail with it, and is named. --quick leaves out what takes minutes. The exit status
+is 0 iff nothing differs, and the library was there where it should be and nowhere else; an entry whose program is not
+installed is said and left out, unless it was named by --only.
 """
 import argparse
 import os
@@ -198,15 +199,20 @@ def python(setting):
     fail both times, and so are no difference."""
     status, output, _ = setting.run(PYTHON, "-m", "test", "-j2", "--timeout", "600", minutes=90)
     text = output.decode(errors="replace")
-    failed = re.search(r"tests? failed:\n((?:    .*\n)+)", text)
+    not_passed = [re.search(r"tests? %s:\n((?:    .*\n)+)" % how, text) for how in ("failed", "skipped")]
     return [(0 if "Tests result" in text else status, text[-300:] if "Tests result" not in text else ""),
-            set(failed.group(1).split()) if failed else set()]
+            *[set(found.group(1).split()) if found else set() for found in not_passed]]
 
 
 QUICK = {"sqlite": (sqlite, ["sqlite3"]), "lua_and_perl": (lua_and_perl, ["lua5.4", "perl"]), "node": (node, ["node"]),
          "z3": (z3, ["z3"])}
 LONG = {"git": (git, ["git"]), "redis": (redis, ["redis-server", "redis-benchmark"]), "compiler": (compiler, ["g++"]),
         "own_tests": (own_tests, ["cmake", "ninja"]), "python": (python, [PYTHON])}
+
+
+def is_served(setting, library):
+    """Whether the library is in a program's memory, as it is in none by itself."""
+    return library.encode() in setting.run("cat", "/proc/self/maps")[1]
 
 
 def fails(results):
@@ -224,7 +230,7 @@ def differs(without, with_it):
     for number, (a, b) in enumerate(zip(without, with_it)):
         if isinstance(a, set):
             if b - a:
-                return "these fail with the library only: " + ", ".join(sorted(b - a))
+                return "these fail or are skipped with the library only: " + ", ".join(sorted(b - a))
         elif a != b:
             return "result %d is %.300r, and with the library %.300r" % (number, a, b)
     return ""
@@ -241,6 +247,12 @@ def main():
     named = [name for name in arguments.only.split(",") if name]
     if set(named) - set({**QUICK, **LONG}):
         parser.error("--only: these are " + ", ".join({**QUICK, **LONG}))
+    library = os.path.realpath(arguments.library)
+    settings = {with_it: Setting(os.path.abspath(os.path.join(arguments.work, "served")), with_it and library)
+                for with_it in (False, True)}
+    if [is_served(setting, library) for setting in settings.values()] != [False, True]:
+        print("the library is not loaded where it is preloaded, or is everywhere: %s" % library)
+        return 1
     wrong = ran = 0
     for name in named or entries:
         work, needs = {**QUICK, **LONG}[name]
@@ -249,10 +261,12 @@ def main():
             print("%-13s not run: %s is not installed" % (name, ", ".join(missing)))
             wrong += bool(named)
             continue
-        results = [work(Setting(os.path.abspath(os.path.join(arguments.work, name)), library))
-                   for library in (None, os.path.abspath(arguments.library))]
+        results = [work(Setting(os.path.abspath(os.path.join(arguments.work, name)), preloaded))
+                   for preloaded in (None, library)]
         difference = fails(results[0]) or differs(*results)
-        print("%-13s %s" % (name, difference or "the same"), flush=True)
+        both = sorted(set.union(set(), *[each for each in results[0] if isinstance(each, set)]))
+        told = "the same" + (", and without it not passed: " + ", ".join(both) if both else "")
+        print("%-13s %s" % (name, difference or told), flush=True)
         wrong += bool(difference)
         ran += 1
     print("%d programs, %d differ" % (ran, wrong))

@@ -15,7 +15,7 @@
 namespace flat::test {
 namespace {
 
-constexpr long breakpoint = 0xcc;               // int3
+constexpr long breakpoint = 0xcc;             // int3
 constexpr std::uint64_t most_steps = 100'000; // of one call: what makes more waits for something
 constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
 
