@@ -12,9 +12,9 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, false, true, 2, 4, {32 * KIB, 8}},
-    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, false, 64, 0, {64 * KIB, 8}},
-    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, true, 0, 0, {4 * KIB, 2}},
+    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, false, true, {4, 2, 16, 0, 1}, {32 * KIB, 8}},
+    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, false, {0, 64, 64, 32, 0}, {64 * KIB, 8}},
+    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, true, {0, 0, 0, 0, UINT32_MAX}, {4 * KIB, 2}},
 };
 
 policy flat_policy;

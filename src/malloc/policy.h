@@ -27,6 +27,19 @@
 #define PAGE_CREDIT 64u
 #define CHUNK_CREDIT 64u
 
+/* What becomes resident by one call of the system, before it is needed: where a class takes memory that was never
+ * written, and in each new chunk the tables of its blocks. Pages; in calls of so many, some 0.9 us each. */
+typedef struct residence {
+    uint32_t young_spans;  /* of a class that has got no more yet, pages become resident one by one */
+    uint32_t pages;        /* of a class from then on; 0: each when it is first written, and the next two say nothing */
+    uint32_t large_pages;  /* of a class that has got LARGE_CLASS pages */
+    uint32_t chunk_pages;  /* or so many for each chunk of the heap, RESIDENT_MAX at most, where that is more */
+    uint32_t young_chunks; /* of a heap that has got no more yet, tables become resident page by page */
+} residence;
+
+#define LARGE_CLASS 512u  /* pages: 2 MiB */
+#define RESIDENT_MAX 512u /* pages: 2 MiB, some 0.5 ms */
+
 typedef struct policy {
     const char *name;
     uint32_t kept_pages, kept_chunks; /* UINT32_MAX: all */
@@ -34,8 +47,7 @@ typedef struct policy {
     bool keeps_empty_spans;
     bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
     bool settles;            /* as it grows a heap gives what lies at hand to its spans, some classes at a time */
-    uint32_t resident_pages; /* that are made so at once, where a class grows; 0: each when it is first written */
-    uint32_t young_spans;    /* of a class that has got no more yet, pages become resident one by one */
+    residence at_once;
     at_hand kept_at_hand;
 } policy;
 

@@ -20,7 +20,7 @@ flat_space space = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What `bytes` of blocks take of each table. Each begins a page, and no two at the same place of one: a load whose
  * address ends as that of a store just before it, in its last 12 bits, waits for that store. */
-enum { TABLES = 11 };
+enum { TABLES = 11, OWNERS_TABLES = 4 /* the first ones, which serve a chunk's owner with every block */ };
 typedef struct table {
     size_t pointer; /* where in `space` */
     size_t unit;    /* bytes of blocks for each entry */
@@ -29,9 +29,17 @@ typedef struct table {
 
 #define TABLE(name, bytes_of_blocks) {offsetof(flat_space, name), bytes_of_blocks, sizeof *space.name}
 static const table tables[TABLES] = {
-    TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE),     TABLE(returned, 64 * GRANULE),   TABLE(tags, PAGE),
-    TABLE(pages, PAGE),        TABLE(page_marks, 64 * PAGE),  TABLE(chunk_marks, CHUNK),       TABLE(slots, CHUNK),
-    TABLE(chunks, CHUNK),      TABLE(dirty_pages, 64 * PAGE), TABLE(dirty_chunks, 64 * CHUNK),
+    TABLE(live, 32 * GRANULE),
+    TABLE(free, 64 * GRANULE),
+    TABLE(tags, PAGE),
+    TABLE(pages, PAGE),
+    TABLE(returned, 64 * GRANULE),
+    TABLE(page_marks, 64 * PAGE),
+    TABLE(chunk_marks, CHUNK),
+    TABLE(slots, CHUNK),
+    TABLE(chunks, CHUNK),
+    TABLE(dirty_pages, 64 * PAGE),
+    TABLE(dirty_chunks, 64 * CHUNK),
 };
 #define APART_BYTES ((size_t)320) /* from a table's place in its first page to that of the next */
 
@@ -58,6 +66,22 @@ static uint32_t heaps_for(size_t bytes) {
 }
 
 bool flat_make_usable(void *start, size_t bytes) { return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0; }
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+void flat_make_resident(const void *start, size_t bytes) {
+    uintptr_t first = (uintptr_t)start & ~(PAGE - 1), end = whole_pages((uintptr_t)start + bytes);
+    (void)madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+}
+
+void flat_make_tables_resident(uint32_t chunk) {
+    for (unsigned i = 0; i < OWNERS_TABLES; i++) {
+        const char *start = table_start(&tables[i]) + table_bytes(&tables[i], (size_t)chunk << CHUNK_SHIFT);
+        flat_make_resident(start, table_bytes(&tables[i], CHUNK));
+    }
+}
 
 static size_t opened_bytes(void) { return space.granules * GRANULE; }
 

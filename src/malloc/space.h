@@ -103,6 +103,13 @@ bool flat_space_open(void);
 /* Of what was reserved. False: the system refuses. */
 bool flat_make_usable(void *start, size_t bytes);
 
+/* All pages of a range that can be used: resident, as if each had been written, by one call of the system. Where it
+ * does not know such a call, or has no memory, each becomes so when it is written. */
+void flat_make_resident(const void *start, size_t bytes);
+
+/* What the tables have for a chunk and for nobody but the thread it is of: 104 KiB. */
+void flat_make_tables_resident(uint32_t chunk);
+
 /* `count` neighbouring chunks, the first of which is at a multiple of `alignment` chunks, and all its memory usable;
  * NO_UNIT iff there is no address space, or the system refuses. `*state`: what they were. Locks. */
 uint32_t flat_chunks_take(uint32_t count, uint32_t alignment, unit_state *state);

@@ -1,9 +1,6 @@
-#define _GNU_SOURCE
 #include "spans.h"
 
 #include "policy.h"
-
-#include <sys/mman.h>
 
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
@@ -24,6 +21,7 @@ static bool begin_chunk(thread_heap *heap) {
     heap->chunks[slot] = chunk;
     space.slots[chunk] = slot;
     heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
+    if (heap->chunk_count > flat_policy.at_once.young_chunks) flat_make_tables_resident(chunk);
     uint32_t page = chunk * CHUNK_PAGES;
     flat_runs_give(&heap->free_pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
     return true;
@@ -80,10 +78,6 @@ static void sink_span(size_bin *bin, uint32_t head) {
     before->next = head;
 }
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; where it is not known, each page becomes resident when it is written */
-#endif
-
 bool flat_span_ready(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
     if (bin->spans != NO_UNIT) return true;
@@ -91,7 +85,8 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
     if (head == NO_UNIT) return false;
     if (bin->made != UINT32_MAX) bin->made++;
-    bool untouched = state == UNIT_CLEAN && flat_policy.resident_pages != 0 && bin->made > flat_policy.young_spans;
+    const residence *at_once = &flat_policy.at_once;
+    bool untouched = state == UNIT_CLEAN && at_once->pages != 0 && bin->made > at_once->young_spans;
     unit *span = &space.pages[head];
     span->resident = untouched ? 0 : (uint8_t)pages;
     span->free_words = 0;
@@ -114,18 +109,28 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     flat_pages_give(heap, head);
 }
 
+/* How many pages become resident at once where a class grows. */
+static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
+    const residence *at_once = &flat_policy.at_once;
+    bool large = heap->bins[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
+    uint32_t pages = large ? at_once->large_pages : at_once->pages;
+    uint32_t share = least(heap->chunk_count * at_once->chunk_pages, RESIDENT_MAX);
+    return share > pages ? share : pages;
+}
+
 /* Makes the next pages of a span resident, so many that one more block lies in them; where the policy makes more so at
  * once, clean ones behind the span, too. */
-static void make_resident(thread_heap *heap, uint32_t head, const size_class *of) {
+static void make_resident(thread_heap *heap, uint32_t head, size_t class) {
+    const size_class *of = &flat_size_classes[class];
     unit *span = &space.pages[head];
     uint32_t needed = (uint32_t)((((size_t)span->blocks.fresh + 1) * of->size + PAGE - 1) / PAGE);
-    uint32_t from = span->resident, until = from + flat_policy.resident_pages;
+    uint32_t from = span->resident, until = from + pages_at_once(heap, class);
     if (until < needed) until = needed;
     if (until > of->pages) {
         uint32_t end = head + of->pages, more = least(until - of->pages, -end % CHUNK_PAGES);
         until = of->pages + (more != 0 ? flat_runs_make_dirty(&heap->free_pages, end, more) : 0);
     }
-    (void)madvise(page_address(head + from), (size_t)(until - from) * PAGE, MADV_POPULATE_WRITE);
+    flat_make_resident(page_address(head + from), (size_t)(until - from) * PAGE);
     span->resident = (uint8_t)least(until, of->pages);
 }
 
@@ -134,7 +139,7 @@ static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void 
     const size_class *of = &flat_size_classes[class];
     unit *span = &space.pages[head];
     size_t size = of->size;
-    if (span->resident * PAGE < (span->blocks.fresh + (size_t)1) * size) make_resident(heap, head, of);
+    if (span->resident * PAGE < (span->blocks.fresh + (size_t)1) * size) make_resident(heap, head, class);
     uint32_t end = least((uint32_t)(span->resident * PAGE / size), of->capacity);
     uint32_t count = least(end - span->blocks.fresh, most);
     char *block = page_address(head) + span->blocks.fresh * size;

@@ -141,9 +141,9 @@ static void after_fork(void) { (void)pthread_mutex_unlock(&space.lock); }
 __attribute__((constructor)) static void begin(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
 
 static void fill_stack(thread_heap *heap, size_t class) {
-    void *blocks[MOVED_MAX];
+    void *blocks[TAKEN_MAX];
     size_bin *bin = &heap->bins[class];
-    uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].moved);
+    uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].taken);
     while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */
 }
 
@@ -161,9 +161,9 @@ void *flat_allocate_slowly(thread_heap *heap, size_t class) {
 
 void flat_make_room(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
-    size_t moved = flat_size_classes[class].moved;
+    size_t given = flat_size_classes[class].given;
     void **first = bin->end - flat_size_classes[class].kept;
-    for (size_t i = 0; i < moved; i++) give_to_span(heap, class, first[i]);
-    bin->top -= moved;
-    memmove(first, first + moved, (size_t)(bin->top - first) * sizeof *first);
+    for (size_t i = 0; i < given; i++) give_to_span(heap, class, first[i]);
+    bin->top -= given;
+    memmove(first, first + given, (size_t)(bin->top - first) * sizeof *first);
 }

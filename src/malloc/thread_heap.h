@@ -4,7 +4,7 @@
  * For each size class there is a bin: a stack of free blocks at hand, last in, first out, since what was freed last is
  * what the cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the
  * usual free puts on it. An empty stack is filled from spans, a full one gives its oldest entries back to them: that is
- * the slow path, and `moved` blocks of the class are its length.
+ * the slow path, and `taken` or `given` blocks of the class are its length.
  *
  *     at hand + free + fresh + live == capacity of the class's spans
  *
@@ -102,10 +102,10 @@ static inline thread_heap *heap_number(uint32_t number) {
 }
 
 /* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
- * and `moved` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
+ * and `taken` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
 void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
-/* Makes room on the full stack of a class: `moved` steps. */
+/* Makes room on the full stack of a class: `given` steps. */
 void flat_make_room(thread_heap *heap, size_t number);
 
 #endif

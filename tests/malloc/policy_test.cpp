@@ -2,6 +2,7 @@
 // process's, by its environment: ctest runs all of this under each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdlib>
@@ -32,6 +33,7 @@ std::size_t resident() {
 
 struct bounds {
     std::size_t heap, huge, at_hand, spans;
+    long at_once; // pages of a large class in a large heap, made resident by one call; 0: none
     // Of 1 GiB and of nothing else in use: what is kept, and the tables, which stay: 3.33 % of what was in use at most.
     [[nodiscard]] std::size_t after_a_gib() const { return heap + huge + at_hand + spans + gib / 30; }
 };
@@ -41,9 +43,9 @@ constexpr std::size_t empty_spans = 5632 * kib;
 bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
-    if (policy == "latency") return {gib, gib, 10400 * kib, empty_spans};
-    if (policy == "memory") return {256 * kib, 4 * mib, 1700 * kib, 0};
-    return {4 * mib, 64 * mib, 7700 * kib, empty_spans};
+    if (policy == "latency") return {gib, gib, 10400 * kib, empty_spans, 512};
+    if (policy == "memory") return {256 * kib, 4 * mib, 1700 * kib, 0, 0};
+    return {4 * mib, 64 * mib, 7700 * kib, empty_spans, 16};
 }
 
 bool keeps_all() { return bounds_here().heap == gib; }
@@ -123,7 +125,7 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
     }
 }
 
-// Of this process so far.
+// Of this process so far; what one call of the system makes resident counts, too.
 long page_faults() {
     struct rusage used{};
     (void)getrusage(RUSAGE_SELF, &used);
@@ -185,6 +187,37 @@ TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
         EXPECT_LE(grown, count * size + 2 * mib);
     }
     for (void *block : blocks) free(block);
+}
+
+// Where a class has got 2 MiB and its heap 64, a call that finds nothing makes as many pages resident as the policy
+// says, and at most the tables of a chunk besides; calls that do are as few as that. Then neither a write to a block
+// waits for a page, nor a free; but for the first spans of a class, and the first chunk's tables, with the policy
+// balanced.
+TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
+    constexpr std::size_t bytes = 96 * mib, size = 64;
+    constexpr long tables = 104 * kib / page + 4, others = 8, until_it_is_large = 400;
+    std::vector<void *> blocks(bytes / size);
+    (void)malloc_trim(0);
+    long most = 0, waits = 0;
+    for (void *&block : blocks) {
+        const long before = page_faults();
+        block = malloc(size);
+        const long here = page_faults() - before;
+        most = std::max(most, here);
+        waits += here != 0 ? 1 : 0;
+    }
+    const long before_writes = page_faults();
+    for (void *block : blocks) *static_cast<char *>(block) = 1;
+    const long before_frees = page_faults();
+    for (void *block : blocks) free(block);
+    const long after = page_faults();
+    EXPECT_GE(most, bounds_here().at_once);
+    EXPECT_LE(most, bounds_here().at_once + tables + others);
+    if (bounds_here().at_once != 0) {
+        EXPECT_LE(waits, static_cast<long>(bytes / page) / bounds_here().at_once + until_it_is_large);
+        EXPECT_LE(before_frees - before_writes, 16 + others);
+        EXPECT_LE(after - before_frees, tables + others);
+    }
 }
 
 // What lies at hand of all other sizes, too, where the policy does not keep everything.

@@ -54,7 +54,7 @@ TEST_F(size_classes, fill_their_spans_but_for_a_sixteenth) {
         EXPECT_LE(class_.pages, SPAN_PAGES);
         EXPECT_LE(used, bytes);
         EXPECT_LE(bytes - used, bytes / 16) << class_.size;
-        EXPECT_GE(class_.capacity, class_.moved) << "a stack is filled from one span";
+        EXPECT_GE(class_.capacity, class_.taken) << "a stack is filled from one span";
     }
 }
 
@@ -66,7 +66,8 @@ TEST_F(size_classes, keep_no_more_than_is_said) {
         EXPECT_TRUE(class_.kept == kept.blocks || class_.kept * std::size_t{class_.size} <= kept.bytes);
         EXPECT_GE(class_.kept, kept.blocks);
         EXPECT_LE(class_.kept, KEPT_MAX);
-        EXPECT_EQ(class_.moved, std::min<int>(class_.kept / 2, MOVED_MAX));
+        EXPECT_EQ(class_.taken, std::min<int>(class_.kept / 2, TAKEN_MAX));
+        EXPECT_EQ(class_.given, std::min<int>(class_.kept / 2, GIVEN_MAX));
         entries += class_.kept + std::size_t{1};
     }
     EXPECT_LE(entries, static_cast<std::size_t>(KEPT_ENTRIES));
