@@ -12,9 +12,28 @@
 #define KIB ((size_t)1 << 10)
 
 static const policy policies[] = {
-    {"balanced", 4 * MIB / PAGE, 64 * MIB / CHUNK, 3, true, false, true, {4, 2, 16, 0, 1}, {32 * KIB, 8}},
-    {"latency", UINT32_MAX, UINT32_MAX, 0, true, false, false, {0, 64, 64, 32, 0}, {64 * KIB, 8}},
-    {"memory", 256 * KIB / PAGE, 4 * MIB / CHUNK, 6, false, true, true, {0, 0, 0, 0, UINT32_MAX}, {4 * KIB, 2}},
+    {.name = "balanced",
+     .kept_pages = 4 * MIB / PAGE,
+     .kept_chunks = 64 * MIB / CHUNK,
+     .kept_shift = 3,
+     .keeps_empty_spans = true,
+     .settles = true,
+     .at_once = {.young_spans = 4, .pages = 2, .large_pages = 16, .young_chunks = 1},
+     .kept_at_hand = {32 * KIB, 8}},
+    {.name = "latency",
+     .kept_pages = UINT32_MAX,
+     .kept_chunks = UINT32_MAX,
+     .keeps_empty_spans = true,
+     .at_once = {.pages = 64, .large_pages = 64, .chunk_pages = 32},
+     .kept_at_hand = {64 * KIB, 8}},
+    {.name = "memory",
+     .kept_pages = 256 * KIB / PAGE,
+     .kept_chunks = 4 * MIB / CHUNK,
+     .kept_shift = 6,
+     .prefers_full_spans = true,
+     .settles = true,
+     .at_once = {.young_chunks = UINT32_MAX},
+     .kept_at_hand = {4 * KIB, 2}},
 };
 
 policy flat_policy;

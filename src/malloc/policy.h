@@ -15,9 +15,8 @@
  * huge blocks a chunk for each CHUNK_CREDIT of them. While there is no credit the usual path is open. But where chunks
  * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
  *
- * All the heaps that threads left behind count as one. Besides there is,
- * of each class and thread heap, what lies at hand and at most one empty span (none with memory): bounds that
- * docs/malloc.md adds up. */
+ * All the heaps that threads left behind count as one. Besides there is, of each class and thread heap, what lies at
+ * hand and at most one empty span (none with memory): bounds that docs/malloc.md adds up. */
 #ifndef FLATLINE_MALLOC_POLICY_H
 #define FLATLINE_MALLOC_POLICY_H
 
