@@ -8,8 +8,6 @@ uint8_t flat_class_of_granules[REQUESTS];
 #define SPAN_PAGES_MIN ((size_t)2)
 #define BLOCKS_MIN 8
 
-static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
-
 /* From one class to the next above `size`. */
 static size_t step_above(size_t size) {
     if (size < 512) return GRANULE;
@@ -41,16 +39,16 @@ void flat_size_classes_init(at_hand most) {
         for (size_t granules = from + 1; granules <= size / GRANULE; granules++) {
             flat_class_of_granules[granules] = (uint8_t)class;
         }
-        size_t kept = lesser(most.bytes / size, KEPT_MAX);
-        if (kept < most.blocks) kept = most.blocks;
+        uint32_t kept = least((uint32_t)(most.bytes / size), KEPT_MAX);
+        if (kept < most.blocks) kept = (uint32_t)most.blocks;
         size_t pages = pages_for(size);
         flat_size_classes[class] = (size_class){.size = (uint32_t)size,
                                                 .pages = (uint16_t)pages,
                                                 .capacity = (uint16_t)(pages * PAGE / size),
                                                 .kept = (uint16_t)kept,
-                                                .taken = (uint16_t)lesser(kept / 2, TAKEN_MAX),
-                                                .given = (uint16_t)lesser(kept / 2, GIVEN_MAX),
+                                                .taken = (uint16_t)least(kept / 2, TAKEN_MAX),
+                                                .given = (uint16_t)least(kept / 2, GIVEN_MAX),
                                                 .kept_at = at};
-        at += (uint32_t)kept + 1;
+        at += kept + 1;
     }
 }
