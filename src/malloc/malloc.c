@@ -154,14 +154,13 @@ static void *resize_large(size_t granule, void *block, size_t size) {
     return resized;
 }
 
-FLAT_API void *realloc(void *block, size_t size) {
-    if (block == NULL) return allocate(size);
+static APART void *resize(void *block, size_t size, const void *caller) {
     if (size == 0) { /* as glibc does; C23 leaves it undefined */
         release(block);
         return NULL;
     }
     size_t granule;
-    if (!is_block("realloc", block, &granule, CALLER)) {
+    if (!is_block("realloc", block, &granule, caller)) {
         errno = EINVAL;
         return NULL;
     }
@@ -172,6 +171,11 @@ FLAT_API void *realloc(void *block, size_t size) {
     }
     void *resized = resize_large(granule, block, size);
     return resized != NULL ? resized : move(block, bytes_at(granule), size);
+}
+
+/* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
+FLAT_API void *realloc(void *block, size_t size) {
+    return block == NULL ? allocate(size) : resize(block, size, CALLER);
 }
 
 FLAT_API void *reallocarray(void *block, size_t count, size_t size) {

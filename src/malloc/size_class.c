@@ -41,12 +41,12 @@ void flat_size_classes_init(at_hand most) {
         }
         uint32_t kept = least((uint32_t)(most.bytes / size), KEPT_MAX);
         if (kept < most.blocks) kept = (uint32_t)most.blocks;
-        size_t pages = pages_for(size);
+        size_t pages = pages_for(size), capacity = pages * PAGE / size;
         flat_size_classes[class] = (size_class){.size = (uint32_t)size,
                                                 .pages = (uint16_t)pages,
-                                                .capacity = (uint16_t)(pages * PAGE / size),
+                                                .capacity = (uint16_t)capacity,
                                                 .kept = (uint16_t)kept,
-                                                .taken = (uint16_t)least(kept / 2, TAKEN_MAX),
+                                                .taken = (uint16_t)least(kept / 2, (uint32_t)capacity),
                                                 .given = (uint16_t)least(kept / 2, GIVEN_MAX),
                                                 .kept_at = at};
         at += kept + 1;

@@ -185,6 +185,11 @@ void flat_drop_empty_span(thread_heap *heap, size_t class) {
     if (head != NO_UNIT && space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
+/* Most often it is one, and compilers call a function for more. */
+static uint32_t count_blocks(uint64_t blocks) {
+    return (blocks & (blocks - 1)) == 0 ? 1 : (uint32_t)__builtin_popcountll(blocks);
+}
+
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
     size_bin *bin = &heap->bins[class];
     uint32_t head = space.pages[word / PAGE_WORDS].head;
@@ -195,7 +200,7 @@ void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t block
         flat_drop_empty_span(heap, class);
         link_span(bin, head);
     }
-    span->blocks.taken = (uint16_t)(span->blocks.taken - __builtin_popcountll(blocks));
+    span->blocks.taken = (uint16_t)(span->blocks.taken - count_blocks(blocks));
     if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
         drop_span(heap, class, head);
     } else if (flat_policy.prefers_full_spans) {

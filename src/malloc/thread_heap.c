@@ -46,6 +46,13 @@ static void give_to_span(thread_heap *heap, size_t class, const void *block) {
     flat_span_give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
 }
 
+/* Asks for what give_to_span() will read. */
+static void fetch_place(const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    __builtin_prefetch(&space.pages[granule / (PAGE / GRANULE)], 1);
+    __builtin_prefetch(&space.free[granule / 64], 1);
+}
+
 static void settle_class(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
     while (bin->top[-1] != NULL) give_to_span(heap, class, *--bin->top);
@@ -163,6 +170,7 @@ void flat_make_room(thread_heap *heap, size_t class) {
     size_bin *bin = &heap->bins[class];
     size_t given = flat_size_classes[class].given;
     void **first = bin->end - flat_size_classes[class].kept;
+    for (size_t i = 0; i < given; i++) fetch_place(first[i]); /* the cache has it no longer: one wait for all of them */
     for (size_t i = 0; i < given; i++) give_to_span(heap, class, first[i]);
     bin->top -= given;
     memmove(first, first + given, (size_t)(bin->top - first) * sizeof *first);

@@ -39,7 +39,7 @@ FAULTS = {
     "cut_run_keeps_its_end": ("runs.c", r"if \(behind != end\)", r"if (false)", ["runs"]),
     "run_taken_that_may_be_too_short": ("runs.c", r"return list_of\(count \+ [^;]*;", r"return list_of(count);",
                                         ["runs"]),
-    "half_of_what_is_at_hand_taken_at_once": ("size_class.c", r"least\(kept / 2, TAKEN_MAX\)", r"(kept / 2)",
+    "all_that_may_be_at_hand_taken_at_once": ("size_class.c", r"least\(kept / 2, \(uint32_t\)", r"least(kept, (uint32_t)",
                                               ["size_class"]),
     "half_of_what_is_at_hand_given_at_once": ("size_class.c", r"least\(kept / 2, GIVEN_MAX\)", r"(kept / 2)",
                                               ["size_class"]),
