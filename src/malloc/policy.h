@@ -2,10 +2,10 @@
  * call that leaves the usual path, and while more is kept than may be, no call takes the usual path. So the rest is
  * gone after as many calls as it has steps, whatever calls they are.
  *
- *                 of a thread heap         of huge blocks           at hand, of one class
- *     latency     all                      all                      64 KiB
- *     balanced    4 MiB + 1/8 of its use   64 MiB + 1/8 in use      32 KiB
- *     memory      256 KiB + 1/64           4 MiB + 1/64             4 KiB
+ *                 of a thread heap          of all that threads left   of huge blocks         at hand, of one class
+ *     latency     all                       all                        all                    64 KiB
+ *     balanced    256 KiB + 1/64 of its use 4 MiB                      64 MiB + 1/64 in use   32 KiB
+ *     memory      256 KiB + 1/64            256 KiB                    4 MiB + 1/64           4 KiB
  *
  * A step is at most CLEANED_PAGES, or one chunk.
  *
@@ -15,8 +15,8 @@
  * huge blocks a chunk for each CHUNK_CREDIT of them. While there is no credit the usual path is open. But where chunks
  * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
  *
- * All the heaps that threads left behind count as one. Besides there is, of each class and thread heap, what lies at
- * hand and at most one empty span (none with memory): bounds that docs/malloc.md adds up. */
+ * Besides there is, of each class and thread heap, what lies at hand and at most one empty span (none with memory):
+ * bounds that docs/malloc.md adds up. */
 #ifndef FLATLINE_MALLOC_POLICY_H
 #define FLATLINE_MALLOC_POLICY_H
 
@@ -41,8 +41,8 @@ typedef struct residence {
 
 typedef struct policy {
     const char *name;
-    uint32_t kept_pages, kept_chunks; /* UINT32_MAX: all */
-    unsigned kept_shift;              /* and 2^-kept_shift of those in use */
+    uint32_t kept_pages, left_pages, kept_chunks; /* UINT32_MAX: all */
+    unsigned kept_shift;                          /* and 2^-kept_shift of those in use; none of those that were left */
     bool keeps_empty_spans;
     bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
     bool settles;            /* as it grows a heap gives what lies at hand to its spans, some classes at a time */

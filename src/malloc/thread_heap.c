@@ -100,7 +100,7 @@ static void leave(void *heap) {
     flat_my_heap = NULL;
     flat_settle_heap(mine);
     (void)pthread_mutex_lock(&space.lock);
-    if (heaps.left_dirty + mine->free_pages.dirty > flat_policy.kept_pages) clean_pages(mine);
+    if (heaps.left_dirty + mine->free_pages.dirty > flat_policy.left_pages) clean_pages(mine);
     heaps.left_dirty += mine->free_pages.dirty;
     mine->next_left = heaps.left;
     heaps.left = mine;

@@ -100,7 +100,7 @@ FAULTS = {
                                            ["runs"]),
     "usual_path_while_too_much_is_kept": ("policy.c", r"flat_allow_usual_path\([^;]*;", r"flat_allow_usual_path(true);",
                                           ["policy:keeps_of_a_gib"]),
-    "thread_leaves_all_its_memory": ("thread_heap.c", r"> flat_policy\.kept_pages\) clean_pages\(mine\)",
+    "thread_leaves_all_its_memory": ("thread_heap.c", r"> flat_policy\.left_pages\) clean_pages\(mine\)",
                                      r"> UINT32_MAX) clean_pages(mine)", ["policy:leave_no_more"]),
     "blocks_counted_that_are_free": ("usage.c", r"__builtin_popcountll\(", r"1 + __builtin_popcountll(",
                                      ["policy:mallinfo2"]),
