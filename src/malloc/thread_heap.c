@@ -148,7 +148,7 @@ static void after_fork(void) { (void)pthread_mutex_unlock(&space.lock); }
 __attribute__((constructor)) static void begin(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
 
 static void fill_stack(thread_heap *heap, size_t class) {
-    void *blocks[TAKEN_MAX];
+    void *blocks[KEPT_MAX / 2];
     size_bin *bin = &heap->bins[class];
     uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].taken);
     while (count != 0) *bin->top++ = blocks[--count]; /* the first of them comes out first */

@@ -43,6 +43,8 @@ FAULTS = {
                                               ["size_class"]),
     "half_of_what_is_at_hand_given_at_once": ("size_class.c", r"least\(kept / 2, GIVEN_MAX\)", r"(kept / 2)",
                                               ["size_class"]),
+    "blocks_returned_together_counted_as_one": ("spans.c", r"\(blocks & \(blocks - 1\)\) == 0 \?", r"true ?",
+                                                ["threads:used_again"]),
     "dead_block_freed": ("usual.h", r"RARE\(!was_live\)", r"false", ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"set_live_word\(words, granule, without_it\);", r";", ["misuse"]),
     "owner_not_looked_at": ("usual.h", r"if \(RARE\(bin->owner != flat_my_bins\)\)", r"if (RARE(false))",
