@@ -20,7 +20,7 @@ help:
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
-	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 45 minutes"
+	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
