@@ -127,15 +127,20 @@ if (isMainThread) {
 
 
 def z3(setting):
-    """Several threads, whose verdict does not depend on which is the first."""
+    """Several threads, whose verdict does not depend on which is the first. On a busy machine z3 4.8.12 waits for ever in
+    one run of some 100, with glibc's malloc too: at its end for a worker that was not woken. So it has five attempts."""
     problem = ["(declare-const x%d Int)" % i for i in range(12)]
     for i in range(11):
         problem.append("(assert (and (> (+ (* 3 x%d) x%d) %d) (< x%d %d) (> x%d -50)))"
                        % (i, i + 1, i * 5, i, 40 + i, i))
     problem += ["(assert (= (mod (+ %s) 7) 3))" % " ".join("x%d" % i for i in range(12)), "(check-sat)",
                 "(assert (< x11 -1000))", "(assert (> (+ x10 x11) 1000))", "(check-sat)"]
-    return [setting.run("z3", "parallel.enable=true", "parallel.threads.max=4", "-in",
-                        given="\n".join(problem).encode())]
+    for _ in range(5):
+        result = setting.run("z3", "parallel.enable=true", "parallel.threads.max=4", "-in", minutes=0.3,
+                             given="\n".join(problem).encode())
+        if result[0] != "late":
+            break
+    return [result]
 
 
 def free_port():
