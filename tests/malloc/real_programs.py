@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Real programs, some with their own tests, with and without the malloc preloaded: each must do the same both times.
 
-    real_programs.py LIBRARY WORK [--quick] [--only NAME,...]
+    real_programs.py LIBRARY WORK [--only NAME,...]
 
 Every entry runs once without and once with the library, and what it brings back (exit status, output, which tests failed)
-is compared; what fails without it may fail with it, and is named. --quick leaves out what takes minutes. The exit status
-is 0 iff nothing differs, and the library was there where it should be and nowhere else; an entry whose program is not
-installed is said and left out, unless it was named by --only.
+is compared; what fails without it may fail with it, and is named. The exit status is 0 iff nothing differs, and the
+library was there where it should be and nowhere else; an entry whose program is not installed is said and left out, and
+if --only named it that counts as a difference. The first four entries take seconds, the others minutes.
 """
 import argparse
 import os
@@ -211,10 +211,9 @@ def python(setting):
             *[set(found.group(1).split()) if found else set() for found in not_passed]]
 
 
-QUICK = {"sqlite": (sqlite, ["sqlite3"]), "lua_and_perl": (lua_and_perl, ["lua5.4", "perl"]), "node": (node, ["node"]),
-         "z3": (z3, ["z3"])}
-LONG = {"git": (git, ["git"]), "redis": (redis, ["redis-server", "redis-benchmark"]), "compiler": (compiler, ["g++"]),
-        "own_tests": (own_tests, ["cmake", "ninja"]), "python": (python, [PYTHON])}
+ENTRIES = {"sqlite": (sqlite, ["sqlite3"]), "lua_and_perl": (lua_and_perl, ["lua5.4", "perl"]), "node": (node, ["node"]),
+           "z3": (z3, ["z3"]), "git": (git, ["git"]), "redis": (redis, ["redis-server", "redis-benchmark"]),
+           "compiler": (compiler, ["g++"]), "own_tests": (own_tests, ["cmake", "ninja"]), "python": (python, [PYTHON])}
 
 
 def is_served(setting, library):
@@ -253,13 +252,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("work")
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    entries = dict(QUICK) if arguments.quick else {**QUICK, **LONG}
     named = [name for name in arguments.only.split(",") if name]
-    if set(named) - set({**QUICK, **LONG}):
-        parser.error("--only: these are " + ", ".join({**QUICK, **LONG}))
+    if set(named) - set(ENTRIES):
+        parser.error("--only: these are " + ", ".join(ENTRIES))
     library = os.path.realpath(arguments.library)
     settings = {with_it: Setting(os.path.abspath(os.path.join(arguments.work, "served")), with_it and library)
                 for with_it in (False, True)}
@@ -270,8 +267,8 @@ def main():
         print("programs begin with signals ignored, with which some of their tests fail: env --default-signal has no effect")
         return 1
     wrong = ran = 0
-    for name in named or entries:
-        work, needs = {**QUICK, **LONG}[name]
+    for name in named or ENTRIES:
+        work, needs = ENTRIES[name]
         missing = [program for program in needs if shutil.which(program) is None]
         if missing:
             print("%-13s not run: %s is not installed" % (name, ", ".join(missing)))
