@@ -1,5 +1,7 @@
 /* The C library's allocation functions. */
 #define _GNU_SOURCE
+#include "extents.h"
+#include "heaps.h"
 #include "large.h"
 #include "misuse.h"
 #include "policy.h"
@@ -23,18 +25,34 @@ FLAT_API const char flatline_malloc_version[] = FLAT_VERSION_STRING;
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/* A block for whatever request, by the calling thread's heap, which it may have to get. `*zeroed`: all bytes are 0. */
+/* A block for a request that is not huge, by a heap that the calling thread has, or shares. */
+static void *allocate_from_heap(size_t size, size_t alignment, bool *zeroed) {
+    thread_heap *heap = flat_heap_enter();
+    if (heap == NULL) return NULL;
+    bool small = size <= SMALL_MAX && alignment <= GRANULE;
+    void *block = small ? flat_allocate_slowly(heap, class_serving(size))
+                        : flat_large_allocate(heap, size, alignment, zeroed);
+    flat_keep_to_policy(heap);
+    flat_heap_leave(heap);
+    return block;
+}
+
+static void *try_any(size_t size, size_t alignment, bool *zeroed) {
+    if (!flat_is_huge_request(size, alignment)) return allocate_from_heap(size, alignment, zeroed);
+    return flat_heaps_are_open() ? flat_huge_allocate(size, alignment, zeroed) : NULL;
+}
+
+/* A block for whatever request. `*zeroed`: all bytes are 0. Where the system refuses, what is free elsewhere is given back
+ * to it first. */
 static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     int error = errno;
-    thread_heap *heap = flat_thread_heap();
-    void *block = NULL;
     *zeroed = false;
-    if (heap != NULL && size <= SMALL_MAX && alignment <= GRANULE) {
-        block = flat_allocate_slowly(heap, class_serving(size));
-    } else if (heap != NULL) {
-        block = flat_large_allocate(heap, size, alignment, zeroed);
+    void *block = try_any(size, alignment, zeroed);
+    if (RARE(block == NULL) && size <= HUGE_MAX) {
+        flat_reclaim();
+        block = try_any(size, alignment, zeroed);
     }
-    flat_keep_to_policy(heap);
+    flat_keep_huge_to_policy(1);
     errno = block != NULL ? error : ENOMEM;
     return block;
 }
@@ -69,30 +87,64 @@ static bool free_huge(size_t granule) {
     /* Any thread's: which of two is the first is decided here; the lock puts the rest in order. */
     uint32_t bit = (uint32_t)1 << granule % LIVE_BITS;
     bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_RELAXED) & bit) != 0;
-    if (was_live) flat_huge_release(page_of(granule));
-    return was_live;
+    if (!was_live) return false;
+    uint32_t pages = flat_space.pages[page_of(granule)].count;
+    flat_huge_release(page_of(granule));
+    flat_keep_huge_to_policy(extent_steps(pages));
+    return true;
 }
 
+/* What others have freed of a page goes with it, or the usual path would stay closed to all blocks of the page. */
 static void free_mine(size_t granule, void *block) {
-    thread_heap *heap = flat_my_heap;
-    size_t class = class_at(granule);
+    thread_heap *heap = flat_heap_enter();
+    page_tag tag = tag_of(page_of(granule));
+    size_t class = class_of_tag(tag);
     set_dead(granule);
     if (class == 0) {
         flat_large_release(heap, page_of(granule));
-        return;
+    } else {
+        if (RARE((tag & RETURNED_MARK) != 0)) flat_take_back_page(heap, page_of(granule));
+        size_bin *bin = &heap->bins[class];
+        if (bin->top == bin->end) flat_make_room(heap, class);
+        *bin->top++ = block;
     }
-    size_bin *bin = &heap->bins[class];
-    if (bin->top == bin->end) flat_make_room(heap, class);
-    *bin->top++ = block;
+    flat_keep_to_policy(heap);
+    flat_heap_leave(heap);
+}
+
+/* Of a heap that nobody owns, which is locked: else it would take the block back only when it is next in use. False:
+ * another thread has freed it meanwhile. */
+static bool free_of_no_owner(thread_heap *heap, size_t granule, void *block) {
+    if (is_returned(granule) || !is_live(granule)) return false;
+    size_t class = class_at(granule);
+    set_dead(granule);
+    if (class == 0)
+        flat_large_release(heap, page_of(granule));
+    else
+        flat_give_to_span(heap, class, block);
+    return true;
+}
+
+static bool free_of_another(size_t granule, void *block) {
+    thread_heap *heap = heap_of_tag(tag_of(page_of(granule)));
+    if (!flat_try_heap_without_owner(heap)) return flat_return(granule);
+    bool freed = free_of_no_owner(heap, granule, block);
+    flat_take_back(heap, RETURNED_PAGES);
+    flat_left_heap_leave(heap);
+    return freed;
 }
 
 /* False: another thread has freed it meanwhile. */
 static bool free_block(size_t granule, void *block) {
     page_tag tag = tag_of(page_of(granule));
     if (is_huge(tag)) return free_huge(granule);
-    if (!is_mine(tag)) return flat_return(granule);
-    free_mine(granule, block);
-    return true;
+    bool freed = true;
+    if (is_mine(tag))
+        free_mine(granule, block);
+    else
+        freed = free_of_another(granule, block);
+    flat_keep_huge_to_policy(1);
+    return freed;
 }
 
 APART void flat_free_rarely(void *block, const void *caller) {
@@ -101,7 +153,6 @@ APART void flat_free_rarely(void *block, const void *caller) {
     size_t granule;
     if (is_block("free", block, &granule, caller)) {
         if (!free_block(granule, block)) flat_misuse("free", block, FLAT_DOUBLE_FREE, caller);
-        flat_keep_to_policy(flat_my_heap);
     }
     errno = error;
 }
@@ -132,6 +183,29 @@ FLAT_API void *calloc(size_t count, size_t size) {
     return block;
 }
 
+/* To memory that reads as 0: pages that hold nothing else stay without memory. */
+static void copy_pages(char *to, const char *from, size_t bytes) {
+    const char *zeros = flat_space.heaps; /* a page of them: see space.c */
+    for (size_t at = 0; at < bytes; at += PAGE) {
+        size_t here = bytes - at < PAGE ? bytes - at : PAGE;
+        if (memcmp(from + at, zeros, here) != 0) memcpy(to + at, from + at, here);
+    }
+}
+
+/* A huge block whose pages could not be moved. */
+static void *move_huge(void *block, size_t from, size_t to) {
+    bool zeroed;
+    void *moved = allocate_any(to, GRANULE, &zeroed);
+    if (moved == NULL) return NULL;
+    size_t bytes = from < to ? from : to;
+    if (zeroed)
+        copy_pages(moved, block, bytes);
+    else
+        memcpy(moved, block, bytes);
+    release(block);
+    return moved;
+}
+
 static void *move(void *block, size_t from, size_t to) {
     void *moved = allocate(to);
     if (moved == NULL) return NULL;
@@ -145,11 +219,15 @@ static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
     page_tag tag = tag_of(page_of(granule));
     void *resized = NULL;
-    if (is_huge(tag))
+    if (is_huge(tag)) {
         resized = flat_huge_resize(block, size);
-    else if (is_mine(tag))
-        resized = flat_large_resize(flat_my_heap, block, size);
-    flat_keep_to_policy(flat_my_heap);
+    } else if (is_mine(tag)) {
+        thread_heap *heap = flat_heap_enter();
+        resized = flat_large_resize(heap, block, size);
+        flat_keep_to_policy(heap);
+        flat_heap_leave(heap);
+    }
+    flat_keep_huge_to_policy(1);
     errno = error;
     return resized;
 }
@@ -170,7 +248,9 @@ static APART void *resize(void *block, size_t size, const void *caller) {
         return move(block, flat_size_classes[class].size, size);
     }
     void *resized = resize_large(granule, block, size);
-    return resized != NULL ? resized : move(block, bytes_at(granule), size);
+    if (resized != NULL) return resized;
+    size_t bytes = bytes_at(granule);
+    return bytes > LARGE_MAX && size > LARGE_MAX ? move_huge(block, bytes, size) : move(block, bytes, size);
 }
 
 /* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
@@ -237,16 +317,15 @@ FLAT_API size_t malloc_usable_size(void *block) {
     return block != NULL && is_block("malloc_usable_size", block, &granule, CALLER) ? bytes_at(granule) : 0;
 }
 
-/* All of the calling thread's free memory, of those that ended, and of huge blocks; `pad`, which would be left at the
- * top of a heap that has one, does not matter. The one call that takes as long as it takes. */
+/* All free memory that is not at hand in a heap of another thread's; `pad`, which would be left at the top of a heap that
+ * has one, does not matter. The one call that takes as long as it takes; others wait for a step of it at most. */
 FLAT_API int malloc_trim(size_t pad) {
     (void)pad;
     int error = errno;
-    uint64_t before = __atomic_load_n(&space.discarded, __ATOMIC_RELAXED);
-    flat_clean_heaps();
-    flat_chunks_clean_all();
+    uint64_t before = __atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED);
+    flat_trim_heaps();
     errno = error;
-    return __atomic_load_n(&space.discarded, __ATOMIC_RELAXED) != before;
+    return __atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) != before;
 }
 
 FLAT_API struct mallinfo2 mallinfo2(void) {

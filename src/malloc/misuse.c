@@ -14,17 +14,15 @@
 /* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
 static uintptr_t small_block_at(uintptr_t offset, size_t class) {
     const size_class *of = &flat_size_classes[class];
-    uintptr_t span = (uintptr_t)space.pages[offset >> PAGE_SHIFT].head << PAGE_SHIFT;
+    uintptr_t span = (uintptr_t)flat_space.pages[offset >> PAGE_SHIFT].head << PAGE_SHIFT;
     size_t index = (offset - span) / of->size;
     return index < of->capacity ? span + index * of->size : UINTPTR_MAX;
 }
 
-/* The first page of the block above SMALL_MAX that could hold the page: of its chunk, or of chunks before. */
+/* The first page of the block above SMALL_MAX that could hold the page: the nearest one before that has a tag. */
 static uint32_t large_block_before(uint32_t page) {
-    uint32_t chunk = page / CHUNK_PAGES, at = page;
-    while (at > chunk * CHUNK_PAGES && !is_tagged(at)) at--;
-    while (!is_tagged(at) && at != 0) at = --chunk * CHUNK_PAGES;
-    return at;
+    while (!is_tagged(page) && page != 0) page--;
+    return page;
 }
 
 /* The start of the block of no class in which the offset lies; SIZE_MAX: in none. */
@@ -44,14 +42,14 @@ static flat_status judge_inside(uintptr_t offset, size_t class) {
 
 flat_status flat_judge(const void *address) {
     uintptr_t offset = offset_of(address);
-    if (offset / CHUNK >= space.begun) return FLAT_FOREIGN_POINTER;
+    if (offset / GRANULE >= usable_granules()) return FLAT_FOREIGN_POINTER;
     return judge_inside(offset, class_of_tag(tag_of(offset >> PAGE_SHIFT)));
 }
 
 /* Bytes of the small block that holds or held the address; 0: there is none, or it was not small. */
 static size_t small_size_at(const void *address) {
     uintptr_t offset = offset_of(address);
-    if (offset / CHUNK >= space.begun) return 0;
+    if (offset / GRANULE >= usable_granules()) return 0;
     return flat_size_classes[class_of_tag(tag_of(offset >> PAGE_SHIFT))].size;
 }
 

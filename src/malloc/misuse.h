@@ -5,7 +5,7 @@
 #include <flatline/status.h>
 
 /* Why no live block starts at `address`: FLAT_DOUBLE_FREE, FLAT_INTERIOR_POINTER or FLAT_FOREIGN_POINTER. No bound: it
- * may look at each page of a chunk. */
+ * may look at each page of a huge block. */
 flat_status flat_judge(const void *address);
 
 /* Says on standard error in one line what `function` was called with, from where, and why that is wrong; then stops the

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "policy.h"
 
+#include "extents.h"
 #include "spans.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ static const policy policies[] = {
     {.name = "balanced",
      .kept_pages = 256 * KIB / PAGE,
      .left_pages = 4 * MIB / PAGE,
-     .kept_chunks = 64 * MIB / CHUNK,
+     .kept_huge_pages = 64 * MIB / PAGE,
      .kept_shift = 6,
      .keeps_empty_spans = true,
      .settles = true,
@@ -24,14 +25,14 @@ static const policy policies[] = {
     {.name = "latency",
      .kept_pages = UINT32_MAX,
      .left_pages = UINT32_MAX,
-     .kept_chunks = UINT32_MAX,
+     .kept_huge_pages = UINT32_MAX,
      .keeps_empty_spans = true,
      .at_once = {.pages = 64, .large_pages = 64, .chunk_pages = 32},
      .kept_at_hand = {64 * KIB, 8}},
     {.name = "memory",
      .kept_pages = 256 * KIB / PAGE,
      .left_pages = 256 * KIB / PAGE,
-     .kept_chunks = 4 * MIB / CHUNK,
+     .kept_huge_pages = 4 * MIB / PAGE,
      .kept_shift = 6,
      .prefers_full_spans = true,
      .settles = true,
@@ -71,26 +72,30 @@ static bool heap_keeps_too_much(const thread_heap *heap) {
            is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
 }
 
+/* A step that the system refuses costs all of the credit: the next one is tried after as many calls as for any other. */
 static void clean_some(thread_heap *heap) {
     uint64_t most = heap->credit / PAGE_CREDIT;
-    heap->credit -= PAGE_CREDIT * flat_pages_clean(heap, most < CLEANED_PAGES ? (uint32_t)most : CLEANED_PAGES);
+    uint32_t cleaned = flat_pages_clean(heap, most < CLEANED_PAGES ? (uint32_t)most : CLEANED_PAGES);
+    heap->credit = cleaned != 0 ? heap->credit - PAGE_CREDIT * cleaned : 0;
 }
 
 /* A look without the lock: at worst a step too many, or a call later. */
-static bool chunks_keep_too_much(void) {
-    uint32_t dirty = __atomic_load_n(&space.seen.dirty, __ATOMIC_RELAXED);
+static bool huge_keep_too_much(void) {
+    uint32_t dirty = __atomic_load_n(&flat_space.seen.dirty, __ATOMIC_RELAXED);
     if (dirty == 0) return false;
-    if (__atomic_load_n(&space.seen.owed, __ATOMIC_RELAXED) != 0) return true;
-    return __atomic_load_n(&space.seen.credit, __ATOMIC_RELAXED) >= CHUNK_CREDIT &&
-           is_above(dirty, __atomic_load_n(&space.seen.used, __ATOMIC_RELAXED), flat_policy.kept_chunks);
+    if (__atomic_load_n(&flat_space.seen.owed, __ATOMIC_RELAXED) != 0) return true;
+    return __atomic_load_n(&flat_space.seen.credit, __ATOMIC_RELAXED) >= EXTENT_STEP &&
+           is_above(dirty, __atomic_load_n(&flat_space.seen.used, __ATOMIC_RELAXED), flat_policy.kept_huge_pages);
 }
 
 void flat_keep_to_policy(thread_heap *heap) {
-    bool was_usual = heap != NULL && flat_my_bins == heap->serving;
-    if (was_usual) heap->credit++;
-    if (heap != NULL && heap_keeps_too_much(heap))
-        clean_some(heap);
-    else if (chunks_keep_too_much())
-        (void)flat_chunks_clean();
-    if (heap != NULL) flat_allow_usual_path(!heap_keeps_too_much(heap) && !chunks_keep_too_much());
+    bool mine = heap == flat_my_heap;
+    if (!mine || flat_my_bins == heap->serving) heap->credit++;
+    if (heap_keeps_too_much(heap)) clean_some(heap);
+    if (mine) flat_allow_usual_path(!heap_keeps_too_much(heap) && !huge_keep_too_much());
+}
+
+void flat_keep_huge_to_policy(uint32_t steps) {
+    while (steps-- != 0 && huge_keep_too_much() && flat_extents_clean()) continue;
+    if (flat_my_heap != NULL && huge_keep_too_much()) flat_allow_usual_path(false); /* until a call has looked again */
 }

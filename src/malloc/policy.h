@@ -7,13 +7,13 @@
  *     balanced    256 KiB + 1/64 of its use 4 MiB                      64 MiB + 1/64 in use   32 KiB
  *     memory      256 KiB + 1/64            256 KiB                    4 MiB + 1/64           4 KiB
  *
- * A step is at most CLEANED_PAGES, or one chunk.
+ * A step is at most CLEANED_PAGES, or EXTENT_STEP pages of huge blocks.
  *
  * Who takes again what was given back has to wait for it, some 1.4 us a page. So that a program that frees and takes
  * the same memory over and over does not wait each time, what goes back is no more than CREDIT_OF_GROWTH times that by
  * which the heap has grown since malloc_trim(), and a page for each PAGE_CREDIT calls that leave the usual path; of
- * huge blocks a chunk for each CHUNK_CREDIT of them. While there is no credit the usual path is open. But where chunks
- * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
+ * huge blocks EXTENT_CREDIT pages for each of them. While there is no credit the usual path is open. But where pages are
+ * begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
  *
  * Besides there is, of each class and thread heap, what lies at hand and at most one empty span (none with memory):
  * bounds that docs/malloc.md adds up. */
@@ -24,7 +24,7 @@
 
 #define CREDIT_OF_GROWTH 2u
 #define PAGE_CREDIT 64u
-#define CHUNK_CREDIT 64u
+#define EXTENT_CREDIT 16u
 
 /* What becomes resident by one call of the system, before it is needed: where a class takes memory that was never
  * written, and in each new chunk the tables of its blocks. Pages; in calls of so many, some 0.9 us each. */
@@ -37,11 +37,11 @@ typedef struct residence {
 } residence;
 
 #define LARGE_CLASS 512u  /* pages: 2 MiB */
-#define RESIDENT_MAX 512u /* pages: 2 MiB, some 0.5 ms */
+#define RESIDENT_MAX 128u /* pages: some 100 us, also where memory is locked and becomes resident as it is mapped */
 
 typedef struct policy {
     const char *name;
-    uint32_t kept_pages, left_pages, kept_chunks; /* UINT32_MAX: all */
+    uint32_t kept_pages, left_pages, kept_huge_pages; /* UINT32_MAX: all */
     unsigned kept_shift;                          /* and 2^-kept_shift of those in use; none of those that were left */
     bool keeps_empty_spans;
     bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
@@ -58,8 +58,11 @@ extern policy flat_policy;
 /* Reads FLATLINE_POLICY; what is none of its values is said on standard error, and `balanced` serves. Once, first. */
 void flat_policy_init(void);
 
-/* One step towards what may be kept, if more is; then whether the thread's calls may take the usual path. At the end of
- * every call that did not. NULL: of a thread without a heap. */
+/* One step towards what a heap may keep, if it keeps more; then whether the thread's calls may take the usual path, if it
+ * owns the heap. At the end of every call that did not. Under the heap's lock. */
 void flat_keep_to_policy(thread_heap *heap);
+
+/* Up to so many steps towards what may be kept of huge blocks, if more is. Under no lock. */
+void flat_keep_huge_to_policy(uint32_t steps);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "large.h"
 #include "live.h"
-#include "misuse.h"
 #include "spans.h"
 
 #define PAGE_GRANULES (PAGE / GRANULE)
@@ -45,18 +44,21 @@ STEP bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit
 
 bool flat_return(size_t granule) {
     size_t page = granule / PAGE_GRANULES, chunk = page / CHUNK_PAGES;
-    thread_heap *owner = heap_of_tag(tag_of(page)); /* now: once it is claimed the page may be given up */
-    if (RARE(!step_claim(&space.returned[granule / 64], granule % 64))) return false;
-    if (!step_look_at_tag(&space.tags[page])) step_mark_tag(&space.tags[page]);
-    if (!mark(&space.page_marks[page / 64], page % 64)) return true;
-    if (!mark(&space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return true;
-    uint32_t slot = space.slots[chunk];
-    if (!mark(&owner->slot_marks[slot / 64], slot % 64)) return true;
-    (void)mark(&owner->top_marks[slot / (64 * 64)], slot / 64 % 64);
+    if (RARE(!step_claim(&flat_space.returned[granule / 64], granule % 64))) return false;
+    if (!step_look_at_tag(&flat_space.tags[page])) step_mark_tag(&flat_space.tags[page]);
+    if (!mark(&flat_space.page_marks[page / 64], page % 64)) return true;
+    if (!mark(&flat_space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return true;
+    uint32_t number = heap_of_chunk(chunk);
+    if (RARE(number == 0)) return true; /* the block came back already, and the chunk was given up */
+    thread_heap *owner = heap_number(number);
+    if (!mark(&owner->marks[chunk / 64], chunk % 64)) return true;
+    if (!mark(&owner->top_marks[chunk / (64 * 64)], chunk / 64 % 64)) return true;
+    (void)mark(&owner->root_marks[chunk / (64 * 64 * 64)], chunk / (64 * 64) % 64);
     return true;
 }
 
-enum { OF_PAGES, OF_CHUNKS, OF_SLOTS, OF_TOP };
+enum { OF_PAGES, OF_CHUNKS, OF_MARKS, OF_TOP, OF_ROOT };
+static_assert(OF_ROOT + 1 == TAKEN_LEVELS, "a word of each is taken");
 
 static size_t use_lowest(taken_marks *taken, unsigned level) {
     size_t bit = (size_t)__builtin_ctzll(taken->words[level]);
@@ -64,17 +66,45 @@ static size_t use_lowest(taken_marks *taken, unsigned level) {
     return taken->at[level] * (size_t)64 + bit;
 }
 
-static void set_taken(taken_marks *taken, unsigned level, size_t at, uint64_t *word) {
+static bool take_word(taken_marks *taken, unsigned level, size_t at, uint64_t *word) {
     taken->at[level] = (uint32_t)at;
     taken->words[level] = step_take(word);
+    return taken->words[level] != 0;
 }
 
-static void take_top(thread_heap *heap) {
-    for (size_t at = 0; at < TOP_WORDS; at++) {
-        if (!step_look(&heap->top_marks[at])) continue;
-        set_taken(&heap->taken, OF_TOP, at, &heap->top_marks[at]);
-        return;
+/* Each of the following: whether there is a mark of its level that was taken and not used up. */
+static bool has_root_mark(thread_heap *heap) {
+    taken_marks *taken = &heap->taken;
+    if (taken->words[OF_ROOT] != 0) return true;
+    for (size_t at = 0; at < ROOT_WORDS; at++) {
+        if (step_look(&heap->root_marks[at])) return take_word(taken, OF_ROOT, at, &heap->root_marks[at]);
     }
+    return false;
+}
+
+static bool has_top_mark(thread_heap *heap) {
+    taken_marks *taken = &heap->taken;
+    if (taken->words[OF_TOP] != 0) return true;
+    if (!has_root_mark(heap)) return false;
+    size_t at = use_lowest(taken, OF_ROOT);
+    return take_word(taken, OF_TOP, at, &heap->top_marks[at]);
+}
+
+static bool has_mark(thread_heap *heap) {
+    taken_marks *taken = &heap->taken;
+    if (taken->words[OF_MARKS] != 0) return true;
+    if (!has_top_mark(heap)) return false;
+    size_t at = use_lowest(taken, OF_TOP);
+    return take_word(taken, OF_MARKS, at, &heap->marks[at]);
+}
+
+static bool has_chunk_mark(thread_heap *heap) {
+    taken_marks *taken = &heap->taken;
+    if (taken->words[OF_CHUNKS] != 0) return true;
+    if (!has_mark(heap)) return false;
+    size_t chunk = use_lowest(taken, OF_MARKS);
+    if (RARE(heap_of_chunk(chunk) != number_of_heap(heap))) return false;
+    return take_word(taken, OF_CHUNKS, chunk, &flat_space.chunk_marks[chunk]);
 }
 
 /* A page with returned blocks, or one that had some when it was marked; NO_UNIT: there is none, or what was marked has
@@ -82,35 +112,30 @@ static void take_top(thread_heap *heap) {
 static uint32_t marked_page(thread_heap *heap) {
     taken_marks *taken = &heap->taken;
     if (taken->words[OF_PAGES] == 0) {
-        if (taken->words[OF_CHUNKS] == 0) {
-            if (taken->words[OF_SLOTS] == 0) {
-                if (taken->words[OF_TOP] == 0) take_top(heap);
-                if (taken->words[OF_TOP] == 0) return NO_UNIT;
-                size_t at = use_lowest(taken, OF_TOP);
-                set_taken(taken, OF_SLOTS, at, &heap->slot_marks[at]);
-                if (taken->words[OF_SLOTS] == 0) return NO_UNIT;
-            }
-            uint32_t chunk = heap->chunks[use_lowest(taken, OF_SLOTS)];
-            set_taken(taken, OF_CHUNKS, chunk, &space.chunk_marks[chunk]);
-            if (taken->words[OF_CHUNKS] == 0) return NO_UNIT;
-        }
+        if (!has_chunk_mark(heap)) return NO_UNIT;
         size_t bit = use_lowest(taken, OF_CHUNKS) - taken->at[OF_CHUNKS] * (size_t)64;
         size_t at = taken->at[OF_CHUNKS] * (size_t)CHUNK_WORDS + bit;
-        set_taken(taken, OF_PAGES, at, &space.page_marks[at]);
-        if (taken->words[OF_PAGES] == 0) return NO_UNIT;
+        if (!take_word(taken, OF_PAGES, at, &flat_space.page_marks[at])) return NO_UNIT;
     }
     return (uint32_t)use_lowest(taken, OF_PAGES);
 }
 
-/* Makes the blocks at the bits of a word of 64 granules dead; returns those that were live, as all should be. */
-static uint64_t bury(size_t word, uint64_t blocks) {
+void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
+    taken_marks *taken = &heap->taken;
+    if (taken->at[OF_CHUNKS] == chunk) taken->words[OF_CHUNKS] = 0;
+    if (taken->at[OF_PAGES] / CHUNK_WORDS == chunk) taken->words[OF_PAGES] = 0;
+}
+
+/* Makes the blocks at the bits of a word of 64 granules dead; returns those that were live, as all should be. One that was
+ * not is noted, and reported when the heap's lock is free. */
+static uint64_t bury(thread_heap *heap, size_t word, uint64_t blocks) {
     uint64_t buried = 0;
     for (unsigned half = 0; half < 2; half++) {
-        uint32_t *live = &space.live[word * 2 + half], bits = (uint32_t)(blocks >> half * LIVE_BITS);
+        uint32_t *live = &flat_space.live[word * 2 + half], bits = (uint32_t)(blocks >> half * LIVE_BITS);
         uint32_t now = __atomic_load_n(live, __ATOMIC_RELAXED), dead = bits & ~now;
         if (RARE(dead != 0)) {
             size_t granule = word * 64 + half * LIVE_BITS + (size_t)__builtin_ctz(dead);
-            flat_misuse("free", page_address(0) + granule * GRANULE, FLAT_DOUBLE_FREE, NULL);
+            heap->freed_twice = page_address(0) + granule * GRANULE;
         }
         __atomic_store_n(live, now & ~bits, __ATOMIC_RELAXED);
         buried |= (uint64_t)(bits & now) << half * LIVE_BITS;
@@ -118,12 +143,12 @@ static uint64_t bury(size_t word, uint64_t blocks) {
     return buried;
 }
 
-static void take_back_page(thread_heap *heap, uint32_t page) {
+void flat_take_back_page(thread_heap *heap, uint32_t page) {
     size_t class = class_of_tag(tag_of(page));
-    step_unmark_tag(&space.tags[page]);
+    step_unmark_tag(&flat_space.tags[page]);
     for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
-        if (!step_look(&space.returned[word])) continue;
-        uint64_t blocks = bury(word, step_take(&space.returned[word]));
+        if (!step_look(&flat_space.returned[word])) continue;
+        uint64_t blocks = bury(heap, word, step_take(&flat_space.returned[word]));
         if (RARE(blocks == 0)) continue;
         if (class == 0)
             flat_large_release(heap, page);
@@ -133,11 +158,11 @@ static void take_back_page(thread_heap *heap, uint32_t page) {
 }
 
 bool flat_has_returned(const thread_heap *heap) {
-    for (unsigned level = 0; level < LEVELS; level++) {
+    for (unsigned level = 0; level < TAKEN_LEVELS; level++) {
         if (heap->taken.words[level] != 0) return true;
     }
-    for (size_t at = 0; at < TOP_WORDS; at++) {
-        if (step_look(&heap->top_marks[at])) return true;
+    for (size_t at = 0; at < ROOT_WORDS; at++) {
+        if (step_look(&heap->root_marks[at])) return true;
     }
     return false;
 }
@@ -146,6 +171,6 @@ void flat_take_back(thread_heap *heap, unsigned most) {
     for (unsigned i = 0; i < most; i++) {
         uint32_t page = marked_page(heap);
         if (page == NO_UNIT) return;
-        take_back_page(heap, page);
+        flat_take_back_page(heap, page);
     }
 }

@@ -1,14 +1,15 @@
 /* How a block that another thread freed comes back to its owner: as in src/core/hand_over.h, by marks in a tree, but
  * what is claimed is a bit, and so the owner takes 64 blocks by one exchange.
  *
- *     top_marks     [ 64 marks ] x 8                one of them: 256 MiB     of the owner's thread heap
- *     slot_marks        [ 64 marks ] x 512                       4 MiB
- *     chunk_marks           [ 16 marks ] a chunk                 256 KiB
- *     page_marks                [ 64 marks ]                     4 KiB
- *     returned                      [ 64 bits ] x 4              one granule, at which the block starts
+ *     root_marks        [ 64 marks ] x 4                 one of them: 16 GiB     of the owner's thread heap
+ *     top_marks             [ 64 marks ] x 256                      256 MiB
+ *     marks                     [ 64 marks ] x 16384                4 MiB
+ *     chunk_marks                   [ 16 marks ] a chunk            256 KiB
+ *     page_marks                        [ 64 marks ]                4 KiB
+ *     returned                              [ 64 bits ] x 4         one granule, at which the block starts
  *
  * A freeing thread sets the block's bit, which only one thread can find clear, then the mark above it, and so on until
- * it finds a mark set: at most four. The owner takes whole words from the top down and uses each up before it takes the
+ * it finds a mark set: at most five. The owner takes whole words from the top down and uses each up before it takes the
  * next. Both kinds of thread take a fixed number of steps, whatever the others do.
  *
  *     bit of a word != 0   iff   its mark is set above it, or was taken by the owner and not used up, or is about to
@@ -16,6 +17,11 @@
  *
  * A thread that is stopped for ever between two of its steps therefore keeps from the owner its own block, or what lies
  * under the mark that it has set last: a page's blocks, 256 KiB of them, or 4 MiB, and no more.
+ *
+ * A chunk that is wholly free may go to another heap, while a thread is late in setting marks for a block that has come
+ * back already. So whose tree is marked is looked up only when a chunk's word was marked, and who gets a chunk first
+ * makes that known and then clears its marks: a late mark is cleared, or set in the new owner's tree, where it leads to
+ * nothing. The owner before looks whether a chunk that its tree leads to is still its own.
  *
  * The owner's own free of a block must see that another has freed it. It looks for that only where the page's tag says
  * RETURNED_MARK, which the freeing thread sets after the bit, and the owner clears before it takes the bits. What comes
@@ -27,18 +33,24 @@
 
 #include "thread_heap.h"
 
-/* Frees a live block of another's. False: it has been returned already. At most six atomic operations, no loop. */
+/* Frees a live block of another's. False: it has been returned already. At most eight atomic operations, no loop. */
 bool flat_return(size_t granule);
 
 /* Whether the block was returned, and not taken back yet. */
 static inline bool is_returned(size_t granule) {
-    return (__atomic_load_n(&space.returned[granule / 64], __ATOMIC_RELAXED) >> granule % 64 & 1) != 0;
+    return (__atomic_load_n(&flat_space.returned[granule / 64], __ATOMIC_RELAXED) >> granule % 64 & 1) != 0;
 }
 
 #define RETURNED_PAGES 4 /* taken back at a time: 256 blocks of 64 bytes, or 16 KiB of larger ones */
 
 /* By the owner: takes back the blocks of up to `most` pages in which some were returned. */
 void flat_take_back(thread_heap *heap, unsigned most);
+
+/* By the owner: those of one of its pages, so that the page's blocks can be freed in the usual way again. */
+void flat_take_back_page(thread_heap *heap, uint32_t page);
+
+/* By the owner, which gives up a chunk: forgets marks that led to it. */
+void flat_forget_chunk(thread_heap *heap, uint32_t chunk);
 
 /* By the owner: whether it may have something to take back. */
 bool flat_has_returned(const thread_heap *heap);

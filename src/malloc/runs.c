@@ -4,7 +4,7 @@
 static unsigned list_of(uint32_t count) {
     if (count <= 16) return count - 1;
     unsigned doubling = 31 - (unsigned)__builtin_clz(count);
-    return 16 + (doubling - 4) * 8 + (count >> (doubling - 3) & 7) - (doubling == 20);
+    return 16 + (doubling - 4) * 8 + (count >> (doubling - 3) & 7) - (doubling == RUN_DOUBLINGS);
 }
 
 /* The first list all of whose runs have at least `count`. */
@@ -12,6 +12,12 @@ static unsigned list_serving(uint32_t count) {
     if (count <= 16) return count - 1;
     unsigned doubling = 31 - (unsigned)__builtin_clz(count);
     return list_of(count + ((uint32_t)1 << (doubling - 3)) - 1);
+}
+
+uint32_t flat_runs_certain(uint32_t count) {
+    if (count <= 16) return count;
+    uint32_t step = (uint32_t)1 << (28 - __builtin_clz(count));
+    return (count + step - 1) & ~(step - 1);
 }
 
 void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits) {
@@ -50,6 +56,15 @@ static bool is_dirty(const run_set *runs, uint32_t number) {
     return (runs->dirty_bits[number / 64] >> number % 64 & 1) != 0;
 }
 
+/* The first unit from `first` on that is dirty, or that is not; `end` iff none before it is. */
+static uint32_t next_unit(const run_set *runs, uint32_t first, uint32_t end, bool dirty) {
+    for (uint32_t word = first / 64; word * 64 < end; word++) {
+        uint64_t bits = (dirty ? runs->dirty_bits[word] : ~runs->dirty_bits[word]) & bits_between(word, first, end);
+        if (bits != 0) return word * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return end;
+}
+
 static void enter_queue(run_set *runs, uint32_t head) {
     unit *units = runs->units;
     units[head].queue = (dirty_queue){.older = runs->newest, .newer = NO_UNIT};
@@ -73,15 +88,22 @@ static void leave_queue(run_set *runs, uint32_t head) {
         runs->newest = beside.older;
 }
 
-/* A run that is not linked. */
+/* A run that is not linked. Which dirty unit is its first is known, so that a long clean part is not searched each time. */
 typedef struct run {
-    uint32_t count, dirty;
+    uint32_t count, dirty, first_dirty;
 } run;
+
+/* Two that are neighbours become one. */
+static run joined(run before, run behind) {
+    return (run){before.count + behind.count, before.dirty + behind.dirty,
+                 before.dirty != 0 ? before.first_dirty : behind.first_dirty};
+}
 
 static void link_run(run_set *runs, uint32_t head, run of) {
     unit *units = runs->units;
     unsigned list = list_of(of.count);
     unit *first = &units[head], *last = &units[head + of.count - 1];
+    first->first_dirty = of.first_dirty;
     last->head = head;
     last->is_free = first->is_free = true;
     first->count = of.count;
@@ -99,7 +121,7 @@ static void link_run(run_set *runs, uint32_t head, run of) {
 static run unlink_run(run_set *runs, uint32_t head) {
     unit *units = runs->units, *first = &units[head];
     unsigned list = list_of(first->count);
-    run of = {first->count, first->dirty};
+    run of = {first->count, first->dirty, first->count > 1 ? first->first_dirty : head};
     runs->free -= of.count;
     runs->dirty -= of.dirty;
     if (of.dirty != 0) leave_queue(runs, head);
@@ -131,48 +153,104 @@ static void set_used(run_set *runs, uint32_t head, uint32_t count) {
 /* Of a free run that is not linked any more: takes the units from `first` on, and links what is before and behind.
  * Returns how many of them are dirty. */
 static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) {
-    uint32_t before = part.first - head, end = part.first + part.count,
-             dirty = count_dirt(runs, part.first, part.count);
-    uint32_t dirty_before = before != 0 ? count_dirt(runs, head, before) : 0;
-    if (before != 0) link_run(runs, head, (run){before, dirty_before});
-    if (before + part.count != all.count)
-        link_run(runs, end, (run){all.count - before - part.count, all.dirty - dirty_before - dirty});
+    uint32_t before = part.first - head, end = part.first + part.count, behind = head + all.count - end;
+    bool all_before_clean = all.dirty == 0 || all.first_dirty >= part.first;
+    uint32_t dirty_before = all_before_clean ? 0 : count_dirt(runs, head, before);
+    uint32_t dirty = all.dirty == dirty_before ? 0 : count_dirt(runs, part.first, part.count);
+    uint32_t dirty_behind = all.dirty - dirty_before - dirty;
+    if (before != 0) link_run(runs, head, (run){before, dirty_before, all.first_dirty});
+    if (behind != 0) {
+        uint32_t from = all.first_dirty > end ? all.first_dirty : end;
+        if (dirty_behind != 0) from = next_unit(runs, from, end + behind, true);
+        link_run(runs, end, (run){behind, dirty_behind, from});
+    }
     set_used(runs, part.first, part.count);
     return dirty;
 }
 
-uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state) {
+/* A run that has `count` units whatever its list says: NO_UNIT if there is none. */
+static uint32_t certain_run(const run_set *runs, uint32_t count) {
     unsigned list = list_serving(count);
     if (list < RUN_LISTS) list = first_occupied(runs, list);
-    if (list >= RUN_LISTS) return NO_UNIT;
-    uint32_t head = runs->lists[list];
+    return list < RUN_LISTS ? runs->lists[list] : NO_UNIT;
+}
+
+uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state) {
+    uint32_t head = certain_run(runs, count);
+    if (head == NO_UNIT) return NO_UNIT;
     run all = unlink_run(runs, head);
     *state = take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
     return head;
 }
 
-void flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds) {
+/* The units of a run from the first aligned one on, if they are enough: NO_UNIT if they are not. */
+static uint32_t take_aligned_part(run_set *runs, uint32_t head, uint32_t count, run_alignment alignment) {
+    uint32_t before = -(head + alignment.bias) & (alignment.to - 1), length = runs->units[head].count;
+    if (before >= length || length - before < count) return NO_UNIT;
+    run all = unlink_run(runs, head);
+    (void)take_part(runs, head, all, (run_part){head + before, count});
+    return head + before;
+}
+
+#define LOOKED_AT 4 /* runs of a list that may be long enough or not: a heap's chunks come back as runs that are */
+
+static uint32_t take_aligned_by_chance(run_set *runs, uint32_t count, run_alignment alignment) {
+    unsigned end = list_of(least(count + alignment.to - 1, RUN_MAX));
+    for (unsigned list = list_of(count); list <= end; list++) {
+        uint32_t head = runs->lists[list];
+        for (unsigned i = 0; i < LOOKED_AT && head != NO_UNIT; i++, head = runs->units[head].next) {
+            uint32_t first = take_aligned_part(runs, head, count, alignment);
+            if (first != NO_UNIT) return first;
+        }
+    }
+    return NO_UNIT;
+}
+
+uint32_t flat_runs_take_aligned(run_set *runs, uint32_t count, run_alignment alignment) {
+    uint32_t head = take_aligned_by_chance(runs, count, alignment);
+    if (head != NO_UNIT || alignment.to > RUN_MAX - count) return head;
+    head = certain_run(runs, count + alignment.to - 1);
+    return head != NO_UNIT ? take_aligned_part(runs, head, count, alignment) : NO_UNIT;
+}
+
+run_part flat_runs_clean_part(const run_set *runs, uint32_t first, uint32_t end) {
+    uint32_t from = next_unit(runs, first, end, false);
+    return (run_part){from, next_unit(runs, from, end, true) - from};
+}
+
+void flat_runs_take_run(run_set *runs, uint32_t head) {
+    run all = unlink_run(runs, head);
+    set_used(runs, head, all.count);
+}
+
+uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds) {
     const unit *units = runs->units;
     uint32_t after = head + given.count;
-    run all = {given.count, given.state == UNIT_DIRTY ? given.count : 0};
-    set_dirt(runs, head, given.count, given.state == UNIT_DIRTY);
+    uint32_t dirty = given.state == UNIT_DIRTY ? given.count : 0;
+    if (given.state == UNIT_MIXED)
+        dirty = count_dirt(runs, head, given.count);
+    else
+        set_dirt(runs, head, given.count, given.state == UNIT_DIRTY);
+    uint32_t first_dirty = given.state == UNIT_MIXED && dirty != 0 ? next_unit(runs, head, after, true) : head;
+    run all = {given.count, dirty, first_dirty};
     if (head > bounds.first && units[head - 1].is_free) {
         head = units[head - 1].head;
         run before = unlink_run(runs, head);
-        all = (run){all.count + before.count, all.dirty + before.dirty};
+        all = joined(before, all);
     }
     if (after < bounds.end && units[after].is_free) {
         run behind = unlink_run(runs, after);
-        all = (run){all.count + behind.count, all.dirty + behind.dirty};
+        all = joined(all, behind);
     }
     link_run(runs, head, all);
+    return head;
 }
 
 void flat_runs_cut(run_set *runs, uint32_t head, run_cut to, run_bounds bounds) {
     uint32_t end = head + runs->units[head].count, first = head + to.before, behind = first + to.count;
     set_used(runs, first, to.count);
-    if (to.before != 0) flat_runs_give(runs, head, (run_given){to.before, to.state}, bounds);
-    if (behind != end) flat_runs_give(runs, behind, (run_given){end - behind, to.state}, bounds);
+    if (to.before != 0) (void)flat_runs_give(runs, head, (run_given){to.before, to.state}, bounds);
+    if (behind != end) (void)flat_runs_give(runs, behind, (run_given){end - behind, to.state}, bounds);
 }
 
 bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bounds) {
@@ -187,12 +265,9 @@ bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bo
 
 /* The first dirty units of a run that has some. */
 static run_part first_dirty(const run_set *runs, uint32_t head, uint32_t most) {
-    uint32_t end = head + runs->units[head].count, word = head / 64;
-    uint64_t bits = runs->dirty_bits[word] & bits_between(word, head, end);
-    while (bits == 0) bits = runs->dirty_bits[++word];
-    uint32_t first = word * 64 + (uint32_t)__builtin_ctzll(bits), count = 1;
-    while (count < most && first + count < end && is_dirty(runs, first + count)) count++;
-    return (run_part){first, count};
+    uint32_t count = runs->units[head].count, end = head + count;
+    uint32_t first = count > 1 ? runs->units[head].first_dirty : head;
+    return (run_part){first, next_unit(runs, first, end - first > most ? first + most : end, false) - first};
 }
 
 run_part flat_runs_take_dirty(run_set *runs, uint32_t most) {
@@ -212,6 +287,6 @@ uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most) {
     if (count == 0) return 0;
     run all = unlink_run(runs, first);
     set_dirt(runs, first, count, true);
-    link_run(runs, first, (run){all.count, all.dirty + count});
+    link_run(runs, first, (run){all.count, all.dirty + count, first});
     return count;
 }

@@ -15,9 +15,10 @@
 
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Of free units. Clean: no memory, so that all bytes read as 0. Dirty: what was there is there still, which a bit of
- * each unit says, so that it is known exactly. A run may have both. */
-typedef enum unit_state { UNIT_USED, UNIT_CLEAN, UNIT_DIRTY } unit_state;
+/* The state of free units. Clean: there is no memory behind them, so that their bytes read as 0 once they are mapped.
+ * Dirty: what was there is there still. A bit for each unit says which, and a run may have both: UNIT_MIXED means that
+ * each unit is what its bit says. */
+typedef enum unit_state { UNIT_CLEAN, UNIT_DIRTY, UNIT_MIXED } unit_state;
 
 typedef struct span_blocks {
     uint16_t taken, fresh; /* see spans.h */
@@ -29,7 +30,10 @@ typedef struct dirty_queue {
 
 typedef struct unit {
     uint32_t next, previous; /* in the list of free runs, or of its class's spans: NO_UNIT at the ends */
-    uint32_t head;           /* the first unit of its run: in the last unit of a free run, in every one of a span */
+    union {
+        uint32_t head;        /* the first unit of its run: in the last unit of a free run, in every one of a span */
+        uint32_t first_dirty; /* of a free run of more than one unit that has any: in the first */
+    };
     uint32_t count;          /* units of the run: in the first */
     union {
         uint64_t free_words; /* of a span: see spans.h */
@@ -41,13 +45,15 @@ typedef struct unit {
     };
     bool is_free;     /* of the run: in the first and the last */
     uint8_t resident; /* of a span: see spans.h */
+    bool trimmed;     /* of a span: see spans.h */
 } unit;
 
-/* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to 2^20. A list's runs have at least as many
+/* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to RUN_MAX. A list's runs have at least as many
  * units as the list stands for. */
-#define RUN_LISTS (16 + 8 * 16)
+#define RUN_DOUBLINGS 30
+#define RUN_MAX ((uint32_t)1 << RUN_DOUBLINGS)
+#define RUN_LISTS (16 + 8 * (RUN_DOUBLINGS - 4))
 #define RUN_WORDS ((RUN_LISTS + 63) / 64)
-#define RUN_MAX ((uint32_t)1 << 20)
 
 typedef struct run_set {
     unit *units;
@@ -71,14 +77,33 @@ void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits);
  * and what follows take a step for each 64 units, beside a fixed number. */
 uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state);
 
+/* The least number of units, `count` at least, of which a run is certain to be found by flat_runs_take(count). */
+uint32_t flat_runs_certain(uint32_t count);
+
+/* As flat_runs_take(), but the first unit plus `bias` is a multiple of `alignment`, a power of two. Looks at a few of the
+ * runs that are long enough by chance, then takes one that is certain to be. NO_UNIT: none was found. */
+typedef struct run_alignment {
+    uint32_t to, bias;
+} run_alignment;
+uint32_t flat_runs_take_aligned(run_set *runs, uint32_t count, run_alignment alignment);
+
+/* The first part of the used units from `first` up to `end` whose bits say that they are clean; none iff count == 0. */
+typedef struct run_part {
+    uint32_t first, count;
+} run_part;
+run_part flat_runs_clean_part(const run_set *runs, uint32_t first, uint32_t end);
+
 /* Used units that become free. */
 typedef struct run_given {
     uint32_t count;
     unit_state state;
 } run_given;
 
-/* Makes them a run, and merges it with those beside it. */
-void flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds);
+/* Makes them a run, and merges it with those beside it. Returns the first unit of what has come of it. */
+uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds);
+
+/* Takes the whole free run that begins at `head`. */
+void flat_runs_take_run(run_set *runs, uint32_t head);
 
 /* Of a used run the part that stays: `count` units after `before`; 1 at least. The others become free, in `state`. */
 typedef struct run_cut {
@@ -96,9 +121,6 @@ uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most);
 
 /* Takes the units whose memory should be given back next: neighbouring dirty ones, the first of the oldest run that has
  * any, up to `most`; a step for each. None iff count == 0. */
-typedef struct run_part {
-    uint32_t first, count;
-} run_part;
 run_part flat_runs_take_dirty(run_set *runs, uint32_t most);
 
 #endif

@@ -1,80 +1,140 @@
 #include "spans.h"
 
+#include "extents.h"
+#include "live.h"
 #include "policy.h"
+#include "returned.h"
 
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
 static_assert(SPAN_PAGES * PAGE_WORDS == 64, "as many as `free_words` has bits");
+
+/* How often pages are mapped for one request: the rest of a chunk, a new one, and once more where that is in use. */
+#define GROWN_AT_MOST 3
 
 run_bounds flat_pages_around(uint32_t page) {
     uint32_t first = page / CHUNK_PAGES * CHUNK_PAGES;
     return (run_bounds){first, first + CHUNK_PAGES};
 }
 
+/* Pages that become free; those that lie free beside them join them. */
+static uint32_t give_run(thread_heap *heap, uint32_t head, run_given given) {
+    return flat_runs_give(&heap->free_pages, head, given, flat_pages_around(head));
+}
+
+/* Gives the pages up to `to` to the heap. */
+static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
+    heap_frontier *frontier = &heap->frontier;
+    uint32_t from = frontier->page;
+    frontier->page = to;
+    if (to != frontier->end) flat_space.pages[to].is_free = false; /* whatever it was before */
+    if (to != from) (void)give_run(heap, from, (run_given){to - from, state});
+}
+
+/* Maps pages of the frontier. */
+static bool map_frontier(thread_heap *heap, uint32_t count) {
+    uint32_t page = heap->frontier.page;
+    map_result result = flat_map(page_address(page), (size_t)count * PAGE);
+    if (result == MAP_OCCUPIED) heap->frontier.end = page; /* by a mapping of somebody else's */
+    if (result != MAP_MADE) return false;
+    advance_frontier(heap, page + count, UNIT_CLEAN);
+    return true;
+}
+
 static bool begin_chunk(thread_heap *heap) {
-    if (heap->chunk_count == SLOT_MAX) return false;
-    unit_state state;
-    uint32_t chunk = flat_chunks_take(1, 1, &state);
+    uint32_t mapped, chunk = flat_chunk_take(number_of_heap(heap), &mapped);
     if (chunk == NO_UNIT) return false;
-    (void)__atomic_fetch_add(&space.heap_chunks, 1, __ATOMIC_RELAXED);
-    uint32_t slot = heap->chunk_count++;
-    heap->chunks[slot] = chunk;
-    space.slots[chunk] = slot;
-    heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
+    if (heap->chunk_count++ == heap->chunks_most) {
+        heap->chunks_most++;
+        heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
+    }
     if (heap->chunk_count > flat_policy.at_once.young_chunks) flat_make_tables_resident(chunk);
     uint32_t page = chunk * CHUNK_PAGES;
-    flat_runs_give(&heap->free_pages, page, (run_given){CHUNK_PAGES, state}, flat_pages_around(page));
+    heap->frontier = (heap_frontier){page, page + CHUNK_PAGES};
+    advance_frontier(heap, mapped, UNIT_MIXED);
     return true;
+}
+
+/* How many pages become resident at once in a heap of its size. */
+static uint32_t pages_by_size(const thread_heap *heap) {
+    return least(heap->chunk_count * flat_policy.at_once.chunk_pages, RESIDENT_MAX);
+}
+
+/* More free pages, so that a run of `count` is certain to be found, or fewer, if there is no more memory. */
+static bool grow(thread_heap *heap, uint32_t count) {
+    uint32_t needed = flat_runs_certain(count), left = heap->frontier.end - heap->frontier.page;
+    if (left < needed) {
+        if (left != 0 && map_frontier(heap, left)) return true;
+        if (!begin_chunk(heap)) return false;
+        left = heap->frontier.end - heap->frontier.page;
+        if (left == 0) return true;
+    }
+    uint32_t share = pages_by_size(heap), usual = share > MAPPED_PAGES ? share : MAPPED_PAGES;
+    return map_frontier(heap, least(left, needed > usual ? needed : usual));
 }
 
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
     uint32_t head = flat_runs_take(&heap->free_pages, count, state);
     if (flat_policy.settles && (head == NO_UNIT || *state == UNIT_CLEAN)) flat_settle_some(heap);
-    if (head != NO_UNIT || !begin_chunk(heap)) return head;
-    return flat_runs_take(&heap->free_pages, count, state);
+    for (unsigned i = 0; head == NO_UNIT && i < GROWN_AT_MOST && grow(heap, count); i++) {
+        head = flat_runs_take(&heap->free_pages, count, state);
+    }
+    return head;
 }
 
-static void give_pages(thread_heap *heap, uint32_t head, unit_state state) {
-    run_given pages = {space.pages[head].count, state};
-    flat_runs_give(&heap->free_pages, head, pages, flat_pages_around(head));
+void flat_pages_give(thread_heap *heap, uint32_t head) {
+    (void)give_run(heap, head, (run_given){flat_space.pages[head].count, UNIT_DIRTY});
 }
 
-void flat_pages_give(thread_heap *heap, uint32_t head) { give_pages(heap, head, UNIT_DIRTY); }
+/* Gives up a chunk, if the free run is all of it. */
+static void give_whole_chunk(thread_heap *heap, uint32_t head) {
+    const unit *run = &flat_space.pages[head];
+    if (run->count != CHUNK_PAGES || run->dirty != 0) return;
+    flat_runs_take_run(&heap->free_pages, head);
+    uint32_t chunk = head / CHUNK_PAGES;
+    heap->chunk_count--;
+    if (heap->frontier.end == head + CHUNK_PAGES) heap->frontier = (heap_frontier){0, 0};
+    flat_forget_chunk(heap, chunk);
+    flat_chunk_give(chunk);
+}
 
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
     run_part pages = flat_runs_take_dirty(&heap->free_pages, most);
     if (pages.count == 0) return 0;
-    flat_pages_discard(pages);
-    give_pages(heap, pages.first, UNIT_CLEAN);
+    bool cleaned = flat_pages_discard(pages);
+    run_given given = {pages.count, cleaned ? UNIT_CLEAN : UNIT_DIRTY};
+    uint32_t head = give_run(heap, pages.first, given);
+    if (!cleaned) return 0;
+    give_whole_chunk(heap, head);
     return pages.count;
 }
 
 static void link_span(size_bin *bin, uint32_t head) {
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     span->previous = NO_UNIT;
     span->next = bin->spans;
-    if (span->next != NO_UNIT) space.pages[span->next].previous = head;
+    if (span->next != NO_UNIT) flat_space.pages[span->next].previous = head;
     bin->spans = head;
 }
 
 static void unlink_span(size_bin *bin, uint32_t head) {
-    const unit *span = &space.pages[head];
-    if (span->next != NO_UNIT) space.pages[span->next].previous = span->previous;
+    const unit *span = &flat_space.pages[head];
+    if (span->next != NO_UNIT) flat_space.pages[span->next].previous = span->previous;
     if (span->previous != NO_UNIT)
-        space.pages[span->previous].next = span->next;
+        flat_space.pages[span->previous].next = span->next;
     else
         bin->spans = span->next;
 }
 
 /* Past the next one in its list, if that has fewer free blocks. */
 static void sink_span(size_bin *bin, uint32_t head) {
-    uint32_t next = space.pages[head].next;
-    if (next == NO_UNIT || space.pages[next].blocks.taken <= space.pages[head].blocks.taken) return;
+    uint32_t next = flat_space.pages[head].next;
+    if (next == NO_UNIT || flat_space.pages[next].blocks.taken <= flat_space.pages[head].blocks.taken) return;
     unlink_span(bin, head);
-    unit *before = &space.pages[next], *span = &space.pages[head];
+    unit *before = &flat_space.pages[next], *span = &flat_space.pages[head];
     span->previous = next;
     span->next = before->next;
-    if (span->next != NO_UNIT) space.pages[span->next].previous = head;
+    if (span->next != NO_UNIT) flat_space.pages[span->next].previous = head;
     before->next = head;
 }
 
@@ -87,12 +147,13 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     if (bin->made != UINT32_MAX) bin->made++;
     const residence *at_once = &flat_policy.at_once;
     bool untouched = state == UNIT_CLEAN && at_once->pages != 0 && bin->made > at_once->young_spans;
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     span->resident = untouched ? 0 : (uint8_t)pages;
     span->free_words = 0;
+    span->trimmed = false;
     span->blocks = (span_blocks){0, 0};
     for (uint32_t page = head; page < head + pages; page++) {
-        space.pages[page].head = head;
+        flat_space.pages[page].head = head;
         set_tag(page, (page_tag)bin);
     }
     link_span(bin, head);
@@ -100,10 +161,10 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
 }
 
 static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     unlink_span(&heap->bins[class], head);
     for (uint64_t words = span->free_words; words != 0; words &= words - 1) {
-        space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
+        flat_space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
     }
     for (uint32_t page = head; page < head + span->count; page++) set_tag(page, no_tag());
     flat_pages_give(heap, head);
@@ -114,7 +175,7 @@ static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     const residence *at_once = &flat_policy.at_once;
     bool large = heap->bins[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
     uint32_t pages = large ? at_once->large_pages : at_once->pages;
-    uint32_t share = least(heap->chunk_count * at_once->chunk_pages, RESIDENT_MAX);
+    uint32_t share = pages_by_size(heap);
     return share > pages ? share : pages;
 }
 
@@ -122,7 +183,7 @@ static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
  * once, clean ones behind the span, too. */
 static void make_resident(thread_heap *heap, uint32_t head, size_t class) {
     const size_class *of = &flat_size_classes[class];
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     uint32_t needed = (uint32_t)((((size_t)span->blocks.fresh + 1) * of->size + PAGE - 1) / PAGE);
     uint32_t from = span->resident, until = from + pages_at_once(heap, class);
     if (until < needed) until = needed;
@@ -137,7 +198,7 @@ static void make_resident(thread_heap *heap, uint32_t head, size_t class) {
 /* Up to `most` blocks that were never taken, and whose pages are resident. */
 static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void **blocks, uint32_t most) {
     const size_class *of = &flat_size_classes[class];
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     size_t size = of->size;
     if (span->resident * PAGE < (span->blocks.fresh + (size_t)1) * size) make_resident(heap, head, class);
     uint32_t end = least((uint32_t)(span->resident * PAGE / size), of->capacity);
@@ -150,11 +211,11 @@ static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void 
 
 /* Up to `most` blocks that came back. */
 static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     uint32_t count = 0;
     while (span->free_words != 0 && count < most) {
         size_t number = (size_t)__builtin_ctzll(span->free_words);
-        uint64_t *word = &space.free[head * PAGE_WORDS + number], bits = *word;
+        uint64_t *word = &flat_space.free[head * PAGE_WORDS + number], bits = *word;
         char *start = page_address(head) + number * WORD_BYTES;
         for (; bits != 0 && count < most; bits &= bits - 1) {
             blocks[count++] = start + (size_t)__builtin_ctzll(bits) * GRANULE;
@@ -168,21 +229,22 @@ static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
 uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most) {
     size_bin *bin = &heap->bins[class];
     uint32_t head = bin->spans;
-    unit *span = &space.pages[head];
+    unit *span = &flat_space.pages[head];
     uint32_t count =
         span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(heap, head, class, blocks, most);
     span->blocks.taken = (uint16_t)(span->blocks.taken + count);
+    span->trimmed = false;
     if (span->blocks.taken == flat_size_classes[class].capacity) unlink_span(bin, head);
     return count;
 }
 
 static bool is_alone(const size_bin *bin, uint32_t head) {
-    return bin->spans == head && space.pages[head].next == NO_UNIT;
+    return bin->spans == head && flat_space.pages[head].next == NO_UNIT;
 }
 
 void flat_drop_empty_span(thread_heap *heap, size_t class) {
     uint32_t head = heap->bins[class].spans;
-    if (head != NO_UNIT && space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
+    if (head != NO_UNIT && flat_space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
 /* Most often it is one, and compilers call a function for more. */
@@ -192,18 +254,93 @@ static uint32_t count_blocks(uint64_t blocks) {
 
 void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
     size_bin *bin = &heap->bins[class];
-    uint32_t head = space.pages[word / PAGE_WORDS].head;
-    unit *span = &space.pages[head];
-    space.free[word] |= blocks;
+    uint32_t head = flat_space.pages[word / PAGE_WORDS].head;
+    unit *span = &flat_space.pages[head];
+    flat_space.free[word] |= blocks;
     span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
     if (span->blocks.taken == flat_size_classes[class].capacity) {
         flat_drop_empty_span(heap, class);
         link_span(bin, head);
     }
     span->blocks.taken = (uint16_t)(span->blocks.taken - count_blocks(blocks));
+    span->trimmed = false;
     if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
         drop_span(heap, class, head);
     } else if (flat_policy.prefers_full_spans) {
         sink_span(bin, head);
     }
+}
+
+/* Whether nobody reads or writes the block at a granule any more, and nobody will before the heap's lock is free. */
+static bool is_dead(size_t granule) {
+    return (flat_space.free[granule / 64] >> granule % 64 & 1) != 0 || is_returned(granule);
+}
+
+static bool has_returned_mark(uint32_t head, uint32_t count) {
+    for (uint32_t page = head; page < head + count; page++) {
+        if ((tag_of(page) & RETURNED_MARK) != 0) return true;
+    }
+    return false;
+}
+
+/* Of a span: the pages to which a block reaches that is not dead, a bit each. */
+static uint32_t pages_in_use(uint32_t head, const size_class *of) {
+    uint32_t in_use = 0;
+    for (size_t i = 0; i < flat_space.pages[head].blocks.fresh; i++) {
+        size_t first = i * of->size, last = first + of->size - 1;
+        if (is_dead(head * (PAGE / GRANULE) + first / GRANULE)) continue;
+        for (size_t page = first / PAGE; page <= last / PAGE; page++) in_use |= (uint32_t)1 << page;
+    }
+    return in_use;
+}
+
+static void discard_marked(uint32_t head, uint32_t marked) {
+    while (marked != 0) {
+        uint32_t first = (uint32_t)__builtin_ctz(marked), count = (uint32_t)__builtin_ctz(~(marked >> first));
+        (void)flat_pages_discard((run_part){head + first, count}); /* refused: they stay, which is no harm */
+        marked &= ~((((uint32_t)1 << count) - 1) << first);
+    }
+}
+
+/* A span all of whose blocks are dead. Its owner reads and writes no bit of theirs: none is at hand, and a thread that
+ * freed one of them once more would do so twice. */
+static void take_back_span(thread_heap *heap, uint32_t head, size_t class) {
+    uint32_t end = head + flat_space.pages[head].count;
+    for (uint32_t page = head; page < end && class_of_tag(tag_of(page)) == class; page++) {
+        flat_take_back_page(heap, page); /* with the last block it is given up */
+    }
+    flat_drop_empty_span(heap, class);
+}
+
+static void trim_span(thread_heap *heap, uint32_t head, size_t class) {
+    unit *span = &flat_space.pages[head];
+    if (span->trimmed && !has_returned_mark(head, span->count)) return;
+    span->trimmed = true;
+    uint32_t in_use = pages_in_use(head, &flat_size_classes[class]);
+    if (in_use == 0 && span->blocks.taken != 0) {
+        take_back_span(heap, head, class);
+        return;
+    }
+    uint32_t pages = least(span->resident, span->count);
+    discard_marked(head, ~in_use & (((uint32_t)1 << pages) - 1));
+}
+
+static void trim_run(thread_heap *heap, uint32_t head) {
+    if (flat_space.pages[head].is_free) return;
+    size_t class = class_of_tag(tag_of(head));
+    if (class != 0)
+        trim_span(heap, head, class);
+    else if (is_returned(head * (PAGE / GRANULE)))
+        flat_take_back_page(heap, head);
+}
+
+uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page) {
+    uint32_t end = (chunk + 1) * CHUNK_PAGES, mapped = heap->frontier.end == end ? heap->frontier.page : end;
+    uint32_t until = least(page + CLEANED_PAGES, mapped);
+    for (uint32_t at = chunk * CHUNK_PAGES, behind; at < mapped; at = behind) {
+        behind = at + flat_space.pages[at].count;
+        if (at >= until) return at;
+        if (at >= page) trim_run(heap, at);
+    }
+    return end;
 }

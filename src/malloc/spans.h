@@ -2,8 +2,9 @@
  *
  *     taken   blocks that are live or at hand
  *     fresh   blocks that were ever taken: the first ones; from there on there is nothing but untouched memory
- *     free_words   a bit for each word of 64 granules in which `space.free` has one of this span
+ *     free_words   a bit for each word of 64 granules in which `flat_space.free` has one of this span
  *     resident     its first pages that are, or become so as they are written: fresh blocks are taken of these
+ *     trimmed      none of its blocks came or went since its free pages were given back to the system
  *
  * A span is in the list of its bin iff taken < capacity, and with taken == 0 only while it is alone there, if the
  * policy keeps such: any other gives its pages back. */
@@ -26,16 +27,28 @@ void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t bloc
 /* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);
 
-/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun; where they are clean,
- * `balanced` and `memory` settle some classes besides: see flat_settle_some(). */
+/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun, and MAPPED_PAGES mapped,
+ * or as many as are taken; where they are clean, `balanced` and `memory` settle some classes besides: see
+ * flat_settle_some(). */
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
 void flat_pages_give(thread_heap *heap, uint32_t head);
 
+/* Pages that are mapped at once: some 50 us of the system's time where memory is locked, and becomes resident as it is
+ * mapped. Fewer than a huge page has, so that a thread's first blocks do not get one. */
+#define MAPPED_PAGES 64u
+
 #define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */
 
-/* Gives the memory of up to `most` free pages back to the system, neighbours of those that have been free longest.
- * Returns their number; 0: there are none. */
+/* Gives the memory of up to `most` free pages back to the system, neighbours of those that have been free longest; and
+ * a chunk that is then clean to whoever needs one. Returns their number; 0: there are none, or the system refuses. */
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most);
+
+/* For malloc_trim(): of a chunk of the heap, whose owner may be another thread, that sleeps. Takes spans and large blocks back
+ * to which nothing belongs any more but free blocks and blocks that others have returned; and gives the memory of
+ * other pages back to the system to which no block reaches that is live or at hand. Looks at CLEANED_PAGES pages and
+ * some, from the first run on that begins at `page` or behind, and returns where to go on: the end of the chunk, if all is
+ * done. */
+uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page);
 
 /* Where a run of pages may lie whose first is `page`. */
 run_bounds flat_pages_around(uint32_t page);

@@ -34,30 +34,48 @@ typedef struct size_bin {
 static_assert(sizeof(size_bin) == BIN_SIZE, "tags count in these");
 static_assert(offsetof(size_bin, owner) + RETURNED_MARK == BIN_SIZE + offsetof(size_bin, end), "see above");
 
-#define SLOT_WORDS 512 /* 32,768 chunks: 128 GiB of small and large blocks for each thread */
-#define SLOT_MAX (SLOT_WORDS * 64)
-#define TOP_WORDS (SLOT_WORDS / 64)
+/* Marks of chunks with returned blocks, of all chunks that there may be: see returned.h. */
+#define MARK_WORDS ((size_t)1 << (42 - CHUNK_SHIFT - 6))
+#define TOP_WORDS (MARK_WORDS / 64)
+#define ROOT_WORDS (TOP_WORDS / 64)
 
-/* Marks that the owner took and has not used up: see returned.h. */
-enum { LEVELS = 4 };
+/* Marks that were taken and not used up: see returned.h. */
+enum { TAKEN_LEVELS = 5 };
 typedef struct taken_marks {
-    uint64_t words[LEVELS];
-    uint32_t at[LEVELS];
+    uint64_t words[TAKEN_LEVELS];
+    uint32_t at[TAKEN_LEVELS];
 } taken_marks;
+
+/* Of the newest chunk the pages that were not given to `free_pages` yet: they are not mapped. */
+typedef struct heap_frontier {
+    uint32_t page, end;
+} heap_frontier;
+
+typedef enum heap_use {
+    HEAP_OWNED, /* by a thread: it alone takes the usual path */
+    HEAP_LEFT,  /* by a thread that ended, for the next one */
+    HEAP_SHARED /* by threads that have none of their own: all their calls lock */
+} heap_use;
 
 typedef struct thread_heap {
     size_bin bins[CLASS_COUNT];  /* a tag is the address of one of them */
     size_bin *serving[REQUESTS]; /* by granules of a request: all that a usual malloc needs to find its bin */
-    uint32_t chunk_count;
-    uint32_t settled; /* the class before the next one to settle */
-    uint64_t credit;  /* PAGE_CREDIT for each page that may be given back: see policy.h */
+    pthread_mutex_t lock;
+    heap_use use;         /* changes under the lock, and others look at it without */
+    uint32_t chunk_count; /* chunks that it has */
+    uint32_t chunks_most; /* that it had at once since malloc_trim() */
+    uint32_t settled;     /* the class before the next one to settle */
+    uint32_t left_dirty;  /* pages of it that count as left: see heaps.h */
+    uint64_t credit;      /* PAGE_CREDIT for each page that may be given back: see policy.h */
+    heap_frontier frontier;
     run_set free_pages;
     taken_marks taken;
+    const void *freed_twice;       /* a block that was found dead when it was taken back; reported without the lock */
     struct thread_heap *next_left; /* of those that no thread owns */
     void *kept[KEPT_ENTRIES];
-    alignas(LINE_PAIR) uint64_t slot_marks[SLOT_WORDS]; /* a bit a chunk, by its slot: by others, as the next */
-    uint64_t top_marks[TOP_WORDS];                      /* a bit for each word of slot_marks */
-    alignas(LINE_PAIR) uint32_t chunks[SLOT_MAX];       /* by slot */
+    alignas(LINE_PAIR) uint64_t root_marks[ROOT_WORDS]; /* by others, as the next: a bit for each word of top_marks, */
+    uint64_t top_marks[TOP_WORDS];                      /* for each word of marks, */
+    uint64_t marks[MARK_WORDS];                         /* and for each chunk */
 } thread_heap;
 
 static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
@@ -73,12 +91,17 @@ extern __thread size_bin *const *flat_my_bins __attribute__((tls_model("initial-
 extern __thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
-/* The calling thread's, which gets one if it has none; NULL iff there is no memory, or there are too many threads. Of
- * one that was left behind first: its blocks are free for use. Locks where the thread has none. */
-thread_heap *flat_thread_heap(void);
-
-/* Of the calling thread, which has a heap. */
+/* Whether the calling thread, which has a heap of its own, may take the usual path. */
 void flat_allow_usual_path(bool allow);
+
+/* For a thread whose heap is no longer its own. */
+void flat_forget_my_heap(void);
+
+/* Makes the memory of a heap, which is all 0, an empty heap. */
+void flat_begin_heap(thread_heap *heap, heap_use use);
+static inline bool has_begun(const thread_heap *heap) { return heap->bins[0].owner != NULL; }
+
+/* All that follows is done under the heap's lock. */
 
 #define SETTLED_CLASSES 2
 
@@ -89,17 +112,14 @@ void flat_settle_some(thread_heap *heap);
 /* Takes back all that was returned, and settles every class: a step for each block and span. */
 void flat_settle_heap(thread_heap *heap);
 
-/* Settles the calling thread's heap and those that were left behind, and gives all their free memory back to the
- * system. Locks all the while. */
-void flat_clean_heaps(void);
-
-/* How many heaps there are: numbers 1 to that. */
-uint32_t flat_heap_count(void);
-
 static inline thread_heap *heap_of_tag(page_tag tag) { return (thread_heap *)(tag & ~(THREAD_HEAP_BYTES - 1)); }
 static inline thread_heap *heap_number(uint32_t number) {
-    return (thread_heap *)(space.heaps + (size_t)number * THREAD_HEAP_BYTES);
+    return (thread_heap *)(flat_space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }
+static inline uint32_t number_of_heap(const thread_heap *heap) {
+    return (uint32_t)(((uintptr_t)heap - (uintptr_t)flat_space.heaps) / THREAD_HEAP_BYTES);
+}
+static inline heap_use use_of(const thread_heap *heap) { return __atomic_load_n(&heap->use, __ATOMIC_RELAXED); }
 
 /* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
  * and `taken` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
@@ -107,5 +127,8 @@ void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
 /* Makes room on the full stack of a class: `given` steps. */
 void flat_make_room(thread_heap *heap, size_t number);
+
+/* Frees a dead small block of a heap that has no owner, or of the calling thread's, to its span. */
+void flat_give_to_span(thread_heap *heap, size_t number, const void *block);
 
 #endif

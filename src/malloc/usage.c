@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "usage.h"
 
+#include "heaps.h"
 #include "large.h"
 #include "live.h"
 #include "policy.h"
@@ -17,9 +18,9 @@
 static size_t live_in(uint32_t page) {
     size_t count = 0;
     for (size_t word = page * (PAGE / GRANULE / 64); word < (page + (size_t)1) * (PAGE / GRANULE / 64); word++) {
-        uint64_t low = __atomic_load_n(&space.live[2 * word], __ATOMIC_RELAXED);
-        uint64_t high = __atomic_load_n(&space.live[2 * word + 1], __ATOMIC_RELAXED);
-        uint64_t returned = __atomic_load_n(&space.returned[word], __ATOMIC_RELAXED);
+        uint64_t low = __atomic_load_n(&flat_space.live[2 * word], __ATOMIC_RELAXED);
+        uint64_t high = __atomic_load_n(&flat_space.live[2 * word + 1], __ATOMIC_RELAXED);
+        uint64_t returned = __atomic_load_n(&flat_space.returned[word], __ATOMIC_RELAXED);
         count += (size_t)__builtin_popcountll((low | high << 32) & ~returned);
     }
     return count;
@@ -43,19 +44,20 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
     }
     now->huge_blocks++;
     now->huge_bytes += bytes;
-    return (page / CHUNK_PAGES + (uint32_t)((bytes + CHUNK - 1) / CHUNK)) * CHUNK_PAGES;
+    return page + (uint32_t)(bytes / PAGE);
 }
 
 flat_usage flat_usage_now(void) {
     flat_usage now = {.heaps = flat_heap_count()};
-    uint32_t end = __atomic_load_n(&space.begun, __ATOMIC_RELAXED) * CHUNK_PAGES;
+    uint32_t end = __atomic_load_n(&flat_space.begun, __ATOMIC_RELAXED);
     for (uint32_t page = 0; page < end;) page = add_page(&now, page);
     for (uint32_t number = 1; number <= now.heaps; number++) {
         const thread_heap *heap = heap_number(number);
-        now.heap_bytes += (size_t)heap->chunk_count * CHUNK;
+        uint32_t not_mapped = heap->frontier.end - heap->frontier.page;
+        now.heap_bytes += (size_t)heap->chunk_count * CHUNK - (size_t)not_mapped * PAGE;
         now.kept_bytes += (size_t)heap->free_pages.dirty * PAGE;
     }
-    now.kept_bytes += (size_t)space.free_chunks.dirty * CHUNK;
+    now.kept_bytes += (size_t)flat_space.free_pages.dirty * PAGE;
     return now;
 }
 
@@ -71,13 +73,13 @@ static void print(const flat_usage *now) {
                  "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
                  flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks,
                  (double)now->live_bytes / MIB, now->huge_blocks, (double)now->huge_bytes / MIB,
-                 (double)now->kept_bytes / MIB, (double)(space.discarded * PAGE) / MIB, (double)used.ru_maxrss / 1024);
+                 (double)now->kept_bytes / MIB, (double)(flat_space.discarded * PAGE) / MIB, (double)used.ru_maxrss / 1024);
     if (write(STDERR_FILENO, text, (size_t)length) < 0) return; /* nobody listens */
 }
 
 __attribute__((destructor)) static void end(void) {
     const char *asked = secure_getenv("FLATLINE_STATS");
-    if (asked == NULL || strcmp(asked, "1") != 0 || space.granules == 0) return;
+    if (asked == NULL || strcmp(asked, "1") != 0 || flat_space.granules == 0) return;
     flat_usage now = flat_usage_now();
     print(&now);
 }

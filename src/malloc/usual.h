@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) void *allocate(size_t size) {
 static inline __attribute__((always_inline)) bool is_beyond(size_t granule) {
 #if defined(FLAT_SINGLE_STEPS)
     bool beyond;
-    __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(granule), "m"(space.granules));
+    __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(granule), "m"(flat_space.granules));
     return beyond;
 #else
     return granule >= usable_granules();
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void release(void *block) {
         return;
     }
     bool was_live;
-    uint32_t *words = space.live, without_it = without_bit(words, granule, &was_live);
+    uint32_t *words = flat_space.live, without_it = without_bit(words, granule, &was_live);
     if (RARE(!was_live)) {
         flat_free_rarely(block, CALLER);
         return;

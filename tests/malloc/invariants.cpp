@@ -1,11 +1,13 @@
 #include "invariants.hpp"
 
 extern "C" {
+#include "heaps.h"
 #include "live.h"
 #include "returned.h"
 #include "spans.h"
 }
 
+#include <algorithm>
 #include <cstdint>
 #include <memory_resource>
 #include <set>
@@ -67,6 +69,8 @@ class walk {
                 for (std::uint32_t i = at; i < at + head.count; i++)
                     dirty += (runs.dirty_bits[i / 64] >> i % 64 & 1) != 0;
                 demand(head.dirty == dirty, "free run", at, "has", dirty, "dirty units, and says", head.dirty);
+                demand(dirty == 0 || head.count == 1 || first_dirty(runs, at) == head.first_dirty, "free run", at,
+                       "does not know its first dirty unit");
                 free_.insert(at);
                 all_free_ += head.count;
                 all_dirty_ += dirty;
@@ -98,13 +102,18 @@ class walk {
     }
 
   private:
+    static std::uint32_t first_dirty(const run_set &runs, std::uint32_t at) {
+        while ((runs.dirty_bits[at / 64] >> at % 64 & 1) == 0) at++;
+        return at;
+    }
+
     std::pmr::memory_resource *where_;
     std::string found_;
     numbers free_;
     std::uint32_t all_free_ = 0, all_dirty_ = 0;
 };
 
-bool is_free_block(std::size_t granule) { return (space.free[granule / 64] >> granule % 64 & 1) != 0; }
+bool is_free_block(std::size_t granule) { return (flat_space.free[granule / 64] >> granule % 64 & 1) != 0; }
 
 std::size_t live_in(std::uint32_t page, std::uint32_t pages) {
     std::size_t count = 0;
@@ -123,12 +132,12 @@ addresses at_hand(const thread_heap *heap, std::size_t number, walk &here) {
 void look_at_span(const thread_heap *heap, std::uint32_t head, std::uint32_t pages, std::size_t number, addresses &hand,
                   walk &here) {
     const size_class &class_ = flat_size_classes[number];
-    const unit &span = space.pages[head];
+    const unit &span = flat_space.pages[head];
     here.demand(pages == class_.pages, "span", head, "has", pages, "pages");
     for (std::uint32_t page = head; page < head + pages; page++) {
         here.demand((tag_of(page) & ~RETURNED_MARK) == reinterpret_cast<page_tag>(&heap->bins[number]), "tag of page",
                     page);
-        here.demand(space.pages[page].head == head, "page", page, "does not know its span");
+        here.demand(flat_space.pages[page].head == head, "page", page, "does not know its span");
     }
     std::size_t live = 0, held = 0;
     std::uint64_t words = 0;
@@ -153,10 +162,14 @@ void look_at_heap(const thread_heap *heap, walk &here) {
     std::pmr::vector<addresses> hand(CLASS_COUNT, here.where());
     std::pmr::vector<numbers> open(CLASS_COUNT, here.where()), listed(CLASS_COUNT, here.where());
     for (std::size_t number = 1; number < CLASS_COUNT; number++) hand[number] = at_hand(heap, number, here);
-    for (std::uint32_t slot = 0; slot < heap->chunk_count && here.holds(); slot++) {
-        const std::uint32_t chunk = heap->chunks[slot], page = chunk * CHUNK_PAGES;
-        here.demand(space.slots[chunk] == slot, "slot of chunk", chunk);
-        here.units_of(heap->free_pages, page, page + CHUNK_PAGES, [&](std::uint32_t head, std::uint32_t count) {
+    std::uint32_t chunks = 0;
+    for (std::uint32_t chunk = 0; chunk < flat_space.begun / CHUNK_PAGES && here.holds(); chunk++) {
+        if (heap_of_chunk(chunk) != number_of_heap(heap)) continue;
+        chunks++;
+        const std::uint32_t page = chunk * CHUNK_PAGES, end = page + CHUNK_PAGES;
+        const bool newest = heap->frontier.end == end;
+        here.units_of(heap->free_pages, page, newest ? heap->frontier.page : end,
+                      [&](std::uint32_t head, std::uint32_t count) {
             const std::size_t number = class_of_tag(tag_of(head));
             if (number == 0) {
                 here.demand(heap_of_tag(tag_of(head)) == heap, "tag of large block", head);
@@ -164,13 +177,14 @@ void look_at_heap(const thread_heap *heap, walk &here) {
                 return;
             }
             look_at_span(heap, head, count, number, hand[number], here);
-            if (space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
+            if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
         });
     }
+    here.demand(chunks == heap->chunk_count, "a heap has", chunks, "chunks, and says", heap->chunk_count);
     here.compare(heap->free_pages);
     for (std::size_t number = 1; number < CLASS_COUNT && here.holds(); number++) {
         for (std::uint32_t head = heap->bins[number].spans; head != NO_UNIT && here.holds();
-             head = space.pages[head].next)
+             head = flat_space.pages[head].next)
             here.demand(listed[number].insert(head).second, "span", head, "is listed twice");
         here.demand(listed[number] == open[number], "class", number, "lists other spans than have room");
         here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
@@ -182,19 +196,21 @@ void look_at_heap(const thread_heap *heap, walk &here) {
 std::string broken_invariant() {
     notes kept;
     walk here(kept.resource());
-    std::pmr::vector<bool> of_heaps(space.begun, false, kept.resource());
     for (std::uint32_t number = 1; number <= flat_heap_count() && here.holds(); number++) {
         const thread_heap *heap = heap_number(number);
-        for (std::uint32_t slot = 0; slot < heap->chunk_count; slot++) of_heaps[heap->chunks[slot]] = true;
-        look_at_heap(heap, here);
+        if (has_begun(heap)) look_at_heap(heap, here);
     }
-    here.units_of(space.free_chunks, 0, space.begun, [&](std::uint32_t head, std::uint32_t count) {
-        if (of_heaps[head])
-            here.demand(count == 1, "chunk", head, "of a heap has", count);
-        else
-            here.demand(tag_of(head * CHUNK_PAGES) == huge_tag(), "chunk", head, "is nobody's");
-    });
-    here.compare(space.free_chunks);
+    // What lies between the chunks of heaps.
+    const std::uint32_t end = flat_space.begun;
+    for (std::uint32_t page = 0; page < end && here.holds();) {
+        std::uint32_t until = page / CHUNK_PAGES * CHUNK_PAGES;
+        while (until < end && heap_of_chunk(until / CHUNK_PAGES) == 0) until += CHUNK_PAGES;
+        here.units_of(flat_space.free_pages, page, std::min(until, end), [&](std::uint32_t head, std::uint32_t) {
+            here.demand(tag_of(head) == huge_tag(), "page", head, "is nobody's");
+        });
+        page = until + CHUNK_PAGES;
+    }
+    here.compare(flat_space.free_pages);
     return here.found();
 }
 

@@ -10,10 +10,13 @@ extern "C" {
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <new>
 #include <set>
+#include <sys/mman.h>
 #include <vector>
 
 namespace {
@@ -35,9 +38,10 @@ struct model {
     }
 
     void give(std::uint32_t head, std::uint32_t count, unit_state state) {
-        flat_runs_give(&runs, head, {count, state}, bounds);
+        const std::uint32_t first = flat_runs_give(&runs, head, {count, state}, bounds);
         set(head, count, true);
-        std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
+        if (state != UNIT_MIXED) std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
+        EXPECT_TRUE(first <= head && units[first].is_free && first + units[first].count >= head + count);
     }
 
     void set(std::uint32_t head, std::uint32_t count, bool to) { std::fill_n(free.begin() + head, count, to); }
@@ -72,9 +76,17 @@ struct model {
                     if (dirty[i]) count++;
                 }
                 EXPECT_EQ(units[head].dirty, count);
+                if (count != 0 && units[head].count > 1) {
+                    EXPECT_EQ(units[head].first_dirty, first_that_is(true, head, head + units[head].count)) << head;
+                }
             }
         }
         return found;
+    }
+
+    [[nodiscard]] std::uint32_t first_that_is(bool sought, std::uint32_t at, std::uint32_t end) const {
+        while (at < end && dirty[at] != sought) at++;
+        return at;
     }
 
     // The queue has each run with dirty units once, and the counts are those of the lists.
@@ -124,6 +136,27 @@ struct model {
         used[head] = count;
     }
 
+    void take_aligned(std::uint32_t count, run_alignment alignment) {
+        const bool must = must_serve(count + alignment.to - 1);
+        const std::uint32_t head = flat_runs_take_aligned(&runs, count, alignment);
+        if (head == NO_UNIT) {
+            EXPECT_FALSE(must) << count;
+            return;
+        }
+        EXPECT_EQ((head + alignment.bias) % alignment.to, 0U);
+        EXPECT_EQ(units[head].count, count);
+        for (std::uint32_t i = 0; i < count; i++) EXPECT_TRUE(free[head + i]);
+        set(head, count, false);
+        used[head] = count;
+    }
+
+    void find_clean_part(std::uint32_t from, std::uint32_t end) const {
+        const std::uint32_t first = first_that_is(false, from, end), behind = first_that_is(true, first, end);
+        const run_part found = flat_runs_clean_part(&runs, from, end);
+        EXPECT_EQ(found.first, first);
+        EXPECT_EQ(found.count, behind - first);
+    }
+
     void cut(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before, std::uint32_t count) {
         const auto [head, all] = *run;
         const unit_state state = (before + count) % 2 == 0 ? UNIT_CLEAN : UNIT_DIRTY;
@@ -131,7 +164,9 @@ struct model {
         used.erase(run);
         used[head + before] = count;
         set(head, all, true);
-        std::fill_n(dirty.begin() + head, all, state == UNIT_DIRTY);
+        for (std::uint32_t i = 0; i < all; i++) {
+            if (i < before || i >= before + count) dirty[head + i] = state == UNIT_DIRTY;
+        }
         set(head + before, count, false);
     }
 
@@ -175,7 +210,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     model m;
     for (std::size_t step = 0; step < test::scaled(20000); step++) {
         const auto below = [&](std::size_t end) { return static_cast<std::uint32_t>(random.below(end)); };
-        const std::uint32_t what = below(12);
+        const std::uint32_t what = below(15);
         const std::uint32_t count = below(2) == 0 ? 1 + below(20) : 1 + below(150);
         auto run = m.used.begin();
         if (!m.used.empty()) std::advance(run, below(m.used.size()));
@@ -184,7 +219,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
         } else if (what < 7) {
             const auto [head, all] = *run;
             m.used.erase(run);
-            m.give(head, all, below(2) == 0 ? UNIT_CLEAN : UNIT_DIRTY);
+            m.give(head, all, std::array{UNIT_CLEAN, UNIT_DIRTY, UNIT_MIXED}[below(3)]);
         } else if (what < 8) {
             const std::uint32_t before = below(run->second);
             m.cut(run, before, 1 + below(run->second - before));
@@ -192,6 +227,12 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
             m.extend(run, count);
         } else if (what < 11) {
             m.clean(count);
+        } else if (what < 13) {
+            const std::uint32_t to = 1U << below(6);
+            m.take_aligned(count, {to, below(to)});
+        } else if (what < 14) {
+            const std::uint32_t from = below(units_in_all);
+            m.find_clean_part(from, from + below(units_in_all - from + 1));
         } else if (const auto found = m.free_runs(); !found.empty()) {
             m.make_dirty(std::next(found.begin(), below(found.size()))->first, count);
         }
@@ -202,6 +243,24 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     }
 }
 
+// One run of `certain` units serves, and where that is more than was asked for, one of fewer does not always.
+TEST(malloc_runs, serve_for_certain_what_they_are_said_to) {
+    for (std::uint32_t count = 1; count <= units_in_all / 2; count++) {
+        const std::uint32_t certain = flat_runs_certain(count);
+        ASSERT_GE(certain, count);
+        ASSERT_LE(certain, count + count / 8);
+        for (const std::uint32_t length : {certain, count}) {
+            std::vector<unit> units(length);
+            std::vector<std::uint64_t> bits(length / 64 + 1);
+            run_set runs;
+            flat_runs_init(&runs, units.data(), bits.data());
+            flat_runs_give(&runs, 0, {length, UNIT_CLEAN}, {0, length});
+            unit_state state{};
+            EXPECT_EQ(flat_runs_take(&runs, count, &state) == 0, length == certain) << count;
+        }
+    }
+}
+
 TEST(malloc_runs, that_are_used_are_not_made_dirty) {
     model m;
     m.take(units_in_all / 2);
@@ -209,10 +268,28 @@ TEST(malloc_runs, that_are_used_are_not_made_dirty) {
     EXPECT_EQ(m.runs.dirty, 0U);
 }
 
+// Of which only what is written takes memory.
+template <typename Entry> class sparse_table {
+  public:
+    explicit sparse_table(std::size_t count)
+        : bytes_(count * sizeof(Entry)), start_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+        if (start_ == MAP_FAILED) throw std::bad_alloc();
+    }
+    ~sparse_table() { (void)munmap(start_, bytes_); }
+    sparse_table(const sparse_table &) = delete;
+    sparse_table &operator=(const sparse_table &) = delete;
+    Entry *data() { return static_cast<Entry *>(start_); }
+
+  private:
+    std::size_t bytes_;
+    void *start_;
+};
+
 TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
     for (const std::uint32_t count : {1U, 16U, 17U, 18U, 31U, 32U, 1023U, 1024U, 65535U, RUN_MAX - 1, RUN_MAX}) {
-        std::vector<unit> units(count);
-        std::vector<std::uint64_t> bits(count / 64 + 1);
+        sparse_table<unit> units(count);
+        sparse_table<std::uint64_t> bits(count / 64 + 1);
         run_set runs;
         flat_runs_init(&runs, units.data(), bits.data());
         flat_runs_give(&runs, 0, {count, UNIT_CLEAN}, {0, count});

@@ -1,0 +1,294 @@
+#include "extents.h"
+
+#include "policy.h"
+
+#define PAGES_MAX ((uint32_t)(flat_space.bytes >> PAGE_SHIFT))
+
+static void lock_space(void) { (void)pthread_mutex_lock(&flat_space.lock); }
+
+static void unlock_space(void) {
+    const run_set *pages = &flat_space.free_pages;
+    uint32_t of_heaps = __atomic_load_n(&flat_space.heap_chunks, __ATOMIC_RELAXED) * CHUNK_PAGES;
+    __atomic_store_n(&flat_space.seen.dirty, pages->dirty, __ATOMIC_RELAXED);
+    __atomic_store_n(&flat_space.seen.used, flat_space.begun - pages->free - of_heaps, __ATOMIC_RELAXED);
+    __atomic_store_n(&flat_space.seen.owed, flat_space.owed, __ATOMIC_RELAXED);
+    __atomic_store_n(&flat_space.seen.credit, flat_space.credit, __ATOMIC_RELAXED);
+    (void)pthread_mutex_unlock(&flat_space.lock);
+}
+
+/* Pages beside which a run of free ones may grow: not into a chunk, whose pages are its heap's business. */
+static run_bounds bounds_of(uint32_t head, uint32_t count) {
+    uint32_t end = head + count;
+    bool chunk_before = head != 0 && heap_of_chunk((head - 1) / CHUNK_PAGES) != 0;
+    bool chunk_behind = end < flat_space.begun && heap_of_chunk(end / CHUNK_PAGES) != 0;
+    return (run_bounds){chunk_before ? head : 0, chunk_behind ? end : flat_space.begun};
+}
+
+/* Used pages become free; the lock is held. */
+static void give(uint32_t head, run_given given) {
+    if (given.count == 0) return;
+    (void)flat_runs_give(&flat_space.free_pages, head, given, bounds_of(head, given.count));
+}
+
+/* Pages that nobody ever had: NO_UNIT iff there are no addresses, or no memory for tables. */
+static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
+    uint32_t from = flat_space.begun, before = -(from + alignment.bias) & (alignment.to - 1);
+    if (before > PAGES_MAX - from || count > PAGES_MAX - from - before) return NO_UNIT;
+    uint32_t end = from + before + count;
+    if (!flat_open_tables(end)) return NO_UNIT;
+    flat_space.begun = end;
+    give(from, (run_given){before, UNIT_CLEAN});
+    flat_space.pages[from + before].count = count;
+    flat_space.pages[from + before].is_free = flat_space.pages[end - 1].is_free = false;
+    flat_space.credit += count * CREDIT_OF_GROWTH;
+    if (flat_policy.kept_huge_pages != UINT32_MAX)
+        flat_space.owed = least(flat_space.owed + count, flat_space.free_pages.dirty);
+    return from + before;
+}
+
+/* Addresses, whose pages are mapped or not. */
+static uint32_t take_addresses(uint32_t count, uint32_t align) {
+    run_alignment alignment = {align, (uint32_t)(flat_space.start >> PAGE_SHIFT) & (align - 1)};
+    lock_space();
+    flat_space.credit += EXTENT_CREDIT;
+    uint32_t head = flat_runs_take_aligned(&flat_space.free_pages, count, alignment);
+    if (head == NO_UNIT) head = begin_pages(count, alignment);
+    unlock_space();
+    return head;
+}
+
+static void give_back(uint32_t head, uint32_t count, unit_state state) {
+    lock_space();
+    give(head, (run_given){count, state});
+    unlock_space();
+}
+
+static run_part next_clean_part(uint32_t first, uint32_t end) {
+    lock_space();
+    run_part part = flat_runs_clean_part(&flat_space.free_pages, first, end);
+    unlock_space();
+    return part;
+}
+
+/* Maps those of a number of used pages that are not, and returns up to where this was done: `end`, if the system did
+ * not refuse. `*state`: UNIT_CLEAN iff all of them were clean. */
+static uint32_t map_clean_parts(uint32_t first, uint32_t end, unit_state *state, map_result *result) {
+    *state = UNIT_CLEAN;
+    *result = MAP_MADE;
+    for (uint32_t at = first; at < end;) {
+        run_part part = next_clean_part(at, end);
+        if (part.first != at) *state = UNIT_DIRTY;
+        if (part.count == 0) break;
+        *result = flat_map(page_address(part.first), (size_t)part.count * PAGE);
+        if (*result != MAP_MADE) return part.first;
+        at = part.first + part.count;
+    }
+    return end;
+}
+
+/* Goes past a mapping of somebody else's. */
+static void leave_out(uint32_t count) {
+    lock_space();
+    (void)begin_pages(count, (run_alignment){1, 0});
+    unlock_space();
+}
+
+#define PLACES_TRIED 16    /* where another mapping is found in the way */
+#define LARGE_REQUEST 65536u /* pages: 256 MiB; for more the system is asked before tables are made for it */
+
+uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state) {
+    if (count > EXTENT_MAX || alignment > ALIGNMENT_MAX) return NO_UNIT;
+    if (count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE)) return NO_UNIT;
+    for (unsigned i = 0; i < PLACES_TRIED; i++) {
+        uint32_t head = take_addresses(count, alignment);
+        if (head == NO_UNIT) return NO_UNIT;
+        map_result result;
+        uint32_t mapped = map_clean_parts(head, head + count, state, &result);
+        if (mapped == head + count) return head;
+        give_back(head, mapped - head, UNIT_DIRTY);
+        if (result == MAP_REFUSED) {
+            give_back(mapped, head + count - mapped, UNIT_MIXED);
+            return NO_UNIT;
+        }
+        leave_out(count << i); /* and where another mapping is, the addresses stay used for ever */
+    }
+    return NO_UNIT;
+}
+
+static bool take_behind(uint32_t head, uint32_t more) {
+    uint32_t count = flat_space.pages[head].count, end = head + count;
+    lock_space();
+    bool taken = flat_runs_extend(&flat_space.free_pages, head, more, bounds_of(head, count));
+    if (!taken && end == flat_space.begun) {
+        taken = begin_pages(more, (run_alignment){1, 0}) != NO_UNIT;
+        if (taken) flat_space.pages[head].count = count + more;
+    }
+    unlock_space();
+    return taken;
+}
+
+bool flat_extent_extend(uint32_t head, uint32_t more) {
+    uint32_t count = flat_space.pages[head].count, end = head + count;
+    if (more > EXTENT_MAX - count || !take_behind(head, more)) return false;
+    /* One mapping as long as that can be: only such can be moved. */
+    run_part clean = next_clean_part(end, end + more);
+    size_t bytes = (size_t)count * PAGE, new_bytes = bytes + (size_t)more * PAGE;
+    if (clean.count == more && flat_lengthen(page_address(head), bytes, new_bytes)) return true;
+    unit_state state;
+    map_result result;
+    uint32_t mapped = map_clean_parts(end, end + more, &state, &result);
+    if (mapped == end + more) return true;
+    flat_space.pages[head].count = count;
+    give_back(end, mapped - end, UNIT_DIRTY);
+    if (result != MAP_OCCUPIED) give_back(mapped, end + more - mapped, UNIT_MIXED);
+    return false;
+}
+
+/* Pages that are not mapped: NO_UNIT if there are none, or the system refuses. */
+static uint32_t take_unmapped(uint32_t count) {
+    uint32_t head = take_addresses(count, 1), end = head + count;
+    if (head == NO_UNIT) return NO_UNIT;
+    for (uint32_t at = head; at < end;) {
+        run_part clean = next_clean_part(at, end);
+        uint32_t dirty = clean.first - at;
+        unmap_result result = dirty != 0 ? flat_unmap(page_address(at), (size_t)dirty * PAGE) : UNMAP_DONE;
+        if (result != UNMAP_DONE) {
+            give_back(head, at - head, UNIT_CLEAN);
+            if (result == UNMAP_STILL_MAPPED) give_back(at, dirty, UNIT_DIRTY);
+            give_back(clean.first, end - clean.first, UNIT_MIXED);
+            return NO_UNIT;
+        }
+        at = clean.first + clean.count;
+    }
+    return head;
+}
+
+uint32_t flat_extent_move(uint32_t head, uint32_t count) {
+    if (count > EXTENT_MAX) return NO_UNIT;
+    uint32_t had = flat_space.pages[head].count, to = take_unmapped(count);
+    if (to == NO_UNIT) return NO_UNIT;
+    unmap_result left;
+    if (!flat_move_pages(page_address(head), (size_t)had * PAGE, page_address(to), (size_t)count * PAGE, &left)) {
+        if (left != UNMAP_UNKNOWN) give_back(to, count, left == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY);
+        return NO_UNIT;
+    }
+    give_back(head, had, UNIT_CLEAN);
+    return to;
+}
+
+void flat_extent_give(uint32_t head) { give_back(head, flat_space.pages[head].count, UNIT_DIRTY); }
+
+void flat_extent_cut(uint32_t head, uint32_t count) {
+    lock_space();
+    run_bounds bounds = bounds_of(head, flat_space.pages[head].count);
+    flat_runs_cut(&flat_space.free_pages, head, (run_cut){0, count, UNIT_DIRTY}, bounds);
+    unlock_space();
+}
+
+/* Gives back pages that were taken to be unmapped, as they are now; whole chunks among them need no tables. */
+static void give_unmapped(run_part part, unmap_result result) {
+    if (result == UNMAP_DONE) {
+        (void)__atomic_fetch_add(&flat_space.discarded, part.count, __ATOMIC_RELAXED);
+        /* Their units are nobody's until they are given back. */
+        uint32_t first = (part.first + CHUNK_PAGES - 1) / CHUNK_PAGES, end = (part.first + part.count) / CHUNK_PAGES;
+        for (uint32_t chunk = first; chunk < end; chunk++) flat_discard_tables(chunk);
+    }
+    if (result != UNMAP_UNKNOWN) give_back(part.first, part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY);
+}
+
+/* False: nothing was unmapped. */
+static bool unmap_part(run_part part) {
+    if (part.count == 0) return false;
+    unmap_result result = flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
+    give_unmapped(part, result);
+    return result == UNMAP_DONE;
+}
+
+/* What is owed is paid first; the lock is held. */
+static run_part take_what_may_go(void) {
+    if (flat_space.owed != 0) {
+        run_part part = flat_runs_take_dirty(&flat_space.free_pages, least(flat_space.owed, EXTENT_STEP));
+        flat_space.owed -= part.count;
+        return part;
+    }
+    if (flat_space.credit < EXTENT_STEP) return (run_part){0, 0};
+    run_part part = flat_runs_take_dirty(&flat_space.free_pages, EXTENT_STEP);
+    flat_space.credit -= part.count;
+    return part;
+}
+
+bool flat_extents_clean(void) {
+    lock_space();
+    run_part part = take_what_may_go();
+    unlock_space();
+    return unmap_part(part);
+}
+
+void flat_extents_clean_all(void) {
+    lock_space();
+    uint32_t left = flat_space.free_pages.dirty;
+    flat_space.credit = (uint64_t)flat_space.begun * CREDIT_OF_GROWTH;
+    flat_space.owed = 0;
+    unlock_space();
+    while (left != 0) {
+        lock_space();
+        run_part part = flat_runs_take_dirty(&flat_space.free_pages, least(left, EXTENT_STEP));
+        unlock_space();
+        if (!unmap_part(part)) return;
+        left -= part.count;
+    }
+}
+
+static void set_heap_of_chunk(uint32_t chunk, uint32_t heap) {
+    __atomic_store_n(&flat_space.chunk_heaps[chunk], heap, __ATOMIC_SEQ_CST);
+}
+
+/* Marks that threads set late which freed blocks of the one before: see returned.h. */
+static void clear_marks(uint32_t chunk) {
+    for (uint32_t word = chunk * (CHUNK_PAGES / 64); word < (chunk + 1) * (CHUNK_PAGES / 64); word++) {
+        __atomic_store_n(&flat_space.page_marks[word], 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&flat_space.chunk_marks[chunk], 0, __ATOMIC_SEQ_CST);
+}
+
+/* All of the chunk's pages that are not mapped, if any is: else they are mapped as the heap needs them. */
+static bool map_chunk(uint32_t page, uint32_t *mapped, map_result *result) {
+    *result = MAP_MADE;
+    *mapped = page;
+    run_part clean = next_clean_part(page, page + CHUNK_PAGES);
+    if (clean.count == CHUNK_PAGES) return true;
+    unit_state state;
+    *mapped = map_clean_parts(page, page + CHUNK_PAGES, &state, result);
+    return *mapped == page + CHUNK_PAGES;
+}
+
+uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
+    for (unsigned i = 0; i < PLACES_TRIED; i++) {
+        uint32_t page = take_addresses(CHUNK_PAGES, CHUNK_PAGES);
+        if (page == NO_UNIT) return NO_UNIT;
+        map_result result;
+        if (map_chunk(page, mapped, &result)) {
+            set_heap_of_chunk(page / CHUNK_PAGES, heap);
+            clear_marks(page / CHUNK_PAGES);
+            (void)__atomic_fetch_add(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
+            return page / CHUNK_PAGES;
+        }
+        give_back(page, *mapped - page, UNIT_DIRTY);
+        if (result == MAP_REFUSED) {
+            give_back(*mapped, page + CHUNK_PAGES - *mapped, UNIT_MIXED);
+            return NO_UNIT;
+        }
+        leave_out(CHUNK_PAGES << i);
+    }
+    return NO_UNIT;
+}
+
+void flat_chunk_give(uint32_t chunk) {
+    run_part part = {chunk * CHUNK_PAGES, CHUNK_PAGES};
+    unmap_result result = flat_unmap(page_address(part.first), CHUNK);
+    (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
+    lock_space();
+    set_heap_of_chunk(chunk, 0);
+    unlock_space();
+    give_unmapped(part, result);
+}

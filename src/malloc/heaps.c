@@ -1,0 +1,268 @@
+#define _GNU_SOURCE
+#include "heaps.h"
+
+#include "extents.h"
+#include "misuse.h"
+#include "policy.h"
+#include "returned.h"
+#include "spans.h"
+
+/* Number 1 is the first shared heap, whose memory is mapped from the start: where there is none later, it serves. */
+static struct {
+    pthread_mutex_t lock; /* of all but `left_dirty` */
+    bool open, has_key;
+    pthread_key_t key; /* its destructor runs as a thread ends that owns a heap */
+    uint32_t count;
+    thread_heap *left; /* the last one first */
+    thread_heap *shared[SHARED_HEAPS];
+    uint32_t left_dirty; /* pages, the sum of all heaps'; changes without the lock */
+} heaps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread uint32_t calls_without_a_heap __attribute__((tls_model("initial-exec")));
+static __thread bool has_left __attribute__((tls_model("initial-exec")));
+
+static void lock_list(void) { (void)pthread_mutex_lock(&heaps.lock); }
+static void unlock_list(void) { (void)pthread_mutex_unlock(&heaps.lock); }
+static void lock_heap(thread_heap *heap) { (void)pthread_mutex_lock(&heap->lock); }
+
+uint32_t flat_heap_count(void) { return __atomic_load_n(&heaps.count, __ATOMIC_ACQUIRE); }
+
+static void unlock_heap(thread_heap *heap) {
+    const void *freed_twice = heap->freed_twice;
+    heap->freed_twice = NULL;
+    (void)pthread_mutex_unlock(&heap->lock);
+    if (RARE(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
+}
+
+static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_RELAXED); }
+
+/* Counts the free pages of a heap that may hold memory among those that were left; as none, if somebody has it now. */
+static void count_left(thread_heap *heap, uint32_t dirty) {
+    (void)__atomic_fetch_add(&heaps.left_dirty, dirty - heap->left_dirty, __ATOMIC_RELAXED);
+    heap->left_dirty = dirty;
+}
+
+static bool too_much_is_left(void) {
+    return __atomic_load_n(&heaps.left_dirty, __ATOMIC_RELAXED) > flat_policy.left_pages;
+}
+
+/* Of a heap without an owner, which has been given something: what is too much goes. */
+static void keep_to_what_may_be_left(thread_heap *heap) {
+    if (use_of(heap) != HEAP_LEFT) return;
+    do
+        count_left(heap, heap->free_pages.dirty);
+    while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
+}
+
+/* One locked step; false: there was nothing to clean. */
+static bool clean_step(thread_heap *heap) {
+    lock_heap(heap);
+    bool cleaned = flat_pages_clean(heap, CLEANED_PAGES) != 0;
+    if (use_of(heap) == HEAP_LEFT) count_left(heap, heap->free_pages.dirty);
+    unlock_heap(heap);
+    return cleaned;
+}
+
+/* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. */
+static void leave_behind(thread_heap *heap) {
+    lock_heap(heap);
+    flat_settle_heap(heap);
+    set_use(heap, HEAP_LEFT);
+    count_left(heap, heap->free_pages.dirty);
+    unlock_heap(heap);
+    while (too_much_is_left() && clean_step(heap)) continue;
+    lock_list();
+    heap->next_left = heaps.left;
+    heaps.left = heap;
+    unlock_list();
+}
+
+/* As the thread ends. Destructors that run after this one, and still allocate, use a shared heap: in the last round
+ * nobody would take one of their own back. */
+static void leave(void *heap) {
+    has_left = true;
+    flat_forget_my_heap();
+    leave_behind(heap);
+}
+
+/* fork() copies what memory is in that moment: with all locks held it is whole, and the child can go on with it. These
+ * handlers are the first to be registered, so that other libraries' run while no lock is held: before ours before the
+ * fork, and after ours after it. */
+static void before_fork(void) {
+    lock_list();
+    for (uint32_t number = 1; number <= heaps.count; number++) lock_heap(heap_number(number));
+    (void)pthread_mutex_lock(&flat_space.lock);
+}
+
+static void after_fork(void) {
+    (void)pthread_mutex_unlock(&flat_space.lock);
+    for (uint32_t number = heaps.count; number >= 1; number--)
+        (void)pthread_mutex_unlock(&heap_number(number)->lock);
+    unlock_list();
+}
+
+/* The thread that forked is the only one: what the others had is left behind. What they did on their usual path in that
+ * moment is a block at most that is lost for each of them. */
+static void after_fork_in_child(void) {
+    heaps.left = NULL;
+    heaps.left_dirty = 0;
+    for (uint32_t number = 1; number <= heaps.count; number++) {
+        thread_heap *heap = heap_number(number);
+        if (!has_begun(heap) || heap == flat_my_heap || use_of(heap) == HEAP_SHARED) continue;
+        set_use(heap, HEAP_LEFT);
+        heap->left_dirty = 0;
+        count_left(heap, heap->free_pages.dirty);
+        heap->next_left = heaps.left;
+        heaps.left = heap;
+    }
+    after_fork();
+}
+
+/* By the first call, or before all other constructors: whichever comes first. This may allocate. Where the system has no
+ * memory for the handlers, a child of several threads may find the malloc in the middle of something. */
+__attribute__((constructor(101))) static void register_fork_handlers(void) {
+    static bool registered;
+    if (__atomic_load_n(&registered, __ATOMIC_RELAXED)) return;
+    if (__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED)) return;
+    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static thread_heap *new_heap(heap_use use) {
+    uint32_t number = heaps.count + 1;
+    if (number >= flat_space.heap_limit || !flat_map_heap(number)) return NULL;
+    thread_heap *heap = heap_number(number);
+    flat_begin_heap(heap, use);
+    __atomic_store_n(&heaps.count, number, __ATOMIC_RELEASE);
+    return heap;
+}
+
+static bool open_heaps(void) {
+    if (heaps.open) return true;
+    if (!flat_space_open() || !flat_map_heap(1)) return false;
+    heaps.has_key = pthread_key_create(&heaps.key, leave) == 0;
+    __atomic_store_n(&heaps.count, 1, __ATOMIC_RELEASE);
+    return heaps.open = true;
+}
+
+bool flat_heaps_are_open(void) {
+    if (flat_heap_count() != 0) return true;
+    lock_list();
+    bool open = open_heaps();
+    unlock_list();
+    return open;
+}
+
+/* The first thread gets a heap at once, and need not end for it. */
+static thread_heap *heap_of_its_own(void) {
+    thread_heap *heap = heaps.left;
+    if (heap != NULL) {
+        heaps.left = heap->next_left;
+        return heap;
+    }
+    bool first = heaps.count == 1;
+    return first || (heaps.has_key && calls_without_a_heap % SHARING_CALLS == 0) ? new_heap(HEAP_OWNED) : NULL;
+}
+
+static thread_heap *first_shared_heap(void) {
+    thread_heap *heap = heap_number(1);
+    if (!has_begun(heap)) flat_begin_heap(heap, HEAP_SHARED);
+    return heap;
+}
+
+/* By where the thread's own variables lie, which differs from thread to thread. */
+static thread_heap *shared_heap(void) {
+    uint32_t number = (uint32_t)((uintptr_t)&has_left >> PAGE_SHIFT) * 0x9E3779B1u >> 30;
+    static_assert(SHARED_HEAPS == 4, "as many as two bits number");
+    thread_heap **heap = &heaps.shared[number];
+    if (*heap == NULL) *heap = number == 0 ? first_shared_heap() : new_heap(HEAP_SHARED);
+    return *heap != NULL ? *heap : first_shared_heap();
+}
+
+/* False: the thread could not be seen ending, and must not own a heap. */
+static bool take_over(thread_heap *heap) {
+    lock_heap(heap);
+    set_use(heap, HEAP_OWNED);
+    count_left(heap, 0);
+    unlock_heap(heap);
+    flat_my_heap = heap;
+    flat_my_bins = heap->serving;
+    /* This may allocate, which the thread can by now. */
+    if (!heaps.has_key || pthread_setspecific(heaps.key, heap) == 0) return true;
+    has_left = true;
+    flat_forget_my_heap();
+    leave_behind(heap);
+    return false;
+}
+
+/* NULL iff there is no memory at all. */
+static thread_heap *find_heap(void) {
+    thread_heap *own = NULL, *shared = NULL;
+    lock_list();
+    if (open_heaps()) {
+        calls_without_a_heap++;
+        own = has_left ? NULL : heap_of_its_own();
+        shared = own == NULL ? shared_heap() : first_shared_heap();
+    }
+    unlock_list();
+    register_fork_handlers();
+    return own != NULL && take_over(own) ? own : shared;
+}
+
+thread_heap *flat_heap_enter(void) {
+    thread_heap *heap = flat_my_heap != NULL ? flat_my_heap : find_heap();
+    if (heap != NULL) lock_heap(heap);
+    return heap;
+}
+
+void flat_heap_leave(thread_heap *heap) { unlock_heap(heap); }
+
+bool flat_try_heap_without_owner(thread_heap *heap) {
+    if (use_of(heap) == HEAP_OWNED || pthread_mutex_trylock(&heap->lock) != 0) return false;
+    if (use_of(heap) != HEAP_OWNED) return true;
+    (void)pthread_mutex_unlock(&heap->lock);
+    return false;
+}
+
+void flat_left_heap_leave(thread_heap *heap) {
+    keep_to_what_may_be_left(heap);
+    unlock_heap(heap);
+}
+
+/* All that can be had of a heap: what lies at hand only of one that nobody else owns. */
+static void clean_heap(thread_heap *heap) {
+    lock_heap(heap);
+    if (heap == flat_my_heap || use_of(heap) != HEAP_OWNED) flat_settle_heap(heap);
+    uint32_t steps = heap->free_pages.dirty / CLEANED_PAGES + heap->chunk_count + 1; /* its owner may free meanwhile */
+    unlock_heap(heap);
+    while (steps-- != 0 && clean_step(heap)) continue;
+    lock_heap(heap);
+    heap->chunks_most = heap->chunk_count;
+    heap->credit = (uint64_t)heap->chunk_count * CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
+    unlock_heap(heap);
+}
+
+void flat_reclaim(void) {
+    for (uint32_t number = 1; number <= flat_heap_count(); number++) {
+        thread_heap *heap = heap_number(number);
+        if (has_begun(heap)) clean_heap(heap);
+    }
+    flat_extents_clean_all();
+}
+
+static void trim_chunk(uint32_t chunk) {
+    uint32_t number = heap_of_chunk(chunk), end = (chunk + 1) * CHUNK_PAGES;
+    if (number == 0) return;
+    thread_heap *heap = heap_number(number);
+    for (uint32_t page = chunk * CHUNK_PAGES; page < end;) {
+        lock_heap(heap);
+        page = heap_of_chunk(chunk) == number ? flat_trim_pages(heap, chunk, page) : end;
+        unlock_heap(heap);
+    }
+}
+
+void flat_trim_heaps(void) {
+    flat_reclaim();
+    uint32_t chunks = (uint32_t)(usable_granules() * GRANULE >> CHUNK_SHIFT);
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) trim_chunk(chunk);
+    flat_reclaim();
+}

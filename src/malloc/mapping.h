@@ -1,0 +1,54 @@
+/* What the malloc asks the system for: memory at an address of its own choice, and to take memory back. A call that the
+ * system refuses may have acted on a part of its range before it did (munmap and madvise on their first pages, a mapping
+ * at a fixed address by unmapping what was there), so each function here says what is known of the range afterwards.
+ *
+ * Of madvise there is only MADV_DONTNEED: a program may install a filter of system calls at any time that kills it for
+ * any other. Pages become resident by being touched. */
+#ifndef FLATLINE_MALLOC_MAPPING_H
+#define FLATLINE_MALLOC_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum map_result {
+    MAP_MADE,     /* the whole range can be read and written, and reads as 0 */
+    MAP_OCCUPIED, /* another mapping is in the range: nothing has changed */
+    MAP_REFUSED   /* the system has no memory, or a limit is reached: nothing has changed */
+} map_result;
+
+/* Maps pages where nothing is mapped. */
+map_result flat_map(void *start, size_t bytes);
+
+/* Maps pages where the system likes to; NULL: it has no memory. */
+void *flat_map_anywhere(size_t bytes);
+
+/* As flat_map(), but the pages can only be read: they stay 0, and need no memory. */
+map_result flat_map_zeros(void *start, size_t bytes);
+
+typedef enum unmap_result {
+    UNMAP_DONE,
+    UNMAP_STILL_MAPPED, /* the whole range is mapped; its bytes are what they were, or 0 */
+    UNMAP_UNKNOWN       /* parts may be mapped and others not: the range must never be used again */
+} unmap_result;
+
+/* Unmaps pages that are mapped. */
+unmap_result flat_unmap(void *start, size_t bytes);
+
+/* Gives the memory behind mapped pages back, so that they read as 0. False: refused, for pages that are locked for
+ * example; each page then has its bytes, or reads as 0. */
+bool flat_discard(void *start, size_t bytes);
+
+/* Moves pages to `to`, where nothing is mapped, and makes them more. True: they are there, what is new reads as 0, and
+ * at `from` nothing is mapped. False: they are where they were, and `to` is as flat_unmap() would have it: `*left`. */
+bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, unmap_result *left);
+
+/* Makes mapped pages more where nothing is mapped behind them. False: nothing has changed. */
+bool flat_lengthen(void *start, size_t bytes, size_t new_bytes);
+
+/* Whether the system would give so many bytes to one request. */
+bool flat_system_has(size_t bytes);
+
+/* Touches each page of a range, so that it is resident; contents stay. A page fault for each that was not. */
+void flat_make_resident(const void *start, size_t bytes);
+
+#endif
