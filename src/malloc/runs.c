@@ -267,6 +267,7 @@ bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bo
 static run_part first_dirty(const run_set *runs, uint32_t head, uint32_t most) {
     uint32_t count = runs->units[head].count, end = head + count;
     uint32_t first = count > 1 ? runs->units[head].first_dirty : head;
+    most = least(most, CHUNK_PAGES - first % CHUNK_PAGES);
     return (run_part){first, next_unit(runs, first, end - first > most ? first + most : end, false) - first};
 }
 

@@ -13,6 +13,10 @@
 
 #define NO_UNIT UINT32_MAX
 
+#define CHUNK_SHIFT 22
+#define CHUNK ((size_t)1 << CHUNK_SHIFT)
+#define CHUNK_PAGES ((uint32_t)(CHUNK / PAGE))
+
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* The state of free units. Clean: there is no memory behind them, so that their bytes read as 0 once they are mapped.
@@ -120,7 +124,8 @@ bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bo
 uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most);
 
 /* Takes the units whose memory should be given back next: neighbouring dirty ones, the first of the oldest run that has
- * any, up to `most`; a step for each. None iff count == 0. */
+ * any, up to `most`, a step for each; and none beyond the next chunk's first, so that whole chunks go together. None iff
+ * count == 0. */
 run_part flat_runs_take_dirty(run_set *runs, uint32_t most);
 
 #endif

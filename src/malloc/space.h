@@ -26,10 +26,6 @@
 
 #include <pthread.h>
 
-#define CHUNK_SHIFT 22
-#define CHUNK ((size_t)1 << CHUNK_SHIFT)
-#define CHUNK_PAGES ((uint32_t)(CHUNK / PAGE))
-
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 #define APART __attribute__((noinline))
 
