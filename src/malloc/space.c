@@ -153,9 +153,11 @@ static uintptr_t usual_place(void) {
 static bool find_addresses(void) {
     uintptr_t usual = usual_place();
     if (usual == 0) return false;
+#if !defined(__SANITIZE_THREAD__) /* which has all that is far from the usual place to itself */
     uintptr_t differing = (usual >> PAGE_SHIFT) % (4 * TIB / CHUNK) * CHUNK;
-    return lay_out(16 * TIB + differing, 4 * TIB) || lay_out(22 * TIB + differing, 4 * TIB) ||
-           (usual > 8 * TIB && lay_out(usual - 3 * TIB, TIB)) || lay_out(usual / 2, TIB / 16);
+    if (lay_out(16 * TIB + differing, 4 * TIB) || lay_out(22 * TIB + differing, 4 * TIB)) return true;
+#endif
+    return (usual > 4 * TIB && lay_out(usual - TIB, TIB / 2)) || lay_out(usual / 2, TIB / 16);
 }
 
 /* Whether the system's pages are those that the tables count in; says so on standard error where they are not. */

@@ -153,6 +153,23 @@ TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
     }
 }
 
+// Once it is used up, what is in use while all the rest is given back may go back as well when it is freed.
+TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
+    constexpr std::size_t bytes = 256 * mib, size = 100 * kib;
+    for (std::size_t round = 0; round < 10; round++) {
+        std::vector<char *> blocks = take(bytes, size);
+        give(blocks);
+        go_on(bytes / chunk);
+    }
+    std::vector<char *> blocks = take(bytes, size);
+    (void)malloc_trim(0);
+    give(blocks);
+    go_on(bytes / chunk);
+    if (!keeps_all()) {
+        EXPECT_LE(resident(), bytes / 2);
+    }
+}
+
 // What lies free in pieces too small for a block that is larger than all there ever was pays for the new one.
 TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) {
     (void)malloc_trim(0);
