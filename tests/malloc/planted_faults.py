@@ -52,6 +52,8 @@ FAULTS = {
     "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(block\);", r";", ["interface"]),
     "misaligned_pointer_freed": ("usual.h", r" \| offset \* \(SIZE_MAX / GRANULE \+ 1\)", r"", ["misuse"]),
     "return_not_seen_by_the_owner": ("returned.c", r"if \(!step_look_at_tag[^;]*;", r"", ["misuse"]),
+    "page_stays_closed_after_a_remote_free": ("malloc.c", r"if \(RARE\(\(tag & RETURNED_MARK\) != 0\)\)", r"if (0)",
+                                              ["usual:one_free_by_another"]),
     "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"",
                                 ["threads:used_again"]),
     "mark_of_chunks_lost": ("returned.c", r"if \(!mark\(&owner->marks[^;]*\) return true;", r"return true;",

@@ -11,6 +11,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -30,6 +31,25 @@ std::vector<flat::test::Watched> count_usual_calls() {
             flat::test::watch(false);
             for (std::size_t i = 1; i < blocks.size(); i++) free(blocks[i]);
         }
+    });
+    return watched;
+}
+
+// Of a call on a page of which another thread has freed a block: the first free of the owner's takes that back, and from
+// then on the usual path is open.
+std::vector<flat::test::Watched> count_calls_after_a_remote_free() {
+    std::vector<flat::test::Watched> watched{{"malloc", dlsym(RTLD_DEFAULT, "malloc")},
+                                             {"free", dlsym(RTLD_DEFAULT, "free")}};
+    std::array<void *, 8> blocks{};
+    flat::test::step_through(watched, {{0, UINTPTR_MAX}}, [&] {
+        for (void *&block : blocks) block = malloc(100);
+        std::thread([&] { free(blocks[3]); }).join();
+        free(blocks[4]);
+        blocks[4] = malloc(100);
+        flat::test::watch(true);
+        free(blocks[4]);
+        blocks[4] = malloc(100);
+        flat::test::watch(false);
     });
     return watched;
 }
@@ -54,6 +74,18 @@ TEST(malloc_usual, calls_take_what_the_manual_says) {
     EXPECT_TRUE(says(page.str(), counted)) << counted[0].most << " and " << counted[1].most;
     counted[1].most++;
     EXPECT_FALSE(says(page.str(), counted));
+}
+
+TEST(malloc_usual, one_free_by_another_thread_does_not_close_the_path_of_its_page) {
+    try {
+        const std::vector<flat::test::Watched> usual = count_usual_calls(), after = count_calls_after_a_remote_free();
+        ASSERT_EQ(after[0].calls, 1U);
+        ASSERT_EQ(after[1].calls, 1U);
+        EXPECT_EQ(after[0].most, usual[0].most);
+        EXPECT_EQ(after[1].most, usual[1].most);
+    } catch (const flat::test::CannotTrace &why) {
+        GTEST_SKIP() << why.what();
+    }
 }
 
 } // namespace
