@@ -93,7 +93,7 @@ static void leave_out(uint32_t count) {
     unlock_space();
 }
 
-#define PLACES_TRIED 16    /* where another mapping is found in the way */
+#define PLACES_TRIED 16      /* where another mapping is found in the way */
 #define LARGE_REQUEST 65536u /* pages: 256 MiB; for more the system is asked before tables are made for it */
 
 uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state) {

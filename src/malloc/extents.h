@@ -1,6 +1,6 @@
-/* Pages of the address space that huge blocks and the chunks of thread heaps are made of. One lock guards which are free,
- * and no call of the system is made under it but those that map tables: a page that is being mapped or unmapped counts as
- * used meanwhile. Free pages are dirty (mapped, with what was there) or clean (not mapped).
+/* Pages of the address space that huge blocks and the chunks of thread heaps are made of. One lock guards which are
+ * free, and no call of the system is made under it but those that map tables: a page that is being mapped or unmapped
+ * counts as used meanwhile. Free pages are dirty (mapped, with what was there) or clean (not mapped).
  *
  * All functions may be called by any thread; steps are those of runs.h, and calls of the system. */
 #ifndef FLATLINE_MALLOC_EXTENTS_H
@@ -8,7 +8,7 @@
 
 #include "space.h"
 
-#define EXTENT_MAX (RUN_MAX / 2)                      /* pages of one */
+#define EXTENT_MAX (RUN_MAX / 2)                                  /* pages of one */
 #define ALIGNMENT_MAX ((uint32_t)((size_t)1 << 30 >> PAGE_SHIFT)) /* pages: more would need tables for all before */
 
 /* `count` pages that are mapped, the first of which is at a multiple of `alignment` pages, a power of two; NO_UNIT iff

@@ -49,8 +49,7 @@ static bool too_much_is_left(void) {
 /* Of a heap without an owner, which has been given something: what is too much goes. */
 static void keep_to_what_may_be_left(thread_heap *heap) {
     if (use_of(heap) != HEAP_LEFT) return;
-    do
-        count_left(heap, heap->free_pages.dirty);
+    do count_left(heap, heap->free_pages.dirty);
     while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
 }
 
@@ -96,8 +95,7 @@ static void before_fork(void) {
 
 static void after_fork(void) {
     (void)pthread_mutex_unlock(&flat_space.lock);
-    for (uint32_t number = heaps.count; number >= 1; number--)
-        (void)pthread_mutex_unlock(&heap_number(number)->lock);
+    for (uint32_t number = heaps.count; number >= 1; number--) (void)pthread_mutex_unlock(&heap_number(number)->lock);
     unlock_list();
 }
 
@@ -118,8 +116,8 @@ static void after_fork_in_child(void) {
     after_fork();
 }
 
-/* By the first call, or before all other constructors: whichever comes first. This may allocate. Where the system has no
- * memory for the handlers, a child of several threads may find the malloc in the middle of something. */
+/* By the first call, or before all other constructors: whichever comes first. This may allocate. Where the system has
+ * no memory for the handlers, a child of several threads may find the malloc in the middle of something. */
 __attribute__((constructor(101))) static void register_fork_handlers(void) {
     static bool registered;
     if (__atomic_load_n(&registered, __ATOMIC_RELAXED)) return;

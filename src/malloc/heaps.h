@@ -1,8 +1,8 @@
-/* Which heap a thread allocates from. A thread begins with a heap that another left behind, if there is one. Otherwise its
- * first calls use a heap that it shares with others, so that threads that hardly allocate cost nothing, and then it gets
- * one of its own; it goes on sharing where there is no memory for one, where there are too many, and after its own was
- * left as the thread ends. What a shared heap loses: each call locks it, so that it may have to wait for other threads'
- * calls, for a fixed number of steps of each.
+/* Which heap a thread allocates from. A thread begins with a heap that another left behind, if there is one. Otherwise
+ * its first calls use a heap that it shares with others, so that threads that hardly allocate cost nothing, and then it
+ * gets one of its own; it goes on sharing where there is no memory for one, where there are too many, and after its own
+ * was left as the thread ends. What a shared heap loses: each call locks it, so that it may have to wait for other
+ * threads' calls, for a fixed number of steps of each.
  *
  * Lock order: a heap's lock, then `flat_space.lock`. The lock of the list of heaps is taken with no other held. */
 #ifndef FLATLINE_MALLOC_HEAPS_H
@@ -26,8 +26,8 @@ void flat_heap_leave(thread_heap *heap);
 bool flat_try_heap_without_owner(thread_heap *heap);
 void flat_left_heap_leave(thread_heap *heap);
 
-/* Gives the free memory of all heaps back to the system that can be given back without their owners' doing: in steps, of
- * which each locks a heap anew. */
+/* Gives the free memory of all heaps back to the system that can be given back without their owners' doing: in steps,
+ * of which each locks a heap anew. */
 void flat_trim_heaps(void);
 
 /* As that, but only what can serve other heaps and huge blocks then: whole chunks. */

@@ -1,5 +1,5 @@
-/* Blocks above SMALL_MAX. Up to LARGE_MAX they are pages of a thread heap's chunks, and the heap's as blocks of a class are.
- * Above they are huge: pages of their own, which no heap has, and which any thread frees. */
+/* Blocks above SMALL_MAX. Up to LARGE_MAX they are pages of a thread heap's chunks, and the heap's as blocks of a class
+ * are. Above they are huge: pages of their own, which no heap has, and which any thread frees. */
 #ifndef FLATLINE_MALLOC_LARGE_H
 #define FLATLINE_MALLOC_LARGE_H
 

@@ -30,8 +30,8 @@ static void *allocate_from_heap(size_t size, size_t alignment, bool *zeroed) {
     thread_heap *heap = flat_heap_enter();
     if (heap == NULL) return NULL;
     bool small = size <= SMALL_MAX && alignment <= GRANULE;
-    void *block = small ? flat_allocate_slowly(heap, class_serving(size))
-                        : flat_large_allocate(heap, size, alignment, zeroed);
+    void *block =
+        small ? flat_allocate_slowly(heap, class_serving(size)) : flat_large_allocate(heap, size, alignment, zeroed);
     flat_keep_to_policy(heap);
     flat_heap_leave(heap);
     return block;
@@ -42,8 +42,8 @@ static void *try_any(size_t size, size_t alignment, bool *zeroed) {
     return flat_heaps_are_open() ? flat_huge_allocate(size, alignment, zeroed) : NULL;
 }
 
-/* A block for whatever request. `*zeroed`: all bytes are 0. Where the system refuses, what is free elsewhere is given back
- * to it first. */
+/* A block for whatever request. `*zeroed`: all bytes are 0. Where the system refuses, what is free elsewhere is given
+ * back to it first. */
 static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     int error = errno;
     *zeroed = false;
@@ -317,8 +317,8 @@ FLAT_API size_t malloc_usable_size(void *block) {
     return block != NULL && is_block("malloc_usable_size", block, &granule, CALLER) ? bytes_at(granule) : 0;
 }
 
-/* All free memory that is not at hand in a heap of another thread's; `pad`, which would be left at the top of a heap that
- * has one, does not matter. The one call that takes as long as it takes; others wait for a step of it at most. */
+/* All free memory that is not at hand in a heap of another thread's; `pad`, which would be left at the top of a heap
+ * that has one, does not matter. The one call that takes as long as it takes; others wait for a step of it at most. */
 FLAT_API int malloc_trim(size_t pad) {
     (void)pad;
     int error = errno;

@@ -35,9 +35,9 @@ unmap_result flat_unmap(void *start, size_t bytes) {
 
 bool flat_discard(void *start, size_t bytes) { return madvise(start, bytes, MADV_DONTNEED) == 0; }
 
-/* The kernel unmaps what is at the new place before it knows that it can move anything, so the new place is claimed first.
- * Pages of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would move one
- * mapping after the other, and stop in the middle where one cannot be moved. */
+/* The kernel unmaps what is at the new place before it knows that it can move anything, so the new place is claimed
+ * first. Pages of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would
+ * move one mapping after the other, and stop in the middle where one cannot be moved. */
 bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, unmap_result *left) {
     *left = UNMAP_DONE;
     if (new_bytes <= bytes) return false;

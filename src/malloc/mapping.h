@@ -1,6 +1,7 @@
 /* What the malloc asks the system for: memory at an address of its own choice, and to take memory back. A call that the
- * system refuses may have acted on a part of its range before it did (munmap and madvise on their first pages, a mapping
- * at a fixed address by unmapping what was there), so each function here says what is known of the range afterwards.
+ * system refuses may have acted on a part of its range before it did (munmap and madvise on their first pages, a
+ * mapping at a fixed address by unmapping what was there), so each function here says what is known of the range
+ * afterwards.
  *
  * Of madvise there is only MADV_DONTNEED: a program may install a filter of system calls at any time that kills it for
  * any other. Pages become resident by being touched. */

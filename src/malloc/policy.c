@@ -72,7 +72,8 @@ static bool heap_keeps_too_much(const thread_heap *heap) {
            is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
 }
 
-/* A step that the system refuses costs all of the credit: the next one is tried after as many calls as for any other. */
+/* A step that the system refuses costs all of the credit: the next one is tried after as many calls as for any other.
+ */
 static void clean_some(thread_heap *heap) {
     uint64_t most = heap->credit / PAGE_CREDIT;
     uint32_t cleaned = flat_pages_clean(heap, most < CLEANED_PAGES ? (uint32_t)most : CLEANED_PAGES);

@@ -12,8 +12,8 @@
  * Who takes again what was given back has to wait for it, some 1.4 us a page. So that a program that frees and takes
  * the same memory over and over does not wait each time, what goes back is no more than CREDIT_OF_GROWTH times that by
  * which the heap has grown since malloc_trim(), and a page for each PAGE_CREDIT calls that leave the usual path; of
- * huge blocks EXTENT_CREDIT pages for each of them. While there is no credit the usual path is open. But where pages are
- * begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
+ * huge blocks EXTENT_CREDIT pages for each of them. While there is no credit the usual path is open. But where pages
+ * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
  *
  * Besides there is, of each class and thread heap, what lies at hand and at most one empty span (none with memory):
  * bounds that docs/malloc.md adds up. */
@@ -42,7 +42,7 @@ typedef struct residence {
 typedef struct policy {
     const char *name;
     uint32_t kept_pages, left_pages, kept_huge_pages; /* UINT32_MAX: all */
-    unsigned kept_shift;                          /* and 2^-kept_shift of those in use; none of those that were left */
+    unsigned kept_shift; /* and 2^-kept_shift of those in use; none of those that were left */
     bool keeps_empty_spans;
     bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
     bool settles;            /* as it grows a heap gives what lies at hand to its spans, some classes at a time */
@@ -58,8 +58,8 @@ extern policy flat_policy;
 /* Reads FLATLINE_POLICY; what is none of its values is said on standard error, and `balanced` serves. Once, first. */
 void flat_policy_init(void);
 
-/* One step towards what a heap may keep, if it keeps more; then whether the thread's calls may take the usual path, if it
- * owns the heap. At the end of every call that did not. Under the heap's lock. */
+/* One step towards what a heap may keep, if it keeps more; then whether the thread's calls may take the usual path, if
+ * it owns the heap. At the end of every call that did not. Under the heap's lock. */
 void flat_keep_to_policy(thread_heap *heap);
 
 /* Up to so many steps towards what may be kept of huge blocks, if more is. Under no lock. */

@@ -126,8 +126,8 @@ void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
     if (taken->at[OF_PAGES] / CHUNK_WORDS == chunk) taken->words[OF_PAGES] = 0;
 }
 
-/* Makes the blocks at the bits of a word of 64 granules dead; returns those that were live, as all should be. One that was
- * not is noted, and reported when the heap's lock is free. */
+/* Makes the blocks at the bits of a word of 64 granules dead; returns those that were live, as all should be. One that
+ * was not is noted, and reported when the heap's lock is free. */
 static uint64_t bury(thread_heap *heap, size_t word, uint64_t blocks) {
     uint64_t buried = 0;
     for (unsigned half = 0; half < 2; half++) {

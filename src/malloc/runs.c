@@ -88,7 +88,8 @@ static void leave_queue(run_set *runs, uint32_t head) {
         runs->newest = beside.older;
 }
 
-/* A run that is not linked. Which dirty unit is its first is known, so that a long clean part is not searched each time. */
+/* A run that is not linked. Which dirty unit is its first is known, so that a long clean part is not searched each
+ * time. */
 typedef struct run {
     uint32_t count, dirty, first_dirty;
 } run;

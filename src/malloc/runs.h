@@ -38,7 +38,7 @@ typedef struct unit {
         uint32_t head;        /* the first unit of its run: in the last unit of a free run, in every one of a span */
         uint32_t first_dirty; /* of a free run of more than one unit that has any: in the first */
     };
-    uint32_t count;          /* units of the run: in the first */
+    uint32_t count; /* units of the run: in the first */
     union {
         uint64_t free_words; /* of a span: see spans.h */
         dirty_queue queue;   /* of a run with dirty units */
@@ -84,8 +84,8 @@ uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state);
 /* The least number of units, `count` at least, of which a run is certain to be found by flat_runs_take(count). */
 uint32_t flat_runs_certain(uint32_t count);
 
-/* As flat_runs_take(), but the first unit plus `bias` is a multiple of `alignment`, a power of two. Looks at a few of the
- * runs that are long enough by chance, then takes one that is certain to be. NO_UNIT: none was found. */
+/* As flat_runs_take(), but the first unit plus `bias` is a multiple of `alignment`, a power of two. Looks at a few of
+ * the runs that are long enough by chance, then takes one that is certain to be. NO_UNIT: none was found. */
 typedef struct run_alignment {
     uint32_t to, bias;
 } run_alignment;
@@ -124,8 +124,8 @@ bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bo
 uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most);
 
 /* Takes the units whose memory should be given back next: neighbouring dirty ones, the first of the oldest run that has
- * any, up to `most`, a step for each; and none beyond the next chunk's first, so that whole chunks go together. None iff
- * count == 0. */
+ * any, up to `most`, a step for each; and none beyond the next chunk's first, so that whole chunks go together. None
+ * iff count == 0. */
 run_part flat_runs_take_dirty(run_set *runs, uint32_t most);
 
 #endif

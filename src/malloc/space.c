@@ -23,15 +23,9 @@ typedef struct table {
 
 #define TABLE(name, bytes_of_blocks) {offsetof(address_space, name), bytes_of_blocks, sizeof *flat_space.name}
 static const table tables[] = {
-    TABLE(live, 32 * GRANULE),
-    TABLE(free, 64 * GRANULE),
-    TABLE(tags, PAGE),
-    TABLE(pages, PAGE),
-    TABLE(returned, 64 * GRANULE),
-    TABLE(page_marks, 64 * PAGE),
-    TABLE(chunk_marks, CHUNK),
-    TABLE(chunk_heaps, CHUNK),
-    TABLE(dirty_pages, 64 * PAGE),
+    TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE),     TABLE(tags, PAGE),
+    TABLE(pages, PAGE),        TABLE(returned, 64 * GRANULE), TABLE(page_marks, 64 * PAGE),
+    TABLE(chunk_marks, CHUNK), TABLE(chunk_heaps, CHUNK),     TABLE(dirty_pages, 64 * PAGE),
 };
 enum {
     TABLES = sizeof tables / sizeof *tables,
@@ -55,9 +49,7 @@ static void set_table_start(unsigned number, char *start) {
 
 static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) & ~(PAGE - 1); }
 
-static size_t table_bytes(unsigned number, size_t bytes) {
-    return bytes / tables[number].unit * tables[number].entry;
-}
+static size_t table_bytes(unsigned number, size_t bytes) { return bytes / tables[number].unit * tables[number].entry; }
 
 /* With room for its distance from the page's start. */
 static size_t table_room(unsigned number, size_t bytes) { return whole_pages(table_bytes(number, bytes)) + PAGE; }
@@ -147,9 +139,9 @@ static uintptr_t usual_place(void) {
     return (uintptr_t)at;
 }
 
-/* On x86-64 and most of aarch64 programs lie above 2^46, or below 2^40, and the system's mappings beside them, whether it
- * places them upwards or downwards. Next, for where such addresses do not exist or are another's, comes what lies well
- * below the usual place. */
+/* On x86-64 and most of aarch64 programs lie above 2^46, or below 2^40, and the system's mappings beside them, whether
+ * it places them upwards or downwards. Next, for where such addresses do not exist or are another's, comes what lies
+ * well below the usual place. */
 static bool find_addresses(void) {
     uintptr_t usual = usual_place();
     if (usual == 0) return false;

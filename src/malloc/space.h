@@ -15,8 +15,8 @@
  *     returned  a bit a granule: set by the thread that freed a block of another's, cleared by the owner who takes it
  *
  * A small block that is neither live nor free is at hand, in a thread heap; or has never been handed out. That one bit
- * says all, the start of a live block or not, is why a free need not divide. The tables take 3.3 % of what is in use; every
- * thread writes them only at its own blocks' places, and a chunk has whole cache lines of each. */
+ * says all, the start of a live block or not, is why a free need not divide. The tables take 3.3 % of what is in use;
+ * every thread writes them only at its own blocks' places, and a chunk has whole cache lines of each. */
 #ifndef FLATLINE_MALLOC_SPACE_H
 #define FLATLINE_MALLOC_SPACE_H
 

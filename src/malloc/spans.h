@@ -27,8 +27,8 @@ void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t bloc
 /* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);
 
-/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun, and MAPPED_PAGES mapped,
- * or as many as are taken; where they are clean, `balanced` and `memory` settle some classes besides: see
+/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun, and MAPPED_PAGES
+ * mapped, or as many as are taken; where they are clean, `balanced` and `memory` settle some classes besides: see
  * flat_settle_some(). */
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
 void flat_pages_give(thread_heap *heap, uint32_t head);
@@ -43,11 +43,11 @@ void flat_pages_give(thread_heap *heap, uint32_t head);
  * a chunk that is then clean to whoever needs one. Returns their number; 0: there are none, or the system refuses. */
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most);
 
-/* For malloc_trim(): of a chunk of the heap, whose owner may be another thread, that sleeps. Takes spans and large blocks back
- * to which nothing belongs any more but free blocks and blocks that others have returned; and gives the memory of
- * other pages back to the system to which no block reaches that is live or at hand. Looks at CLEANED_PAGES pages and
- * some, from the first run on that begins at `page` or behind, and returns where to go on: the end of the chunk, if all is
- * done. */
+/* For malloc_trim(): of a chunk of the heap, whose owner may be another thread, that sleeps. Takes spans and large
+ * blocks back to which nothing belongs any more but free blocks and blocks that others have returned; and gives the
+ * memory of other pages back to the system to which no block reaches that is live or at hand. Looks at CLEANED_PAGES
+ * pages and some, from the first run on that begins at `page` or behind, and returns where to go on: the end of the
+ * chunk, if all is done. */
 uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page);
 
 /* Where a run of pages may lie whose first is `page`. */

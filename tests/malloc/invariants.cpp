@@ -168,17 +168,17 @@ void look_at_heap(const thread_heap *heap, walk &here) {
         chunks++;
         const std::uint32_t page = chunk * CHUNK_PAGES, end = page + CHUNK_PAGES;
         const bool newest = heap->frontier.end == end;
-        here.units_of(heap->free_pages, page, newest ? heap->frontier.page : end,
-                      [&](std::uint32_t head, std::uint32_t count) {
-            const std::size_t number = class_of_tag(tag_of(head));
-            if (number == 0) {
-                here.demand(heap_of_tag(tag_of(head)) == heap, "tag of large block", head);
-                here.demand(live_in(head, count) == 1 && is_live(head * (PAGE / GRANULE)), "large block", head);
-                return;
-            }
-            look_at_span(heap, head, count, number, hand[number], here);
-            if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
-        });
+        here.units_of(
+            heap->free_pages, page, newest ? heap->frontier.page : end, [&](std::uint32_t head, std::uint32_t count) {
+                const std::size_t number = class_of_tag(tag_of(head));
+                if (number == 0) {
+                    here.demand(heap_of_tag(tag_of(head)) == heap, "tag of large block", head);
+                    here.demand(live_in(head, count) == 1 && is_live(head * (PAGE / GRANULE)), "large block", head);
+                    return;
+                }
+                look_at_span(heap, head, count, number, hand[number], here);
+                if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
+            });
     }
     here.demand(chunks == heap->chunk_count, "a heap has", chunks, "chunks, and says", heap->chunk_count);
     here.compare(heap->free_pages);

@@ -7,9 +7,9 @@
 
 namespace test {
 
-// Says what is wrong first, or nothing: each page is free, of a huge block or in a heap's chunk, and there it is free or
-// part of one span or large block; each block of a span is live, at hand, free or has never been handed out; and every count
-// and list says the same. Allocates nothing unless something is wrong.
+// Says what is wrong first, or nothing: each page is free, of a huge block or in a heap's chunk, and there it is free
+// or part of one span or large block; each block of a span is live, at hand, free or has never been handed out; and
+// every count and list says the same. Allocates nothing unless something is wrong.
 std::string broken_invariant();
 
 } // namespace test

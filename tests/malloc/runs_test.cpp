@@ -272,8 +272,8 @@ TEST(malloc_runs, that_are_used_are_not_made_dirty) {
 template <typename Entry> class sparse_table {
   public:
     explicit sparse_table(std::size_t count)
-        : bytes_(count * sizeof(Entry)), start_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+        : bytes_(count * sizeof(Entry)),
+          start_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
         if (start_ == MAP_FAILED) throw std::bad_alloc();
     }
     ~sparse_table() { (void)munmap(start_, bytes_); }

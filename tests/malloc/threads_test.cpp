@@ -79,7 +79,8 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
             for (std::size_t k = 0; k < 10; k++) {
                 threads.emplace_back([i, k] {
                     std::vector<void *> blocks; // so many that the thread gets a heap of its own
-                    for (std::size_t size = 1; size < 40000; size = size * 5 / 4 + 1 + k) blocks.push_back(malloc(size));
+                    for (std::size_t size = 1; size < 40000; size = size * 5 / 4 + 1 + k)
+                        blocks.push_back(malloc(size));
                     for (void *block : blocks) free(block);
                     (void)i;
                 });

@@ -35,8 +35,8 @@ std::vector<flat::test::Watched> count_usual_calls() {
     return watched;
 }
 
-// Of a call on a page of which another thread has freed a block: the first free of the owner's takes that back, and from
-// then on the usual path is open.
+// Of a call on a page of which another thread has freed a block: the first free of the owner's takes that back, and
+// from then on the usual path is open.
 std::vector<flat::test::Watched> count_calls_after_a_remote_free() {
     std::vector<flat::test::Watched> watched{{"malloc", dlsym(RTLD_DEFAULT, "malloc")},
                                              {"free", dlsym(RTLD_DEFAULT, "free")}};
