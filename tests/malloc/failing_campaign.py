@@ -112,7 +112,7 @@ class Campaign:
         operations, threads = int(300 * 2 ** self.dice.uniform(0, 5)), self.dice.choice([1, 1, 3])
         if lacking:
             call = self.dice.choice(lacking)
-            chances.update({each: 0 for each in CALLS}, **{call: 2})
+            chances.update({each: 0 for each in CALLS}, **{call: CHANCES[call][1]})
             operations, threads = 300, 1
         chances["old_mremap"] = self.dice.choice([0, 1])
         return Round(self.options, self.planned, chances, operations, threads)
@@ -130,7 +130,7 @@ class Campaign:
         return [self.next_round(lacking) for _ in range(self.options.jobs)]
 
     def most_rounds(self):
-        return 100 + self.options.operations // 300 + 4 * self.options.fails
+        return self.options.operations // 300 + 6 * self.options.fails
 
     def take(self, done):
         for number, call in enumerate(CALLS):

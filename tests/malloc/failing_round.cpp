@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t page = 4096, kib = 1024, mib = 1024 * kib;
 constexpr std::size_t slots = 400, thread_max = 8, exchange_slots = 64;
-constexpr std::size_t live_max = 192 * mib; // of all threads together
+constexpr std::size_t live_max = 96 * mib; // of all threads together
 
 failing_record no_record;
 failing_record *record = &no_record;
@@ -160,7 +160,7 @@ class worker {
     // By the mix of the round: mostly small ones; up to what is large; or huge ones among others.
     std::size_t next_size() {
         const std::uint64_t kind = random_.below(1000);
-        const std::uint64_t huge[] = {1, 4, 60, 300}, large[] = {10, 300, 500, 700};
+        const std::uint64_t huge[] = {1, 4, 30, 400}, large[] = {10, 300, 500, 900};
         std::size_t size = 0;
         if (kind < huge[mine_.mix]) {
             size = mib / 2 + random_.magnitude(64 * mib - mib / 2);
@@ -200,7 +200,7 @@ class worker {
 
     void resize(block &place) {
         std::size_t size = next_size();
-        if (random_.one_in(2)) size = std::min(64 * mib, place.size / 2 + random_.below(place.size * 2 + 1) + 1);
+        if (mine_.mix == 3 || random_.one_in(2)) size = std::min(64 * mib, place.size / 2 + random_.below(place.size * 2 + 1) + 1);
         if (live_bytes + size > live_max) size = 1 + place.size / 2;
         check(place, "before its realloc");
         const std::uint64_t before = denials();
@@ -223,13 +223,15 @@ class worker {
     }
 
     void step() {
-        block &place = mine_.blocks[random_.below(slots)];
+        // Huge ones are few, and resized often.
+        constexpr std::size_t slots_of_mix[] = {slots, slots, slots / 4, slots / 25};
+        block &place = mine_.blocks[random_.below(slots_of_mix[mine_.mix])];
         const std::uint64_t what = random_.below(1000);
         if (what == 0) return check_all();
         if (what < 8) return static_cast<void>(malloc_trim(0));
         if (what < 100) return swap(place);
         if (place.start == nullptr) return allocate(place);
-        if (what < 600) return resize(place);
+        if (what < (mine_.mix == 3 ? 920U : 600U)) return resize(place);
         release(place);
     }
 
@@ -260,7 +262,7 @@ void run_threads(std::span<share> all) {
 }
 
 void serve_again() {
-    for (const std::size_t size : {std::size_t{1}, 100 * kib, 3 * mib, 20 * mib}) {
+    for (const std::size_t size : {std::size_t{1}, 100 * kib, 3 * mib, 9 * mib}) {
         auto *zeros = static_cast<unsigned char *>(calloc(1, size));
         auto *others = static_cast<unsigned char *>(malloc(size));
         if (zeros == nullptr || others == nullptr) object("when nothing fails any longer there are no %zu bytes", size);
@@ -276,9 +278,12 @@ void *serve_thread(void *unused) {
     return unused;
 }
 
+// Half of the end of all comes while calls still fail.
 void end_round(std::span<share> all) {
-    record->disabled = 1;
     for (share &each : all) worker(each).check_all();
+    worker(all[0]).free_all();
+    (void)malloc_trim(0);
+    record->disabled = 1;
     serve_again();
     pthread_t thread;
     if (pthread_create(&thread, nullptr, serve_thread, nullptr) == 0) (void)pthread_join(thread, nullptr);
@@ -317,7 +322,7 @@ int main(int count, char **arguments) {
     if (count == 6 && !install_filter(arguments)) return 2;
     if (failing_calls_record != nullptr) record = failing_calls_record();
     const std::span<share> all(shares, threads);
-    const auto mix = static_cast<unsigned>(test::random_source(seed).below(4));
+    const auto mix = static_cast<unsigned>(test::random_source(seed).below(6) % 4);
     for (std::size_t i = 0; i < threads; i++) {
         all[i].random = test::random_source(seed * thread_max + i);
         all[i].keys = i << 40;
