@@ -1,8 +1,9 @@
-// failing_round SEED OPERATIONS THREADS [FILTER main|exec]: allocates, resizes and frees at random, by threads that free
-// each other's blocks and end, under whichever malloc and whatever makes its calls of the system fail. What each block
-// holds is checked by a pattern, and what calloc gives in full. NULL is right only where failing_calls.c, preloaded, let
-// a call fail in the same call of the same thread that memory comes by; then all is as it was. When nothing fails any
-// longer there must be memory again. The first operations of a run of one thread are those of a shorter one.
+// failing_round SEED OPERATIONS THREADS [FILTER main|exec]: allocates, resizes and frees at random, by threads that
+// free each other's blocks and end, under whichever malloc and whatever makes its calls of the system fail. What each
+// block holds is checked by a pattern, and what calloc gives in full. NULL is right only where failing_calls.c,
+// preloaded, let a call fail in the same call of the same thread that memory comes by; then all is as it was. When
+// nothing fails any longer there must be memory again. The first operations of a run of one thread are those of a
+// shorter one.
 //
 // FILTER is one of filtered_calls.c, installed in main, or before the program is executed anew. Exit status 0: all was
 // right; 1: it was not, and standard error says how; 2: it could not be run.
@@ -200,7 +201,8 @@ class worker {
 
     void resize(block &place) {
         std::size_t size = next_size();
-        if (mine_.mix == 3 || random_.one_in(2)) size = std::min(64 * mib, place.size / 2 + random_.below(place.size * 2 + 1) + 1);
+        if (mine_.mix == 3 || random_.one_in(2))
+            size = std::min(64 * mib, place.size / 2 + random_.below(place.size * 2 + 1) + 1);
         if (live_bytes + size > live_max) size = 1 + place.size / 2;
         check(place, "before its realloc");
         const std::uint64_t before = denials();
@@ -245,8 +247,8 @@ void *work(void *given) {
     return nullptr;
 }
 
-// Each share is one thread's; where there is no memory for a thread, this one's. Alone it is this one's at once: nothing
-// is left then to chance.
+// Each share is one thread's; where there is no memory for a thread, this one's. Alone it is this one's at once:
+// nothing is left then to chance.
 void run_threads(std::span<share> all) {
     if (all.size() == 1) return static_cast<void>(work(&all[0]));
     pthread_t threads[thread_max];

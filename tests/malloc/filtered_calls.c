@@ -29,15 +29,9 @@ typedef struct filter {
 
 #define REFUSE(error) (SECCOMP_RET_ERRNO | (error))
 
-const char *const filtered_calls_names[] = {"madvise_but_dontneed",
-                                            "madvise",
-                                            "mremap",
-                                            "mprotect",
-                                            "mprotect_to_write",
-                                            "populate",
-                                            "populate_unknown",
-                                            "madvise_but_dontneed_kills",
-                                            NULL};
+const char *const filtered_calls_names[] = {
+    "madvise_but_dontneed",       "madvise", "mremap", "mprotect", "mprotect_to_write", "populate", "populate_unknown",
+    "madvise_but_dontneed_kills", NULL};
 /* In the order of the names. Whoever executes another program under `mprotect` ends in the loader: `mprotect_to_write`
  * leaves that what it needs. */
 static const filter filters[] = {

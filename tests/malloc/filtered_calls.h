@@ -11,8 +11,8 @@ extern "C" {
 /* The names of the filters, ended by NULL. */
 extern const char *const filtered_calls_names[];
 
-/* Installs one for this process and whatever it executes; false, and a line on standard error, iff there is none of this
- * name or the system has no filters. */
+/* Installs one for this process and whatever it executes; false, and a line on standard error, iff there is none of
+ * this name or the system has no filters. */
 bool filtered_calls_install(const char *name);
 
 #ifdef __cplusplus
