@@ -10,8 +10,9 @@ target_compile_options(failing_round PRIVATE -fno-builtin)
 set_target_properties(failing-calls failing_round PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
                                                              LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-set(campaign ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/failing_campaign.py --round $<TARGET_FILE:failing_round>
-             --failing $<TARGET_FILE:failing-calls> --malloc $<TARGET_FILE:flatline-malloc>)
+set(campaign ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/failing_campaign.py
+             --round $<TARGET_FILE:failing_round> --failing $<TARGET_FILE:failing-calls>
+             --malloc $<TARGET_FILE:flatline-malloc>)
 foreach(policy latency balanced memory)
   add_test(NAME malloc.failing_calls.${policy} COMMAND ${campaign} --policy ${policy} --operations 20000)
   add_test(NAME malloc.failing_calls.in_a_guest_with_${policy} CONFIGURATIONS guest
@@ -23,7 +24,8 @@ add_dependencies(guest-tests failing_round failing-calls)
 
 # Faults in what the malloc sees of its calls, as if it did not look: the campaign must see each.
 function(flatline_campaign_fault name finding)
-  add_test(NAME malloc.planted.failing_calls.${name} COMMAND ${campaign} --operations 20000 --seed 1 --findings 1 ${ARGN})
+  add_test(NAME malloc.planted.failing_calls.${name}
+           COMMAND ${campaign} --operations 20000 --seed 1 --findings 1 ${ARGN})
   set_tests_properties(malloc.planted.failing_calls.${name}
                        PROPERTIES LABELS planted TIMEOUT 300 PASS_REGULAR_EXPRESSION "${finding}")
 endfunction()
@@ -31,7 +33,8 @@ flatline_campaign_fault(madvise_not_looked_at "that is not zero" --set "hidden=m
 flatline_campaign_fault(mprotect_not_looked_at "SIGSEGV" --set "hidden=mprotect mmap=0 madvise=0 mremap=0")
 flatline_campaign_fault(no_memory_without_a_reason "gives NULL, and no call for memory has failed"
                         --set "uncounted=mmap mmap=1")
-flatline_campaign_fault(a_call_never_fails "madvise has failed 0 times, and not 20" --findings 1000 --operations 2000 --set "madvise=0")
+flatline_campaign_fault(a_call_never_fails "madvise has failed 0 times, and not 20" --findings 1000 --operations 2000
+                        --set "madvise=0")
 flatline_campaign_fault(no_call_of_it_is_seen "no call of mmap was seen" --operations 1000 --set "of=libnobody")
 
 # A block of each kind, under each filter: from main on, and in all of a program that is executed under it. Under

@@ -6,9 +6,10 @@ failing_calls.c preloaded before the malloc, each with chances of its own, some 
                         [--seed N] [--set WORDS] [--jobs N] [--findings N]
 
 There are rounds until --operations are done (FLATLINE_TEST_SCALE times as many) and each call that the malloc makes has
-failed --fails times (a thousandth of them, and 20 at least); a call that it never makes is said to be unused. --set adds
-to what failing_calls.c is told in every round: "madvise=0" spares one, "strangers=0" leaves holes empty. A round is
-stated with its finding: of one thread it does the same again, and the operation that it ended in is as many as it needs.
+failed --fails times (a thousandth of them, and 20 at least); a call that it never makes is said to be unused. --set
+adds to what failing_calls.c is told in every round: "madvise=0" spares one, "strangers=0" leaves holes empty. With a
+finding the command is printed that repeats its round, up to the operation that it ended in: of one thread it does the
+same again.
 
 Exit status: 0 if every round held; 1 if one did not, or a call did not fail often enough; 2 if it could not be run.
 """

@@ -44,7 +44,8 @@ def main():
         for policy in POLICIES:
             before, after = resident(program, name, library, policy)
             wrong += after > most
-            print("    %-4s %-10s %7d %7d, at most %d" % ("ok" if after <= most else "MISS", policy, before, after, most))
+            held = "ok" if after <= most else "MISS"
+            print("    %-4s %-10s %7d %7d, at most %d" % (held, policy, before, after, most))
     print("%d programs, %d objections" % (len(PROGRAMS), wrong))
     return 1 if wrong else 0
 
