@@ -13,9 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Arguments, the exit status, and what the output must have, in this order.
 RUNS = [
     ([], 2, ["no command was given"]),
-    (["--seconds", "5", "true", "exit 3", "kill -SEGV $$", "sleep 60", "uname -r", "ctest --test-dir BUILD -L no-such "
+    (["--seconds", "20", "true", "exit 3", "kill -SEGV $$", "sleep 600", "uname -r", "ctest --test-dir BUILD -L no-such "
       "--no-tests=error"], 1,
-     [r"^6\.1\.", r"status 0 in .*: true$", r"status 3 in", r"status 139 in", r"stopped after 5 s in .*: sleep 60$",
+     [r"^6\.1\.", r"status 0 in .*: true$", r"status 3 in", r"status 139 in", r"stopped after 20 s in .*: sleep 600$",
       r"status 0 in .*: uname -r$", r"status [1-9]\d* in .*no-such", r"Linux 6\.1\.\S+, 6 commands, 4 failed"]),
     (["--kernel", "6.2", "true"], 2, [r"the kernel is 6\.1\.\S+, and not 6\.2$"]),
     (["--set", "/proc/sys/vm/no_such=1", "true"], 2, ["could not be set up: writing 1 to /proc/sys/vm/no_such"]),

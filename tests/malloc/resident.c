@@ -92,18 +92,17 @@ static void small_blocks(unsigned count) {
     for (unsigned i = 0; i < count; i++) (void)get(100, 100);
 }
 
-/* Of each only the first page is touched: the rest need not be there. */
 static void huge_blocks(unsigned count) {
-    for (unsigned i = 0; i < count; i++) (void)get((size_t)5 << 20, 4096);
+    for (unsigned i = 0; i < count; i++) (void)get((size_t)5 << 20, (size_t)5 << 20);
 }
 
 /* Each grows in steps, beside another. */
 static void growing_blocks(unsigned count) {
-    void *blocks[2] = {NULL, NULL};
+    char *blocks[2] = {NULL, NULL};
     for (unsigned i = 1; i <= count; i++) {
         blocks[i % 2] = realloc(blocks[i % 2], (size_t)i << 20);
         if (blocks[i % 2] == NULL) abort();
-        memset(blocks[i % 2], 1, 4096);
+        memset(blocks[i % 2], 1, (size_t)i << 20);
     }
 }
 
@@ -112,9 +111,9 @@ static const struct {
     void (*run)(unsigned count);
     unsigned count;
 } programs[] = {
-    {"one_thread", threads_that_stay, 1},      {"threads_that_stay", threads_that_stay, 200},
-    {"threads_in_turn", threads_in_turn, 200}, {"small_blocks", small_blocks, 100000},
-    {"huge_blocks", huge_blocks, 20},          {"growing_blocks", growing_blocks, 40},
+    {"threads_that_stay", threads_that_stay, 100}, {"threads_in_turn", threads_in_turn, 100},
+    {"small_blocks", small_blocks, 100000},        {"huge_blocks", huge_blocks, 5},
+    {"growing_blocks", growing_blocks, 16},
 };
 
 int main(int count, char **arguments) {
