@@ -10,7 +10,7 @@ VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_t
 SECONDS := 1200
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test validate soak real-programs calibrate results build install coverage format clean
+.PHONY: help bench test test-on-6.1 failing-calls validate soak real-programs calibrate results build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -18,6 +18,8 @@ help:
 	@echo
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
 	@echo "  make test                  build everything with warnings as errors and run every test"
+	@echo "  make test-on-6.1           the malloc's tests on Debian 12's own kernel, in an emulated machine; some five minutes"
+	@echo "  make failing-calls         the malloc while its calls of the system fail at random: a million operations a policy"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
 	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
@@ -47,6 +49,24 @@ test:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
 	@cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+
+# In the words of ctest the emulated machine is a configuration of its own.
+GUEST_TESTS := ctest --test-dir $(BUILD) -C guest -L guest --no-tests=error --output-on-failure --parallel 2
+
+test-on-6.1:
+	@scripts/bootstrap guest
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
+	@cmake --build $(BUILD) --target guest-tests
+	tests/guest/guest_test.py $(BUILD)
+	scripts/guest --kernel 6.1 --env FLATLINE_TEST_SCALE=0.05 --seconds 900 "$(GUEST_TESTS)"
+
+failing-calls:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON
+	@cmake --build $(BUILD) --target flatline-malloc failing_round failing-calls
+	@for policy in latency balanced memory; do tests/malloc/failing_campaign.py --policy $$policy --jobs $$(nproc) \
+		--round $(BUILD)/tests/failing_round --failing $(BUILD)/tests/libfailing-calls.so \
+		--malloc $(BUILD)/lib/libflatline-malloc.so || exit 1; done
 
 validate:
 	@scripts/bootstrap test

@@ -1,0 +1,133 @@
+/* resident PROGRAM: does what it is named after, and prints the KiB that are resident then, and those after the malloc
+ * was told to give back what it can, each malloc by its own call for that. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZES = 10, THREAD_MAX = 1000, STACK = 65536 };
+
+static pthread_barrier_t all;
+
+/* Not statm: until Linux 6.2 its counters are some pages behind for each thread. */
+static long resident_kib(void) {
+    char line[256];
+    long kib = -1;
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    if (file == NULL) abort();
+    while (kib < 0 && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "Rss:", 4) == 0) kib = strtol(line + 4, NULL, 10);
+    }
+    fclose(file);
+    if (kib < 0) abort();
+    return kib;
+}
+
+static void *get(size_t size, size_t written) {
+    void *block = malloc(size);
+    if (block == NULL) abort();
+    return memset(block, 1, written);
+}
+
+/* A function that the program's malloc may have, as another type. */
+static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
+
+static void give_back(void) {
+    int (*jemalloc)(const char *, void *, size_t *, void *, size_t);
+    void (*mimalloc)(int), (*tcmalloc)(void);
+    *(void **)&jemalloc = find("mallctl");
+    *(void **)&mimalloc = find("mi_collect");
+    *(void **)&tcmalloc = find("MallocExtension_ReleaseFreeMemory");
+    if (jemalloc != NULL)
+        (void)jemalloc("arena.4096.purge", NULL, NULL, NULL, 0); /* of all arenas */
+    else if (mimalloc != NULL)
+        mimalloc(1);
+    else if (tcmalloc != NULL)
+        tcmalloc();
+    else
+        (void)malloc_trim(0);
+}
+
+static void *hold_some(void *keep) {
+    for (size_t i = 1; i <= SIZES; i++) {
+        void *block = get(100 * i, 100);
+        if (keep == NULL && i % 2 == 0) free(block);
+    }
+    return NULL;
+}
+
+static void *hold_some_and_stay(void *unused) {
+    (void)hold_some(&all);
+    (void)pthread_barrier_wait(&all);
+    for (;;) pause();
+    return unused;
+}
+
+static void begin(pthread_t *thread, void *(*work)(void *)) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, STACK) != 0) abort();
+    if (pthread_create(thread, &attributes, work, NULL) != 0) abort();
+}
+
+static void threads_that_stay(unsigned count) {
+    pthread_t thread;
+    (void)pthread_barrier_init(&all, NULL, count + 1);
+    for (unsigned i = 0; i < count; i++) begin(&thread, hold_some_and_stay);
+    (void)pthread_barrier_wait(&all);
+}
+
+static void threads_in_turn(unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        pthread_t thread;
+        begin(&thread, hold_some);
+        (void)pthread_join(thread, NULL);
+    }
+}
+
+static void small_blocks(unsigned count) {
+    for (unsigned i = 0; i < count; i++) (void)get(100, 100);
+}
+
+static void huge_blocks(unsigned count) {
+    for (unsigned i = 0; i < count; i++) (void)get((size_t)5 << 20, (size_t)5 << 20);
+}
+
+/* Each grows in steps, beside another. */
+static void growing_blocks(unsigned count) {
+    char *blocks[2] = {NULL, NULL};
+    for (unsigned i = 1; i <= count; i++) {
+        blocks[i % 2] = realloc(blocks[i % 2], (size_t)i << 20);
+        if (blocks[i % 2] == NULL) abort();
+        memset(blocks[i % 2], 1, (size_t)i << 20);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(unsigned count);
+    unsigned count;
+} programs[] = {
+    {"threads_that_stay", threads_that_stay, 100}, {"threads_in_turn", threads_in_turn, 100},
+    {"small_blocks", small_blocks, 100000},        {"huge_blocks", huge_blocks, 5},
+    {"growing_blocks", growing_blocks, 16},
+};
+
+int main(int count, char **arguments) {
+    for (size_t i = 0; count == 2 && i < sizeof programs / sizeof *programs; i++) {
+        if (strcmp(arguments[1], programs[i].name) != 0) continue;
+        programs[i].run(programs[i].count);
+        long then = resident_kib();
+        give_back();
+        printf("%ld %ld\n", then, resident_kib());
+        (void)fflush(stdout);
+        _exit(0);
+    }
+    fputs("resident: which program?", stderr);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) fprintf(stderr, " %s", programs[i].name);
+    fputs("\n", stderr);
+    return 2;
+}
