@@ -86,10 +86,12 @@ static uint32_t map_clean_parts(uint32_t first, uint32_t end, unit_state *state,
     return end;
 }
 
-/* Goes past a mapping of somebody else's. */
-static void leave_out(uint32_t count) {
+#define LEFT_OUT_MAX ((uint32_t)1 << 22) /* pages: 16 GiB, whose tables take addresses only */
+
+/* Goes past a mapping of somebody else's, which may be long: by more pages with each try. */
+static void leave_out(unsigned tries) {
     lock_space();
-    (void)begin_pages(count, (run_alignment){1, 0});
+    (void)begin_pages(tries < 6 ? CHUNK_PAGES << 2 * tries : LEFT_OUT_MAX, (run_alignment){1, 0});
     unlock_space();
 }
 
@@ -110,7 +112,7 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
             give_back(mapped, head + count - mapped, UNIT_MIXED);
             return NO_UNIT;
         }
-        leave_out(count << i); /* and where another mapping is, the addresses stay used for ever */
+        leave_out(i); /* and where another mapping is, the addresses stay used for ever */
     }
     return NO_UNIT;
 }
@@ -144,6 +146,12 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
     return false;
 }
 
+/* Of used pages; the memory first, which goes even where the addresses are lost. */
+static unmap_result unmap_pages(run_part part) {
+    (void)flat_discard(page_address(part.first), (size_t)part.count * PAGE);
+    return flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
+}
+
 /* Pages that are not mapped: NO_UNIT if there are none, or the system refuses. */
 static uint32_t take_unmapped(uint32_t count) {
     uint32_t head = take_addresses(count, 1), end = head + count;
@@ -151,10 +159,10 @@ static uint32_t take_unmapped(uint32_t count) {
     for (uint32_t at = head; at < end;) {
         run_part clean = next_clean_part(at, end);
         uint32_t dirty = clean.first - at;
-        unmap_result result = dirty != 0 ? flat_unmap(page_address(at), (size_t)dirty * PAGE) : UNMAP_DONE;
+        unmap_result result = dirty != 0 ? unmap_pages((run_part){at, dirty}) : UNMAP_DONE;
         if (result != UNMAP_DONE) {
             give_back(head, at - head, UNIT_CLEAN);
-            if (result == UNMAP_STILL_MAPPED) give_back(at, dirty, UNIT_DIRTY);
+            if (result == UNMAP_NOT_TRIED) give_back(at, dirty, UNIT_DIRTY);
             give_back(clean.first, end - clean.first, UNIT_MIXED);
             return NO_UNIT;
         }
@@ -167,9 +175,9 @@ uint32_t flat_extent_move(uint32_t head, uint32_t count) {
     if (count > EXTENT_MAX) return NO_UNIT;
     uint32_t had = flat_space.pages[head].count, to = take_unmapped(count);
     if (to == NO_UNIT) return NO_UNIT;
-    unmap_result left;
-    if (!flat_move_pages(page_address(head), (size_t)had * PAGE, page_address(to), (size_t)count * PAGE, &left)) {
-        if (left != UNMAP_UNKNOWN) give_back(to, count, left == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY);
+    bool lost;
+    if (!flat_move_pages(page_address(head), (size_t)had * PAGE, page_address(to), (size_t)count * PAGE, &lost)) {
+        if (!lost) give_back(to, count, UNIT_CLEAN);
         return NO_UNIT;
     }
     give_back(head, had, UNIT_CLEAN);
@@ -199,7 +207,7 @@ static void give_unmapped(run_part part, unmap_result result) {
 /* False: nothing was unmapped. */
 static bool unmap_part(run_part part) {
     if (part.count == 0) return false;
-    unmap_result result = flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
+    unmap_result result = unmap_pages(part);
     give_unmapped(part, result);
     return result == UNMAP_DONE;
 }
@@ -278,7 +286,7 @@ uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
             give_back(*mapped, page + CHUNK_PAGES - *mapped, UNIT_MIXED);
             return NO_UNIT;
         }
-        leave_out(CHUNK_PAGES << i);
+        leave_out(i);
     }
     return NO_UNIT;
 }

@@ -21,36 +21,45 @@ static map_result map(void *start, size_t bytes, int protection) {
 map_result flat_map(void *start, size_t bytes) { return map(start, bytes, PROT_READ | PROT_WRITE); }
 map_result flat_map_zeros(void *start, size_t bytes) { return map(start, bytes, PROT_READ); }
 
-/* Of a range of ours, parts of which may be mapped: all of it becomes so. */
-static unmap_result map_again(void *start, size_t bytes) {
-    void *at = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    return at == start ? UNMAP_STILL_MAPPED : UNMAP_UNKNOWN;
-}
+/* What a filter of system calls answers for a call that it does not let through. */
+static bool was_not_tried(void) { return errno == EPERM || errno == EACCES || errno == ENOSYS; }
 
 unmap_result flat_unmap(void *start, size_t bytes) {
     if (munmap(start, bytes) == 0) return UNMAP_DONE;
-    /* This fails with ENOMEM where a page is not mapped, and with EINVAL where one is locked. */
-    return madvise(start, bytes, MADV_DONTNEED) == 0 ? UNMAP_STILL_MAPPED : map_again(start, bytes);
+    return was_not_tried() ? UNMAP_NOT_TRIED : UNMAP_UNKNOWN;
 }
 
 bool flat_discard(void *start, size_t bytes) { return madvise(start, bytes, MADV_DONTNEED) == 0; }
 
-/* The kernel unmaps what is at the new place before it knows that it can move anything, so the new place is claimed
- * first. Pages of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would
- * move one mapping after the other, and stop in the middle where one cannot be moved. */
-bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, unmap_result *left) {
-    *left = UNMAP_DONE;
-    if (new_bytes <= bytes) return false;
-    void *claimed = mmap(to, new_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (claimed != MAP_FAILED && claimed != to) (void)munmap(claimed, new_bytes);
-    if (claimed != to && (claimed != MAP_FAILED || errno == EEXIST)) {
-        *left = UNMAP_UNKNOWN; /* another mapping is there */
-        return false;
+typedef enum claim_result { CLAIM_EMPTY, CLAIM_NO_ROOM, CLAIM_LOST } claim_result;
+
+/* Whether nothing is mapped in a range: shown by mapping it, and then unmapping it again. */
+static claim_result claim(void *start, size_t bytes) {
+    void *at = mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (at == MAP_FAILED) return errno == EEXIST ? CLAIM_LOST : CLAIM_NO_ROOM;
+    bool unmapped = munmap(at, bytes) == 0;
+    return at == start && unmapped ? CLAIM_EMPTY : CLAIM_LOST;
+}
+
+/* Under a limit of address space there may be room for a part only. */
+static claim_result claim_in_pieces(char *start, size_t bytes) {
+    static const size_t piece = (size_t)1 << 20;
+    claim_result result = CLAIM_EMPTY;
+    for (size_t at = 0; at < bytes && result == CLAIM_EMPTY; at += piece) {
+        result = claim(start + at, bytes - at < piece ? bytes - at : piece);
     }
-    /* Under a limit of address space there may be no room for both, but for the one in place of the other. */
-    if (mremap(from, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to) return true;
-    if (munmap(to, new_bytes) != 0) *left = map_again(to, new_bytes);
-    return false;
+    return result;
+}
+
+/* The kernel unmaps what is at the new place before it knows that it can move anything, so the place must be empty. Pages
+ * of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would move one
+ * mapping after the other, and stop in the middle where one cannot be moved. */
+bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, bool *lost) {
+    claim_result place = claim(to, new_bytes);
+    if (place == CLAIM_NO_ROOM) place = claim_in_pieces(to, new_bytes);
+    *lost = place == CLAIM_LOST;
+    return new_bytes > bytes && place == CLAIM_EMPTY &&
+           mremap(from, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
 }
 
 bool flat_lengthen(void *start, size_t bytes, size_t new_bytes) { return mremap(start, bytes, new_bytes, 0) == start; }
