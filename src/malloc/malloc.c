@@ -4,7 +4,6 @@
 #include "misuse.h"
 #include "policy.h"
 #include "returned.h"
-#include "usage.h"
 #include "usual.h"
 
 #include <flatline/status.h>
@@ -140,6 +139,16 @@ static void *move(void *block, size_t from, size_t to) {
     return moved;
 }
 
+/* Where there is no memory for another one, a block that is large enough stays: programs take it that one which shrinks
+ * is never refused. */
+static void *move_or_keep(void *block, size_t has, size_t size) {
+    int error = errno;
+    void *moved = move(block, has, size);
+    if (moved != NULL || size > has) return moved;
+    errno = error;
+    return block;
+}
+
 /* Resizes a block above SMALL_MAX without moving its content, where that can be. */
 static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
@@ -167,10 +176,10 @@ static APART void *resize(void *block, size_t size, const void *caller) {
     size_t class = class_at(granule);
     if (class != 0) {
         if (size <= SMALL_MAX && class_serving(size) == class) return block;
-        return move(block, flat_size_classes[class].size, size);
+        return move_or_keep(block, flat_size_classes[class].size, size);
     }
     void *resized = resize_large(granule, block, size);
-    return resized != NULL ? resized : move(block, bytes_at(granule), size);
+    return resized != NULL ? resized : move_or_keep(block, bytes_at(granule), size);
 }
 
 /* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
@@ -210,7 +219,12 @@ FLAT_API void *aligned_alloc(size_t alignment, size_t size) {
     return NULL;
 }
 
-FLAT_API void *memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
+/* As glibc has it: what is no power of two is rounded up to one, and refused where there is none above. */
+FLAT_API void *memalign(size_t alignment, size_t size) {
+    size_t power = GRANULE;
+    while (power < alignment && power != 0) power *= 2;
+    return aligned_alloc(power, size);
+}
 
 FLAT_API int posix_memalign(void **block, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0) return EINVAL;
@@ -247,14 +261,4 @@ FLAT_API int malloc_trim(size_t pad) {
     flat_chunks_clean_all();
     errno = error;
     return __atomic_load_n(&space.discarded, __ATOMIC_RELAXED) != before;
-}
-
-FLAT_API struct mallinfo2 mallinfo2(void) {
-    flat_usage now = flat_usage_now();
-    return (struct mallinfo2){.arena = now.heap_bytes,
-                              .hblks = now.huge_blocks,
-                              .hblkhd = now.huge_bytes,
-                              .uordblks = now.live_bytes,
-                              .fordblks = now.heap_bytes - now.live_bytes,
-                              .keepcost = now.kept_bytes};
 }

@@ -4,12 +4,14 @@
 #include "large.h"
 #include "live.h"
 #include "returned.h"
+#include "say.h"
+#include "settings.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
 static uintptr_t small_block_at(uintptr_t offset, size_t class) {
@@ -55,7 +57,11 @@ static size_t small_size_at(const void *address) {
     return flat_size_classes[class_of_tag(tag_of(offset >> PAGE_SHIFT))].size;
 }
 
-static const char *said_of(flat_status why) {
+/* Who asks for a block to be freed has freed it before, if there was one; who asks for anything else uses it still. */
+static bool is_free(const char *function) { return strcmp(function, "free") == 0; }
+
+static const char *said_of(const char *function, flat_status why) {
+    if (why == FLAT_DOUBLE_FREE && !is_free(function)) return "use after free: no block is live there";
     if (why == FLAT_DOUBLE_FREE) return "double free: no block is live there";
     if (why == FLAT_INTERIOR_POINTER) return "interior pointer: a live block starts before it";
     return "foreign pointer: no block of this malloc can lie there";
@@ -72,17 +78,19 @@ static void describe_caller(const void *caller, char *text, size_t room) {
 }
 
 static bool only_reports(void) {
-    const char *asked = secure_getenv("FLATLINE_MISUSE");
+    const char *asked = flat_setting("FLATLINE_MISUSE");
     return asked != NULL && strcmp(asked, "report") == 0;
 }
 
 void flat_misuse(const char *function, const void *address, flat_status why, const void *caller) {
+    int error = errno;
     char block[40] = "", from[160], line[400];
     size_t size = why == FLAT_FOREIGN_POINTER ? 0 : small_size_at(address);
     if (size != 0) (void)snprintf(block, sizeof block, " (blocks of %zu bytes)", size);
     describe_caller(caller, from, sizeof from);
-    int length =
-        snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s%s\n", function, address, block, said_of(why), from);
-    bool written = write(STDERR_FILENO, line, (size_t)length) == length;
-    if (!written || !only_reports()) abort();
+    int length = snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s%s\n", function, address, block,
+                          said_of(function, why), from);
+    flat_say(line, (size_t)length);
+    if (!only_reports()) abort();
+    errno = error;
 }

@@ -4,12 +4,12 @@
 #include "large.h"
 #include "live.h"
 #include "policy.h"
+#include "say.h"
+#include "settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define MIB (1024.0 * 1024)
 
@@ -72,11 +72,11 @@ static void print(const flat_usage *now) {
                  flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks,
                  (double)now->live_bytes / MIB, now->huge_blocks, (double)now->huge_bytes / MIB,
                  (double)now->kept_bytes / MIB, (double)(space.discarded * PAGE) / MIB, (double)used.ru_maxrss / 1024);
-    if (write(STDERR_FILENO, text, (size_t)length) < 0) return; /* nobody listens */
+    flat_say(text, (size_t)length);
 }
 
 __attribute__((destructor)) static void end(void) {
-    const char *asked = secure_getenv("FLATLINE_STATS");
+    const char *asked = flat_setting("FLATLINE_STATS");
     if (asked == NULL || strcmp(asked, "1") != 0 || space.granules == 0) return;
     flat_usage now = flat_usage_now();
     print(&now);
