@@ -1,6 +1,9 @@
 /* C++'s operators new and delete, all twenty, under the names that the Itanium ABI gives them where size_t is unsigned
- * long. In C, because a program in C must not load the C++ library for them: what they need of it is looked for when
- * the program starts, and is there in every program that could call them. */
+ * long. What has no memory at once is handed to the operator of the C++ runtime, which asks malloc in turn, and the new
+ * handler, and knows how to throw and to catch. Where it has none, because it was linked into the program, which then has
+ * these instead, the same is done here. */
+#include "exceptions.h"
+#include "say.h"
 #include "usual.h"
 
 #include <flatline/status.h>
@@ -8,13 +11,12 @@
 
 typedef void new_handler(void);
 
-/* std::get_new_handler and std::__throw_bad_alloc */
+/* std::get_new_handler */
 new_handler *get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
-_Noreturn void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
 
 /* As the standard has it: the handler frees something, or throws, or ends the program, or makes itself another. NULL
  * iff there is none. */
-static APART void *try_again(size_t alignment, size_t size) {
+static void *try_again(size_t alignment, size_t size) {
     for (;;) {
         new_handler *handler = get_new_handler != NULL ? get_new_handler() : NULL;
         if (handler == NULL) return NULL;
@@ -24,31 +26,53 @@ static APART void *try_again(size_t alignment, size_t size) {
     }
 }
 
-static APART void *try_or_throw(size_t alignment, size_t size) {
+typedef void *plain(size_t size);
+typedef void *aligned(size_t size, size_t alignment);
+typedef void *nothrow(size_t size, const void *tag);
+typedef void *aligned_nothrow(size_t size, size_t alignment, const void *tag);
+
+/* Too much as well, and no runtime can make less of it by rounding it up. */
+static size_t no_wrap(size_t size) { return size < PTRDIFF_MAX ? size : PTRDIFF_MAX; }
+
+static APART void *try_or_throw(size_t alignment, size_t size, const void *caller) {
+    bool usual = alignment <= GRANULE;
+    flat_any_function *own = flat_runtime_function(usual ? "_Znwm" : "_ZnwmSt11align_val_t", caller);
+    if (own != NULL) return usual ? ((plain *)own)(size) : ((aligned *)own)(no_wrap(size), alignment);
     void *block = try_again(alignment, size);
     if (block != NULL) return block;
-    if (throw_bad_alloc != NULL) throw_bad_alloc();
+    flat_throw_bad_alloc();
+    static const char line[] = "flatline-malloc: operator new: there is no memory, and no C++ library to throw "
+                               "std::bad_alloc by: link libstdc++ as a shared library\n";
+    flat_say(line, sizeof line - 1);
     abort();
 }
 
-static inline void *take(size_t size) {
+static APART void *try_or_null(size_t alignment, size_t size, const void *tag, const void *caller) {
+    bool usual = alignment <= GRANULE;
+    flat_any_function *own =
+        flat_runtime_function(usual ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t", caller);
+    if (own == NULL) return flat_take_or_null(try_again, alignment, size);
+    return usual ? ((nothrow *)own)(size, tag) : ((aligned_nothrow *)own)(no_wrap(size), alignment, tag);
+}
+
+static inline __attribute__((always_inline)) void *take(size_t size) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_or_throw(GRANULE, size) : block;
+    return RARE(block == NULL) ? try_or_throw(GRANULE, size, CALLER) : block;
 }
 
-static inline void *take_or_null(size_t size) {
+static inline __attribute__((always_inline)) void *take_or_null(size_t size, const void *tag) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_again(GRANULE, size) : block;
+    return RARE(block == NULL) ? try_or_null(GRANULE, size, tag, CALLER) : block;
 }
 
-static inline void *take_aligned(size_t size, size_t alignment) {
+static inline __attribute__((always_inline)) void *take_aligned(size_t size, size_t alignment) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_or_throw(alignment, size) : block;
+    return RARE(block == NULL) ? try_or_throw(alignment, size, CALLER) : block;
 }
 
-static inline void *take_aligned_or_null(size_t size, size_t alignment) {
+static inline __attribute__((always_inline)) void *take_aligned_or_null(size_t size, size_t alignment, const void *tag) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_again(alignment, size) : block;
+    return RARE(block == NULL) ? try_or_null(alignment, size, tag, CALLER) : block;
 }
 
 #define OPERATOR(mangled, name, parameters, result, ...)                                                               \
@@ -57,18 +81,14 @@ static inline void *take_aligned_or_null(size_t size, size_t alignment) {
 
 OPERATOR("_Znwm", new_one, (size_t size), void *, return take(size))
 OPERATOR("_Znam", new_many, (size_t size), void *, return take(size))
-OPERATOR("_ZnwmRKSt9nothrow_t", new_one_or_null, (size_t size, const void *tag), void *, (void)tag;
-         return take_or_null(size))
-OPERATOR("_ZnamRKSt9nothrow_t", new_many_or_null, (size_t size, const void *tag), void *, (void)tag;
-         return take_or_null(size))
+OPERATOR("_ZnwmRKSt9nothrow_t", new_one_or_null, (size_t size, const void *tag), void *, return take_or_null(size, tag))
+OPERATOR("_ZnamRKSt9nothrow_t", new_many_or_null, (size_t size, const void *tag), void *, return take_or_null(size, tag))
 OPERATOR("_ZnwmSt11align_val_t", new_aligned, (size_t size, size_t to), void *, return take_aligned(size, to))
 OPERATOR("_ZnamSt11align_val_t", new_aligned_many, (size_t size, size_t to), void *, return take_aligned(size, to))
 OPERATOR("_ZnwmSt11align_val_tRKSt9nothrow_t", new_aligned_or_null, (size_t size, size_t to, const void *tag), void *,
-         (void)tag;
-         return take_aligned_or_null(size, to))
+         return take_aligned_or_null(size, to, tag))
 OPERATOR("_ZnamSt11align_val_tRKSt9nothrow_t", new_aligned_many_or_null, (size_t size, size_t to, const void *tag),
-         void *, (void)tag;
-         return take_aligned_or_null(size, to))
+         void *, return take_aligned_or_null(size, to, tag))
 
 OPERATOR("_ZdlPv", delete_one, (void *block), void, release(block))
 OPERATOR("_ZdaPv", delete_many, (void *block), void, release(block))
