@@ -1,5 +1,5 @@
-// A try and a throw, the one thing of this library that C cannot say. All that they are made of is the C++ runtime's, and
-// each name of it is weak: nothing is loaded or linked for them, and where one is missing they are not used.
+// A try and a throw, the one thing of this library that C cannot say. All that they are made of is the C++ runtime's,
+// and each name of it is weak: nothing is loaded or linked for them, and where one is missing they are not used.
 #include "exceptions.h"
 
 #include <new>
@@ -28,10 +28,10 @@ bool can_throw() {
 
 } // namespace
 
-extern "C" void *flat_take_or_null(flat_taker *take, std::size_t alignment, std::size_t size) {
-    if (!can_catch()) return take(alignment, size);
+extern "C" void *flat_take_or_null(flat_taker *take, flat_any_function *by, std::size_t alignment, std::size_t size) {
+    if (!can_catch()) return take(by, alignment, size);
     try {
-        return take(alignment, size);
+        return take(by, alignment, size);
     } catch (...) {
         return nullptr;
     }

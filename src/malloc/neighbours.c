@@ -2,8 +2,8 @@
  * one, since it comes first in the search that the dynamic linker makes. Two searches begin elsewhere and end at the C
  * library's: that of a library opened with RTLD_DEEPBIND, as php opens its extensions, and dlsym() in the C library
  * itself, as Python's ctypes asks. So the C library's table of symbols, in this process's memory, says of each function
- * of malloc's where this library has it. It is done in one piece or not at all, at the start, and only where the program
- * has this malloc: not where somebody opens it late, beside another. */
+ * of malloc's where this library has it. It is done in one piece or not at all, at the start, and only where the
+ * program has this malloc: not where somebody opens it late, beside another. */
 #define _GNU_SOURCE
 #include "neighbours.h"
 
@@ -38,16 +38,13 @@ static const struct {
     const char *name;
     uintptr_t address;
 } functions[] = {
-    FUNCTION(malloc),          FUNCTION(free),           FUNCTION(calloc),
-    FUNCTION(realloc),         FUNCTION(reallocarray),   FUNCTION(memalign),
-    FUNCTION(aligned_alloc),   FUNCTION(posix_memalign), FUNCTION(valloc),
-    FUNCTION(pvalloc),         FUNCTION(cfree),          FUNCTION(malloc_usable_size),
-    FUNCTION(malloc_trim),     FUNCTION(mallinfo),       FUNCTION(mallinfo2),
-    FUNCTION(malloc_info),     FUNCTION(malloc_stats),   FUNCTION(mallopt),
-    FUNCTION(__libc_malloc),   FUNCTION(__libc_free),    FUNCTION(__libc_calloc),
-    FUNCTION(__libc_realloc),  FUNCTION(__libc_cfree),   FUNCTION(__libc_reallocarray),
-    FUNCTION(__libc_memalign), FUNCTION(__libc_valloc),  FUNCTION(__libc_pvalloc),
-    FUNCTION(__posix_memalign)};
+    FUNCTION(malloc),          FUNCTION(free),           FUNCTION(calloc),         FUNCTION(realloc),
+    FUNCTION(reallocarray),    FUNCTION(memalign),       FUNCTION(aligned_alloc),  FUNCTION(posix_memalign),
+    FUNCTION(valloc),          FUNCTION(pvalloc),        FUNCTION(cfree),          FUNCTION(malloc_usable_size),
+    FUNCTION(malloc_trim),     FUNCTION(mallinfo),       FUNCTION(mallinfo2),      FUNCTION(malloc_info),
+    FUNCTION(malloc_stats),    FUNCTION(mallopt),        FUNCTION(__libc_malloc),  FUNCTION(__libc_free),
+    FUNCTION(__libc_calloc),   FUNCTION(__libc_realloc), FUNCTION(__libc_cfree),   FUNCTION(__libc_reallocarray),
+    FUNCTION(__libc_memalign), FUNCTION(__libc_valloc),  FUNCTION(__libc_pvalloc), FUNCTION(__posix_memalign)};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 typedef struct neighbourhood {
@@ -94,8 +91,7 @@ typedef struct range {
 static range symbols_to_change(const object *libc) {
     range all = {UINTPTR_MAX, 0};
     for (size_t i = 0; i < FUNCTIONS; i++) {
-        for (const ElfW(Sym) *symbol = NULL;
-             (symbol = flat_object_symbol(libc, functions[i].name, symbol)) != NULL;) {
+        for (const ElfW(Sym) *symbol = NULL; (symbol = flat_object_symbol(libc, functions[i].name, symbol)) != NULL;) {
             if ((uintptr_t)symbol < all.first) all.first = (uintptr_t)symbol;
             if ((uintptr_t)(symbol + 1) > all.end) all.end = (uintptr_t)(symbol + 1);
         }
@@ -109,8 +105,7 @@ static range symbols_to_change(const object *libc) {
  * none of malloc's. */
 static void change_symbols(const object *libc) {
     for (size_t i = 0; i < FUNCTIONS; i++) {
-        for (const ElfW(Sym) *symbol = NULL;
-             (symbol = flat_object_symbol(libc, functions[i].name, symbol)) != NULL;) {
+        for (const ElfW(Sym) *symbol = NULL; (symbol = flat_object_symbol(libc, functions[i].name, symbol)) != NULL;) {
             if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
             ElfW(Addr) *value = (ElfW(Addr) *)&symbol->st_value;
             __atomic_store_n(value, functions[i].address - libc->base, __ATOMIC_RELAXED);
