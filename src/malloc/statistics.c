@@ -12,11 +12,12 @@
 /* All thread heaps are one arena here; huge blocks are what glibc maps by themselves. */
 FLAT_API struct mallinfo2 mallinfo2(void) {
     flat_usage now = flat_usage_now();
+    bool is_sound = now.live_bytes <= now.heap_bytes; /* others may have gone on between the two */
     return (struct mallinfo2){.arena = now.heap_bytes,
                               .hblks = now.huge_blocks,
                               .hblkhd = now.huge_bytes,
                               .uordblks = now.live_bytes,
-                              .fordblks = now.heap_bytes - now.live_bytes,
+                              .fordblks = is_sound ? now.heap_bytes - now.live_bytes : 0,
                               .keepcost = now.kept_bytes};
 }
 

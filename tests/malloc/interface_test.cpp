@@ -170,6 +170,30 @@ TEST(malloc_interface, wrong_alignments_are_refused_with_einval) {
     EXPECT_EQ(errno, 0);
 }
 
+// As glibc does, where C11 leaves it open and has aligned_alloc refuse it.
+TEST(malloc_interface, memalign_rounds_alignments_up) {
+    for (const std::size_t alignment : {0UL, 1UL, 3UL, 8UL, 15UL, 17UL, 24UL, 33UL, 100UL, 4095UL, 4097UL, 5000000UL}) {
+        std::size_t rounded = 16;
+        while (rounded < alignment) rounded *= 2;
+        for (const std::size_t size : {0UL, 1UL, 100UL, 5000UL, 2000000UL}) {
+            errno = 0;
+            void *block = memalign(alignment, size);
+            ASSERT_NE(block, nullptr) << alignment << ' ' << size;
+            EXPECT_TRUE(is_multiple(block, rounded)) << alignment << ' ' << size;
+            EXPECT_EQ(errno, 0);
+            free(block);
+        }
+    }
+    for (const std::size_t alignment : {SIZE_MAX / 2 + 2, SIZE_MAX}) {
+        errno = 0;
+        EXPECT_EQ(memalign(alignment, 10), nullptr);
+        EXPECT_EQ(errno, EINVAL) << "there is no such power of two";
+    }
+    errno = 0;
+    EXPECT_EQ(memalign(SIZE_MAX / 2 + 1, 10), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+}
+
 TEST(malloc_interface, pages_begin_at_pages) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{4097}}) {
         void *a = valloc(size), *b = pvalloc(size);
