@@ -23,5 +23,6 @@ int main(void) {
     if (getenv("EARLY_TWICE") != NULL) free(first);
     free(first);
     puts("came to its end");
+    fflush(stdout);
     return 0;
 }

@@ -242,6 +242,33 @@ TEST(malloc_interface, live_blocks_do_not_overlap) {
     }
 }
 
+// As glibc's, which shrinks in place: to another class, to fewer pages, by a few bytes.
+TEST(malloc_interface, a_realloc_that_shrinks_succeeds_without_memory) {
+    for (const std::size_t size : {16000UL, 100000UL, 3000000UL}) {
+        EXPECT_EQ(test::in_child([=] {
+                      static std::array<char *, 10000> blocks;
+                      const rlimit limit{std::size_t{64} << 20, std::size_t{64} << 20};
+                      DEMAND(setrlimit(RLIMIT_DATA, &limit) == 0);
+                      std::size_t count = 0;
+                      while ((blocks[count] = static_cast<char *>(malloc(size))) != nullptr) {
+                          blocks[count++][100] = 7;
+                          DEMAND(count < blocks.size());
+                      }
+                      while (malloc(200) != nullptr) continue;
+                      errno = 0;
+                      for (std::size_t i = 0; i < count && i < 100; i++) {
+                          char *shrunk = static_cast<char *>(realloc(blocks[i], i % 2 != 0 ? size / (i + 1) : 101 + i));
+                          DEMAND(shrunk != nullptr && shrunk[100] == 7 && errno == 0);
+                          blocks[i] = shrunk;
+                      }
+                      for (std::size_t i = 0; i < count; i++) free(blocks[i]);
+                      return 0;
+                  }),
+                  0)
+            << size;
+    }
+}
+
 TEST(malloc_interface, out_of_memory_is_said_and_passes) {
     EXPECT_EQ(test::in_child([] {
                   std::vector<void *> blocks(1 << 20);

@@ -32,11 +32,13 @@ if(CLANG_OF_LIBCXX AND EXISTS /usr/lib/llvm-19/lib/libc++abi.so)
   add_dependencies(malloc_neighbours_test malloc-thrower-libcxx)
   set(libcxx_thrower ", \"${of_libcxx}\"")
 endif()
-add_dependencies(malloc_neighbours_test malloc_host malloc-guest ${throwers})
+add_dependencies(malloc_neighbours_test malloc_host malloc_early malloc_replaced_without
+                 malloc_replaced_aligned_without malloc-guest ${throwers})
 target_compile_definitions(
   malloc_neighbours_test
   PRIVATE FLATLINE_GUEST="$<TARGET_FILE:malloc-guest>" FLATLINE_HOST="$<TARGET_FILE:malloc_host>"
-          FLATLINE_MALLOC="$<TARGET_FILE:flatline-malloc>"
+          FLATLINE_EARLY="$<TARGET_FILE:malloc_early>" FLATLINE_REPLACED="$<TARGET_FILE:malloc_replaced_without>"
+          FLATLINE_REPLACED_ALIGNED="$<TARGET_FILE:malloc_replaced_aligned_without>"
           "FLATLINE_THROWERS=\"$<TARGET_FILE:malloc-thrower>\", \"$<TARGET_FILE:malloc-thrower-whole>\"${libcxx_thrower}")
 
 # The operators of C++, in each way in which a program can come by them: none of this library's, to show that the program
@@ -62,5 +64,13 @@ foreach(program refused replaced replaced_aligned)
       set_tests_properties(malloc.operators_${program}_${way}
                            PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:flatline-malloc>")
     endif()
+  endforeach()
+endforeach()
+
+# `balanced` is what the tests have by themselves.
+foreach(policy latency memory)
+  foreach(part neighbours statistics operators)
+    add_test(NAME malloc.${part}_with_${policy} COMMAND malloc_${part}_test)
+    set_tests_properties(malloc.${part}_with_${policy} PROPERTIES LABELS malloc ENVIRONMENT FLATLINE_POLICY=${policy})
   endforeach()
 endforeach()

@@ -1,6 +1,4 @@
 // Blocks of this malloc and functions of the C library's, which some can reach: they are this one's, wherever from.
-#include "core/environment.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,8 +8,10 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <regex>
 #include <string>
 #include <sys/wait.h>
+#include <vector>
 
 extern "C" {
 void *__libc_malloc(std::size_t size);
@@ -122,14 +122,17 @@ TEST(malloc_neighbours, a_plugin_that_looks_into_its_own_libraries_first_shares_
     exchange_blocks(guest(RTLD_DEEPBIND));
 }
 
-// A program in C that opens one in C++, which brings the C++ library along, for itself alone.
 struct said {
     int status;
     std::string text;
 };
 
-said run(const std::string &command) {
-    std::FILE *pipe = popen((command + " 2>&1").c_str(), "r");
+// A program under the library that this test has: on standard output and standard error.
+said run(const std::string &program, const std::string &settings = "") {
+    const std::string library = library_of(reinterpret_cast<void *>(&malloc));
+    const std::string command =
+        "exec env -u FLATLINE_POLICY LD_PRELOAD=" + library + ' ' + settings + ' ' + program + " 2>&1";
+    std::FILE *pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return {-1, ""};
     std::array<char, 1000> text{};
     const std::size_t length = std::fread(text.data(), 1, text.size() - 1, pipe);
@@ -137,13 +140,43 @@ said run(const std::string &command) {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), std::string(text.data(), length)};
 }
 
+// A program in C that opens one in C++, which brings a C++ library along, for itself alone or inside.
 TEST(malloc_neighbours, a_cxx_plugin_of_a_c_program_gets_its_handler_called_and_bad_alloc) {
     for (const char *plugin : {FLATLINE_THROWERS}) {
         for (const char *way : {"", " deep"}) {
-            const said done = run("LD_PRELOAD=" FLATLINE_MALLOC " " FLATLINE_HOST " " + std::string(plugin) + way);
+            const said done = run(std::string(FLATLINE_HOST " ") + plugin + way);
             EXPECT_EQ(done.status, 0) << plugin << way << ": " << done.text;
             EXPECT_EQ(done.text, "the handler was called 8 times\n") << plugin << way;
         }
+    }
+}
+
+TEST(malloc_neighbours, a_program_with_some_operators_of_its_own_has_the_others_built_on_them) {
+    for (const char *program : {FLATLINE_REPLACED, FLATLINE_REPLACED_ALIGNED}) {
+        const said done = run(program);
+        EXPECT_EQ(done.status, 0) << program << ": " << done.text;
+    }
+}
+
+// A program whose first block is older than the C library's environment.
+TEST(malloc_neighbours, settings_are_known_to_a_first_call_before_the_c_library_has_begun) {
+    const std::string ends = "came to its end\n", misused = "flatline-malloc: free\\(.*double free.*\n";
+    const auto statistics = [&](const std::string &policy) {
+        return ends + "flatline-malloc: policy " + policy +
+               ",.*\n(flatline-malloc: (not freed|free and|resident).*\n){3}";
+    };
+    const std::vector<std::array<std::string, 2>> expected{
+        {"", ends},
+        {"FLATLINE_STATS=1", statistics("balanced")},
+        {"FLATLINE_STATS=1 FLATLINE_POLICY=memory", statistics("memory")},
+        {"FLATLINE_STATS=1 FLATLINE_POLICY=latency", statistics("latency")},
+        {"FLATLINE_POLICY=fast", "flatline-malloc: FLATLINE_POLICY=fast is none of .*: balanced serves\n" + ends},
+        {"EARLY_TWICE=1", misused},
+        {"EARLY_TWICE=1 FLATLINE_MISUSE=report", misused + ends},
+    };
+    for (const auto &[settings, text] : expected) {
+        const said done = run(FLATLINE_EARLY, settings);
+        EXPECT_TRUE(std::regex_match(done.text, std::regex(text))) << settings << ": " << done.text;
     }
 }
 

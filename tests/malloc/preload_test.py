@@ -2,9 +2,7 @@
 """Holds the library to serving programs that know nothing of it: each does the same as without it, and its maps show
 the library.
 
-    preload_test.py LIBRARY EARLY
-
-EARLY is the compiled early.c.
+    preload_test.py LIBRARY
 """
 import os
 import re
@@ -58,29 +56,6 @@ SETTINGS = [
 ]
 
 
-STATISTICS = (r"(flatline-malloc: (policy %s,|not freed|free and kept|resident).*\n){4}")
-
-# The same of a program whose first block is older than the C library's environment; and whether it comes to its end.
-EARLY = [
-    ({}, r"", True),
-    ({"FLATLINE_STATS": "1"}, STATISTICS % "balanced", True),
-    ({"FLATLINE_STATS": "1", "FLATLINE_POLICY": "memory"}, STATISTICS % "memory", True),
-    ({"FLATLINE_STATS": "1", "FLATLINE_POLICY": "latency"}, STATISTICS % "latency", True),
-    ({"FLATLINE_POLICY": "fast"},
-     r"flatline-malloc: FLATLINE_POLICY=fast is none of latency, balanced and memory: balanced serves\n", True),
-    ({"EARLY_TWICE": "1"}, r"flatline-malloc: free\(.*double free.*\n", False),
-    ({"EARLY_TWICE": "1", "FLATLINE_MISUSE": "report"}, r"flatline-malloc: free\(.*double free.*\n", True),
-]
-
-
-def early_objections(program, library):
-    for settings, expected, ends in EARLY:
-        done = subprocess.run([program], env=dict(os.environ, LD_PRELOAD=library, **settings), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, text=True)
-        if not re.fullmatch(expected, done.stderr) or (done.stdout == "came to its end\n") != ends:
-            yield "early, with %s: says %r and %r" % (settings, done.stdout, done.stderr)
-
-
 def main():
     library = os.path.abspath(sys.argv[1])
     lines = "".join("%d line\n" % (i * 7919 % 100003) for i in range(100000)).encode()
@@ -104,7 +79,6 @@ def main():
         text = said(library, **settings)
         if not re.fullmatch(expected, text):
             wrong.append("with %s it says %r" % (settings, text))
-    wrong.extend(early_objections(sys.argv[2], library))
     for line in wrong:
         print(line)
     print("%d programs, %d objections" % (len(programs), len(wrong)))
