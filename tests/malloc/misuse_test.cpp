@@ -296,6 +296,7 @@ TEST(malloc_misuse, reported_only_goes_on_where_nobody_can_be_told) {
                       const std::vector<char> much(4096);
                       while (write(ends[1], much.data(), much.size()) > 0) continue;
                       (void)fcntl(ends[1], F_SETFL, flags);
+                      (void)alarm(5); // rather than wait for ever
                       (void)dup2(ends[1], STDERR_FILENO);
                   }),
                   0)
