@@ -3,11 +3,11 @@
 
 #include "large.h"
 #include "live.h"
+#include "objects.h"
 #include "returned.h"
 #include "say.h"
 #include "settings.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,14 +67,31 @@ static const char *said_of(const char *function, flat_status why) {
     return "foreign pointer: no block of this malloc can lie there";
 }
 
-/* ", called from FILE+0x12": what addr2line -e FILE is given. Of a position-independent FILE from where it was loaded.
- */
+typedef struct place {
+    uintptr_t address;
+    const char *file;
+    uintptr_t offset; /* what addr2line is given */
+} place;
+
+static int find_place(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    place *of = context;
+    object here;
+    (void)flat_object_read(&here, info);
+    if (!flat_object_holds(&here, of->address)) return 0;
+    of->file = info->dlpi_name != NULL && *info->dlpi_name != 0 ? info->dlpi_name : program_invocation_name;
+    if (*of->file == 0) of->file = "the program"; /* which has not begun yet */
+    of->offset = of->address - here.base;
+    return 1;
+}
+
+/* ", called from FILE+0x12": what addr2line -e FILE is given. Not by dladdr, which waits for libraries that are being
+ * opened, and those may wait for this thread. */
 static void describe_caller(const void *caller, char *text, size_t room) {
-    Dl_info found;
+    place of = {.address = (uintptr_t)caller};
     *text = 0;
-    if (caller == NULL || dladdr(caller, &found) == 0 || found.dli_fname == NULL) return;
-    size_t offset = (size_t)((const char *)caller - (const char *)found.dli_fbase);
-    (void)snprintf(text, room, ", called from %.120s+0x%zx", found.dli_fname, offset);
+    if (caller == NULL || dl_iterate_phdr(find_place, &of) == 0 || of.file == NULL) return;
+    (void)snprintf(text, room, ", called from %.120s+0x%zx", of.file, (size_t)of.offset);
 }
 
 static bool only_reports(void) {

@@ -7,9 +7,10 @@
 #define _GNU_SOURCE
 #include "neighbours.h"
 
-#include "misuse.h"
 #include "objects.h"
 #include "runs.h"
+
+#include <flatline/status.h>
 
 #include <errno.h>
 #include <malloc.h>

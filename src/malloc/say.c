@@ -73,13 +73,15 @@ static void write_without_signal(const char *text, size_t length, const sigset_t
 }
 
 void flat_say(const char *text, size_t length) {
-    int error = errno;
+    int error = errno, cancelled;
     sigset_t pipe_signal, before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled); /* a free is no place to end a thread */
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
     if (is_for_messages() && pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) == 0) {
         write_without_signal(text, length, &pipe_signal, sigismember(&before, SIGPIPE) == 1);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
+    (void)pthread_setcancelstate(cancelled, NULL);
     errno = error;
 }

@@ -1,5 +1,4 @@
 /* What glibc's malloc says of itself, and may be told: said of this one, in glibc's words and formats. */
-#include "runs.h"
 #include "usage.h"
 
 #include <flatline/status.h>
@@ -7,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* All thread heaps are one arena here; huge blocks are what glibc maps by themselves. */

@@ -28,7 +28,7 @@ ALONE = ("runs", "size_class")
 # words in their names, with a policy that is not `balanced`)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
-                                     "statistics", "policy:keeps_of_a_gib",
+                                     "statistics", "surroundings:another", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "runs", "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
@@ -121,6 +121,8 @@ FAULTS = {
     "operators_of_the_program_not_asked": ("replaced.c", r"\*any \|= note\(", r"(void)note(", ["neighbours:operators"]),
     "c_library_keeps_its_malloc": ("neighbours.c", r"change_symbols\(&found\.libc\);", r"",
                                    ["neighbours:by_its_handle", "neighbours:looks_into"]),
+    "c_library_changed_by_a_latecomer": ("neighbours.c", r"if \(!found->ours_comes_first && [^;]*;", r"",
+                                         ["surroundings:another"]),
     "c_library_keeps_one_function": ("neighbours.c", r"FUNCTION\(reallocarray\),", r"", ["neighbours:by_its_handle"]),
     "second_names_left_to_the_c_library": ("neighbours.c", r"FLAT_API (void \*__libc_memalign)", r"\1", ["neighbours:second_names"]),
     "names_of_other_versions_not_found": ("objects.c", r"if \(same && strcmp\([^)]*\) == 0\)", r"if (same && false)",
