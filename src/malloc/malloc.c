@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "large.h"
 #include "misuse.h"
+#include "neighbours.h"
 #include "policy.h"
 #include "returned.h"
 #include "usual.h"
@@ -17,6 +18,9 @@
 /* By which a program, or who looks at one, knows that this malloc is there, and which. */
 FLAT_API extern const char flatline_malloc_version[];
 FLAT_API const char flatline_malloc_version[] = FLAT_VERSION_STRING;
+
+/* Of an archive a program gets what is asked for: so that it gets this, too. */
+__attribute__((used)) static void (*const comes_along)(void) = flat_redirect_c_library;
 
 /* C23's, which this system's headers do not declare yet. */
 void free_sized(void *block, size_t size);

@@ -21,31 +21,47 @@
 FLAT_API void *__libc_malloc(size_t size) { return malloc(size); }
 FLAT_API void *__libc_calloc(size_t count, size_t size) { return calloc(count, size); }
 FLAT_API void *__libc_realloc(void *block, size_t size) { return realloc(block, size); }
-FLAT_API void *__libc_reallocarray(void *block, size_t count, size_t size) { return reallocarray(block, count, size); }
 FLAT_API void *__libc_memalign(size_t alignment, size_t size) { return memalign(alignment, size); }
 FLAT_API void *__libc_valloc(size_t size) { return valloc(size); }
 FLAT_API void *__libc_pvalloc(size_t size) { return pvalloc(size); }
-FLAT_API int __posix_memalign(void **block, size_t alignment, size_t size) {
-    return posix_memalign(block, alignment, size);
-}
 FLAT_API void __libc_free(void *block) { free(block); }
-FLAT_API void __libc_cfree(void *block) { free(block); }
-FLAT_API void cfree(void *block) { free(block); }
 
-/* All that glibc's malloc exports: what it has not is passed over, and what is not here would be its own. */
+/* All that glibc's malloc exports: what it has not is passed over. Old programs know free by another name as well,
+ * which is not to be given to anybody else here: libraries have functions of their own that are called so. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* mallinfo, which programs call all the same */
-#define FUNCTION(name) {#name, (uintptr_t)&name}
+#define BY_NAME(name, function) {name, (uintptr_t)&function}
+#define FUNCTION(name) BY_NAME(#name, name)
 static const struct {
     const char *name;
     uintptr_t address;
-} functions[] = {
-    FUNCTION(malloc),          FUNCTION(free),           FUNCTION(calloc),         FUNCTION(realloc),
-    FUNCTION(reallocarray),    FUNCTION(memalign),       FUNCTION(aligned_alloc),  FUNCTION(posix_memalign),
-    FUNCTION(valloc),          FUNCTION(pvalloc),        FUNCTION(cfree),          FUNCTION(malloc_usable_size),
-    FUNCTION(malloc_trim),     FUNCTION(mallinfo),       FUNCTION(mallinfo2),      FUNCTION(malloc_info),
-    FUNCTION(malloc_stats),    FUNCTION(mallopt),        FUNCTION(__libc_malloc),  FUNCTION(__libc_free),
-    FUNCTION(__libc_calloc),   FUNCTION(__libc_realloc), FUNCTION(__libc_cfree),   FUNCTION(__libc_reallocarray),
-    FUNCTION(__libc_memalign), FUNCTION(__libc_valloc),  FUNCTION(__libc_pvalloc), FUNCTION(__posix_memalign)};
+} functions[] = {FUNCTION(malloc),
+                 FUNCTION(free),
+                 FUNCTION(calloc),
+                 FUNCTION(realloc),
+                 FUNCTION(reallocarray),
+                 FUNCTION(memalign),
+                 FUNCTION(aligned_alloc),
+                 FUNCTION(posix_memalign),
+                 FUNCTION(valloc),
+                 FUNCTION(pvalloc),
+                 BY_NAME("cfree", free),
+                 FUNCTION(malloc_usable_size),
+                 FUNCTION(malloc_trim),
+                 FUNCTION(mallinfo),
+                 FUNCTION(mallinfo2),
+                 FUNCTION(malloc_info),
+                 FUNCTION(malloc_stats),
+                 FUNCTION(mallopt),
+                 FUNCTION(__libc_malloc),
+                 FUNCTION(__libc_free),
+                 FUNCTION(__libc_calloc),
+                 FUNCTION(__libc_realloc),
+                 FUNCTION(__libc_memalign),
+                 FUNCTION(__libc_valloc),
+                 FUNCTION(__libc_pvalloc),
+                 BY_NAME("__libc_reallocarray", reallocarray),
+                 BY_NAME("__libc_mallinfo", mallinfo),
+                 BY_NAME("__libc_mallopt", mallopt)};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 typedef struct neighbourhood {
@@ -117,7 +133,7 @@ static void change_symbols(const object *libc) {
 /* Where the system refuses, everything stays as it is. Only a table that is mapped to be read is changed; no other
  * segment holds it in what linkers have made for twenty years but one that is executable as well, and then its pages
  * must not stop being that even for a moment. */
-__attribute__((constructor)) static void redirect(void) {
+__attribute__((constructor)) void flat_redirect_c_library(void) {
     int error = errno;
     neighbourhood found = {.has_libc = false};
     (void)dl_iterate_phdr(look, &found);

@@ -4,17 +4,16 @@
 
 #include <stddef.h>
 
-/* glibc's second names of its malloc, and one that its headers no longer declare: programs call them. */
+/* glibc's second names of its malloc, which its headers do not declare, and programs call all the same. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
-void *__libc_reallocarray(void *block, size_t count, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void *__libc_valloc(size_t size);
 void *__libc_pvalloc(size_t size);
-int __posix_memalign(void **block, size_t alignment, size_t size);
 void __libc_free(void *block);
-void __libc_cfree(void *block);
-void cfree(void *block);
+
+/* At the start, by itself: see neighbours.c. */
+void flat_redirect_c_library(void);
 
 #endif
