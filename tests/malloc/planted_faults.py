@@ -164,7 +164,7 @@ def library_of(folder, file, arguments):
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
                     "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
                     os.path.join(arguments.source, "include"), *changed, *others, "-Wl,-Bsymbolic-functions",
-                    "-pthread", "-o", made], check=True)
+                    "-Wl,-z,nodelete", "-pthread", "-o", made], check=True)
     return made
 
 

@@ -14,7 +14,6 @@ inline int handler_calls, wrong_answers;
 struct gave_up {};
 inline void *volatile unused; // so that each call is made
 
-
 inline void expect(bool holds, const char *what) {
     if (holds) return;
     wrong_answers++;
