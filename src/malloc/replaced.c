@@ -27,29 +27,40 @@ static bool note(int base, flat_any_function *found) {
     return true;
 }
 
-/* Of what comes before this library in the search of the dynamic linker; the first one counts. */
+typedef struct search {
+    bool past_program, found_any;
+} search;
+
+/* Of what comes before this library in the search of the dynamic linker; the first one counts. A C++ library's are
+ * there where this one was opened late, and are no replacement; in the program itself they are its own. */
 static int look(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
-    bool *any = context;
+    search *of = context;
+    bool is_program = !of->past_program;
+    of->past_program = true;
     object here;
     if (!flat_object_read(&here, info)) return 0;
+    if (!is_program && flat_object_symbol(&here, "_ZSt15get_new_handlerv", NULL) != NULL) return 0;
     for (int i = 0; i < BASE_OPERATORS; i++) {
         const ElfW(Sym) *symbol = flat_object_symbol(&here, names[i], NULL);
-        if (symbol != NULL) *any |= note(i, (flat_any_function *)flat_symbol_address(&here, symbol));
+        if (symbol == NULL) continue;
+        of->found_any |= note(i, (flat_any_function *)flat_symbol_address(&here, symbol));
     }
     return flat_object_holds(&here, (uintptr_t)&look);
 }
 
-static void look_through(void) {
-    bool any = false;
-    for (int i = 0; i < BASE_OPERATORS; i++) any |= note(i, flat_base_operators[i].linked);
-    (void)dl_iterate_phdr(look, &any);
+/* At the start, or before, where another's constructor calls an operator. */
+__attribute__((constructor)) static void look_through(void) {
+    if (__atomic_load_n(&looked_through, __ATOMIC_ACQUIRE)) return;
+    search of = {false, false};
+    for (int i = 0; i < BASE_OPERATORS; i++) of.found_any |= note(i, flat_base_operators[i].linked);
+    (void)dl_iterate_phdr(look, &of);
     __atomic_store_n(&looked_through, true, __ATOMIC_RELEASE);
-    if (!any) __atomic_store_n(&flat_may_be_replaced, false, __ATOMIC_RELAXED);
+    if (!of.found_any) __atomic_store_n(&flat_may_be_replaced, false, __ATOMIC_RELAXED);
 }
 
 flat_any_function *flat_replaced_operator(base_operator base, base_operator below) {
-    if (!__atomic_load_n(&looked_through, __ATOMIC_ACQUIRE)) look_through();
+    look_through();
     flat_any_function *own = __atomic_load_n(&programs_own[base], __ATOMIC_RELAXED);
     return own != NULL ? own : __atomic_load_n(&programs_own[below], __ATOMIC_RELAXED);
 }

@@ -30,7 +30,7 @@ if(CLANG_OF_LIBCXX AND EXISTS /usr/lib/llvm-19/lib/libc++abi.so)
     DEPENDS thrower.cpp refusals.hpp)
   add_custom_target(malloc-thrower-libcxx DEPENDS ${of_libcxx})
   add_dependencies(malloc_neighbours_test malloc-thrower-libcxx)
-  set(libcxx_thrower ", \"${of_libcxx}\"")
+  set(of_libcxx ", \"${of_libcxx}\"")
 endif()
 add_dependencies(malloc_neighbours_test malloc_host malloc_early malloc_replaced_without
                  malloc_replaced_aligned_without malloc-guest ${throwers})
@@ -41,19 +41,19 @@ target_compile_options(malloc_neighbours_archive PRIVATE -fno-builtin)
 set_target_properties(malloc_neighbours_archive PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(malloc_neighbours_archive malloc-guest)
 # But what preloads this program's library.
-add_test(NAME malloc.neighbours_of_the_archive 
+add_test(NAME malloc.neighbours_of_the_archive
          COMMAND malloc_neighbours_archive --gtest_filter=*c_library*:*plugin_shares*:*plugin_that*:-*settings*)
 set_tests_properties(malloc.neighbours_of_the_archive PROPERTIES LABELS malloc)
 set(neighbours_definitions
- FLATLINE_GUEST="$<TARGET_FILE:malloc-guest>" FLATLINE_HOST="$<TARGET_FILE:malloc_host>"
+    FLATLINE_GUEST="$<TARGET_FILE:malloc-guest>" FLATLINE_HOST="$<TARGET_FILE:malloc_host>"
           FLATLINE_EARLY="$<TARGET_FILE:malloc_early>" FLATLINE_REPLACED="$<TARGET_FILE:malloc_replaced_without>"
           FLATLINE_REPLACED_ALIGNED="$<TARGET_FILE:malloc_replaced_aligned_without>"
-          "FLATLINE_THROWERS=\"$<TARGET_FILE:malloc-thrower>\", \"$<TARGET_FILE:malloc-thrower-whole>\"${libcxx_thrower}")
+          "FLATLINE_THROWERS=\"$<TARGET_FILE:malloc-thrower>\", \"$<TARGET_FILE:malloc-thrower-whole>\"${of_libcxx}")
 target_compile_definitions(malloc_neighbours_test PRIVATE ${neighbours_definitions})
 target_compile_definitions(malloc_neighbours_archive PRIVATE ${neighbours_definitions})
 
-# The operators of C++, in each way in which a program can come by them: none of this library's, to show that the program
-# demands what C++ does; this library's preloaded, linked, and out of the archive, beside a C++ library that is shared,
+# The operators of C++, in each way in which a program can come by them: none of this library's, to show that the
+# program demands what C++ does; this library's preloaded, linked, and out of the archive, beside a C++ library that is shared,
 # part of the program, or as all else part of it.
 foreach(program refused replaced replaced_aligned)
   foreach(way without preloaded linked linked_whole archive archive_whole static)
