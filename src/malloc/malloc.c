@@ -4,9 +4,9 @@
 #include "heaps.h"
 #include "large.h"
 #include "misuse.h"
+#include "neighbours.h"
 #include "policy.h"
 #include "returned.h"
-#include "usage.h"
 #include "usual.h"
 
 #include <flatline/status.h>
@@ -20,6 +20,9 @@
 /* By which a program, or who looks at one, knows that this malloc is there, and which. */
 FLAT_API extern const char flatline_malloc_version[];
 FLAT_API const char flatline_malloc_version[] = FLAT_VERSION_STRING;
+
+/* Of an archive a program gets what is asked for: so that it gets this, too. */
+__attribute__((used)) static void (*const comes_along)(void) = flat_redirect_c_library;
 
 /* C23's, which this system's headers do not declare yet. */
 void free_sized(void *block, size_t size);
@@ -214,6 +217,16 @@ static void *move(void *block, size_t from, size_t to) {
     return moved;
 }
 
+/* Where there is no memory for another one, a block that is large enough stays: programs take it that one which shrinks
+ * is never refused. */
+static void *move_or_keep(void *block, size_t has, size_t size) {
+    int error = errno;
+    void *moved = move(block, has, size);
+    if (moved != NULL || size > has) return moved;
+    errno = error;
+    return block;
+}
+
 /* Resizes a block above SMALL_MAX without moving its content, where that can be. */
 static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
@@ -245,12 +258,12 @@ static APART void *resize(void *block, size_t size, const void *caller) {
     size_t class = class_at(granule);
     if (class != 0) {
         if (size <= SMALL_MAX && class_serving(size) == class) return block;
-        return move(block, flat_size_classes[class].size, size);
+        return move_or_keep(block, flat_size_classes[class].size, size);
     }
     void *resized = resize_large(granule, block, size);
     if (resized != NULL) return resized;
     size_t bytes = bytes_at(granule);
-    return bytes > LARGE_MAX && size > LARGE_MAX ? move_huge(block, bytes, size) : move(block, bytes, size);
+    return bytes > LARGE_MAX && size > LARGE_MAX ? move_huge(block, bytes, size) : move_or_keep(block, bytes, size);
 }
 
 /* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
@@ -290,7 +303,12 @@ FLAT_API void *aligned_alloc(size_t alignment, size_t size) {
     return NULL;
 }
 
-FLAT_API void *memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
+/* As glibc has it: what is no power of two is rounded up to one, and refused where there is none above. */
+FLAT_API void *memalign(size_t alignment, size_t size) {
+    size_t power = GRANULE;
+    while (power < alignment && power != 0) power *= 2;
+    return aligned_alloc(power, size);
+}
 
 FLAT_API int posix_memalign(void **block, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0) return EINVAL;
@@ -326,14 +344,4 @@ FLAT_API int malloc_trim(size_t pad) {
     flat_trim_heaps();
     errno = error;
     return __atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) != before;
-}
-
-FLAT_API struct mallinfo2 mallinfo2(void) {
-    flat_usage now = flat_usage_now();
-    return (struct mallinfo2){.arena = now.heap_bytes,
-                              .hblks = now.huge_blocks,
-                              .hblkhd = now.huge_bytes,
-                              .uordblks = now.live_bytes,
-                              .fordblks = now.heap_bytes - now.live_bytes,
-                              .keepcost = now.kept_bytes};
 }

@@ -3,13 +3,15 @@
 
 #include "large.h"
 #include "live.h"
+#include "objects.h"
 #include "returned.h"
+#include "say.h"
+#include "settings.h"
 
-#include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
 static uintptr_t small_block_at(uintptr_t offset, size_t class) {
@@ -53,34 +55,57 @@ static size_t small_size_at(const void *address) {
     return flat_size_classes[class_of_tag(tag_of(offset >> PAGE_SHIFT))].size;
 }
 
-static const char *said_of(flat_status why) {
+/* Who asks for a block to be freed has freed it before, if there was one; who asks for anything else uses it still. */
+static bool is_free(const char *function) { return strcmp(function, "free") == 0; }
+
+static const char *said_of(const char *function, flat_status why) {
+    if (why == FLAT_DOUBLE_FREE && !is_free(function)) return "use after free: no block is live there";
     if (why == FLAT_DOUBLE_FREE) return "double free: no block is live there";
     if (why == FLAT_INTERIOR_POINTER) return "interior pointer: a live block starts before it";
     return "foreign pointer: no block of this malloc can lie there";
 }
 
-/* ", called from FILE+0x12": what addr2line -e FILE is given. Of a position-independent FILE from where it was loaded.
- */
+typedef struct place {
+    uintptr_t address;
+    const char *file;
+    uintptr_t offset; /* what addr2line is given */
+} place;
+
+static int find_place(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    place *of = context;
+    object here;
+    (void)flat_object_read(&here, info);
+    if (!flat_object_holds(&here, of->address)) return 0;
+    of->file = info->dlpi_name != NULL && *info->dlpi_name != 0 ? info->dlpi_name : program_invocation_name;
+    if (*of->file == 0) of->file = "the program"; /* which has not begun yet */
+    of->offset = of->address - here.base;
+    return 1;
+}
+
+/* ", called from FILE+0x12": what addr2line -e FILE is given. Not by dladdr, which waits for libraries that are being
+ * opened, and those may wait for this thread. */
 static void describe_caller(const void *caller, char *text, size_t room) {
-    Dl_info found;
+    place of = {.address = (uintptr_t)caller};
     *text = 0;
-    if (caller == NULL || dladdr(caller, &found) == 0 || found.dli_fname == NULL) return;
-    size_t offset = (size_t)((const char *)caller - (const char *)found.dli_fbase);
-    (void)snprintf(text, room, ", called from %.120s+0x%zx", found.dli_fname, offset);
+    if (caller == NULL || dl_iterate_phdr(find_place, &of) == 0 || of.file == NULL) return;
+    (void)snprintf(text, room, ", called from %.120s+0x%zx", of.file, (size_t)of.offset);
 }
 
 static bool only_reports(void) {
-    const char *asked = secure_getenv("FLATLINE_MISUSE");
+    const char *asked = flat_setting("FLATLINE_MISUSE");
     return asked != NULL && strcmp(asked, "report") == 0;
 }
 
 void flat_misuse(const char *function, const void *address, flat_status why, const void *caller) {
+    int error = errno;
     char block[40] = "", from[160], line[400];
     size_t size = why == FLAT_FOREIGN_POINTER ? 0 : small_size_at(address);
     if (size != 0) (void)snprintf(block, sizeof block, " (blocks of %zu bytes)", size);
     describe_caller(caller, from, sizeof from);
-    int length =
-        snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s%s\n", function, address, block, said_of(why), from);
-    bool written = write(STDERR_FILENO, line, (size_t)length) == length;
-    if (!written || !only_reports()) abort();
+    int length = snprintf(line, sizeof line, "flatline-malloc: %s(%p)%s: %s%s\n", function, address, block,
+                          said_of(function, why), from);
+    flat_say(line, (size_t)length);
+    if (!only_reports()) abort();
+    errno = error;
 }

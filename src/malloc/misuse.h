@@ -9,8 +9,8 @@
 flat_status flat_judge(const void *address);
 
 /* Says on standard error in one line what `function` was called with, from where, and why that is wrong; then stops the
- * program by abort(), or, if FLATLINE_MISUSE=report, returns: the caller leaves everything as it is. `caller`: the
- * address that the call returns to; NULL: it is not known. */
+ * program by abort(), or, if FLATLINE_MISUSE=report, returns, whether anybody could be told or not: the caller leaves
+ * everything as it is. `caller`: the address that the call returns to; NULL: it is not known. errno stays. */
 void flat_misuse(const char *function, const void *address, flat_status why, const void *caller);
 
 #endif

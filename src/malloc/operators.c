@@ -1,6 +1,10 @@
 /* C++'s operators new and delete, all twenty, under the names that the Itanium ABI gives them where size_t is unsigned
- * long. In C, because a program in C must not load the C++ library for them: what they need of it is looked for when
- * the program starts, and is there in every program that could call them. */
+ * long. What has no memory at once is handed to the operator of the C++ runtime, which asks malloc in turn, and the new
+ * handler, and knows how to throw and to catch. Where it has none, because it was linked into the program, which then
+ * has these instead, the same is done here. */
+#include "exceptions.h"
+#include "replaced.h"
+#include "say.h"
 #include "usual.h"
 
 #include <flatline/status.h>
@@ -8,13 +12,13 @@
 
 typedef void new_handler(void);
 
-/* std::get_new_handler and std::__throw_bad_alloc */
+/* std::get_new_handler */
 new_handler *get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
-_Noreturn void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
 
 /* As the standard has it: the handler frees something, or throws, or ends the program, or makes itself another. NULL
  * iff there is none. */
-static APART void *try_again(size_t alignment, size_t size) {
+static void *try_again(flat_any_function *by, size_t alignment, size_t size) {
+    (void)by;
     for (;;) {
         new_handler *handler = get_new_handler != NULL ? get_new_handler() : NULL;
         if (handler == NULL) return NULL;
@@ -24,69 +28,164 @@ static APART void *try_again(size_t alignment, size_t size) {
     }
 }
 
-static APART void *try_or_throw(size_t alignment, size_t size) {
-    void *block = try_again(alignment, size);
+typedef void *plain(size_t size);
+typedef void *aligned(size_t size, size_t alignment);
+typedef void *nothrow(size_t size, const void *tag);
+typedef void *aligned_nothrow(size_t size, size_t alignment, const void *tag);
+
+/* Too much as well, and no runtime can make less of it by rounding it up. */
+static size_t no_wrap(size_t size) { return size < PTRDIFF_MAX ? size : PTRDIFF_MAX; }
+
+static APART void *try_or_throw(size_t alignment, size_t size, const void *caller) {
+    bool usual = alignment <= GRANULE;
+    flat_any_function *own = flat_runtime_function(usual ? "_Znwm" : "_ZnwmSt11align_val_t", caller);
+    if (own != NULL) return usual ? ((plain *)own)(size) : ((aligned *)own)(no_wrap(size), alignment);
+    void *block = try_again(NULL, alignment, size);
     if (block != NULL) return block;
-    if (throw_bad_alloc != NULL) throw_bad_alloc();
+    flat_throw_bad_alloc();
+    static const char line[] = "flatline-malloc: operator new: there is no memory, and no C++ library to throw "
+                               "std::bad_alloc by: link libstdc++ as a shared library\n";
+    flat_say(line, sizeof line - 1);
     abort();
 }
 
-static inline void *take(size_t size) {
+static APART void *try_or_null(size_t alignment, size_t size, const void *tag, const void *caller) {
+    bool usual = alignment <= GRANULE;
+    flat_any_function *own =
+        flat_runtime_function(usual ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t", caller);
+    if (own == NULL) return flat_take_or_null(try_again, NULL, alignment, size);
+    return usual ? ((nothrow *)own)(size, tag) : ((aligned_nothrow *)own)(no_wrap(size), alignment, tag);
+}
+
+static inline __attribute__((always_inline)) void *take(size_t size) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_or_throw(GRANULE, size) : block;
+    return RARE(block == NULL) ? try_or_throw(GRANULE, size, CALLER) : block;
 }
 
-static inline void *take_or_null(size_t size) {
+static inline __attribute__((always_inline)) void *take_or_null(size_t size, const void *tag) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_again(GRANULE, size) : block;
+    return RARE(block == NULL) ? try_or_null(GRANULE, size, tag, CALLER) : block;
 }
 
-static inline void *take_aligned(size_t size, size_t alignment) {
+static inline __attribute__((always_inline)) void *take_aligned(size_t size, size_t alignment) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_or_throw(alignment, size) : block;
+    return RARE(block == NULL) ? try_or_throw(alignment, size, CALLER) : block;
 }
 
-static inline void *take_aligned_or_null(size_t size, size_t alignment) {
+static inline __attribute__((always_inline)) void *take_aligned_or_null(size_t size, size_t alignment,
+                                                                        const void *tag) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_again(alignment, size) : block;
+    return RARE(block == NULL) ? try_or_null(alignment, size, tag, CALLER) : block;
 }
 
+static void *take_by(flat_any_function *by, size_t alignment, size_t size) {
+    return alignment == 0 ? ((plain *)by)(size) : ((aligned *)by)(size, alignment);
+}
+
+typedef void delete_plain(void *block);
+typedef void delete_to(void *block, size_t alignment);
+
+/* The program's own operator `base`, or `below`, if it has replaced one of them that this one is built on. Apart, and
+ * the last thing that is done: the way around them costs one comparison. */
+static APART void *ask_new(base_operator base, base_operator below, size_t size) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    return own != NULL ? ((plain *)own)(size) : take(size);
+}
+
+static APART void *ask_new_or_null(base_operator base, base_operator below, size_t size, const void *tag) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    return own != NULL ? flat_take_or_null(take_by, own, 0, size) : take_or_null(size, tag);
+}
+
+static APART void *ask_new_aligned(base_operator base, base_operator below, size_t size, size_t to) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    return own != NULL ? ((aligned *)own)(size, to) : take_aligned(size, to);
+}
+
+static APART void *ask_new_aligned_or_null(base_operator base, base_operator below, size_t size, size_t to,
+                                           const void *tag) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    return own != NULL ? flat_take_or_null(take_by, own, to, size) : take_aligned_or_null(size, to, tag);
+}
+
+static APART void ask_delete(base_operator base, base_operator below, void *block) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    if (own == NULL)
+        release(block);
+    else
+        ((delete_plain *)own)(block);
+}
+
+static APART void ask_delete_aligned(base_operator base, base_operator below, void *block, size_t to) {
+    flat_any_function *own = flat_replaced_operator(base, below);
+    if (own == NULL)
+        release(block);
+    else
+        ((delete_to *)own)(block, to);
+}
+
+#define MAYBE RARE(flat_may_be_replaced)
+#define OR_RELEASE(ask)                                                                                                \
+    if (MAYBE)                                                                                                         \
+        ask;                                                                                                           \
+    else                                                                                                               \
+        release(block)
+
+/* Weak: in an archive a program's own take their place, one by one. */
 #define OPERATOR(mangled, name, parameters, result, ...)                                                               \
-    FLAT_API result name parameters __asm__(mangled);                                                                  \
-    result name parameters { __VA_ARGS__; }
+    static result name parameters { __VA_ARGS__; }                                                                     \
+    FLAT_API result name##_linked parameters __asm__(mangled) __attribute__((weak, alias(#name)));
 
 OPERATOR("_Znwm", new_one, (size_t size), void *, return take(size))
-OPERATOR("_Znam", new_many, (size_t size), void *, return take(size))
-OPERATOR("_ZnwmRKSt9nothrow_t", new_one_or_null, (size_t size, const void *tag), void *, (void)tag;
-         return take_or_null(size))
-OPERATOR("_ZnamRKSt9nothrow_t", new_many_or_null, (size_t size, const void *tag), void *, (void)tag;
-         return take_or_null(size))
 OPERATOR("_ZnwmSt11align_val_t", new_aligned, (size_t size, size_t to), void *, return take_aligned(size, to))
-OPERATOR("_ZnamSt11align_val_t", new_aligned_many, (size_t size, size_t to), void *, return take_aligned(size, to))
+OPERATOR("_Znam", new_many, (size_t size), void *, return MAYBE ? ask_new(NEW, NEW, size) : take(size))
+OPERATOR("_ZnamSt11align_val_t", new_aligned_many, (size_t size, size_t to), void *,
+         return MAYBE ? ask_new_aligned(NEW_ALIGNED, NEW_ALIGNED, size, to) : take_aligned(size, to))
+
+OPERATOR("_ZnwmRKSt9nothrow_t", new_one_or_null, (size_t size, const void *tag), void *,
+         return MAYBE ? ask_new_or_null(NEW, NEW, size, tag) : take_or_null(size, tag))
+OPERATOR("_ZnamRKSt9nothrow_t", new_many_or_null, (size_t size, const void *tag), void *,
+         return MAYBE ? ask_new_or_null(NEW_MANY, NEW, size, tag) : take_or_null(size, tag))
 OPERATOR("_ZnwmSt11align_val_tRKSt9nothrow_t", new_aligned_or_null, (size_t size, size_t to, const void *tag), void *,
-         (void)tag;
-         return take_aligned_or_null(size, to))
+         return MAYBE ? ask_new_aligned_or_null(NEW_ALIGNED, NEW_ALIGNED, size, to, tag)
+                      : take_aligned_or_null(size, to, tag))
 OPERATOR("_ZnamSt11align_val_tRKSt9nothrow_t", new_aligned_many_or_null, (size_t size, size_t to, const void *tag),
-         void *, (void)tag;
-         return take_aligned_or_null(size, to))
+         void *,
+         return MAYBE ? ask_new_aligned_or_null(NEW_ALIGNED_MANY, NEW_ALIGNED, size, to, tag)
+                      : take_aligned_or_null(size, to, tag))
 
 OPERATOR("_ZdlPv", delete_one, (void *block), void, release(block))
-OPERATOR("_ZdaPv", delete_many, (void *block), void, release(block))
-OPERATOR("_ZdlPvm", delete_sized, (void *block, size_t size), void, (void)size; release(block))
-OPERATOR("_ZdaPvm", delete_sized_many, (void *block, size_t size), void, (void)size; release(block))
-OPERATOR("_ZdlPvRKSt9nothrow_t", delete_nothrow, (void *block, const void *tag), void, (void)tag; release(block))
-OPERATOR("_ZdaPvRKSt9nothrow_t", delete_nothrow_many, (void *block, const void *tag), void, (void)tag; release(block))
+OPERATOR("_ZdaPv", delete_many, (void *block), void, OR_RELEASE(ask_delete(DELETE, DELETE, block)))
+OPERATOR("_ZdlPvm", delete_sized, (void *block, size_t size), void, (void)size;
+         OR_RELEASE(ask_delete(DELETE, DELETE, block)))
+OPERATOR("_ZdaPvm", delete_sized_many, (void *block, size_t size), void, (void)size;
+         OR_RELEASE(ask_delete(DELETE_MANY, DELETE, block)))
+OPERATOR("_ZdlPvRKSt9nothrow_t", delete_nothrow, (void *block, const void *tag), void, (void)tag;
+         OR_RELEASE(ask_delete(DELETE, DELETE, block)))
+OPERATOR("_ZdaPvRKSt9nothrow_t", delete_nothrow_many, (void *block, const void *tag), void, (void)tag;
+         OR_RELEASE(ask_delete(DELETE_MANY, DELETE, block)))
 OPERATOR("_ZdlPvSt11align_val_t", delete_aligned, (void *block, size_t to), void, (void)to; release(block))
-OPERATOR("_ZdaPvSt11align_val_t", delete_aligned_many, (void *block, size_t to), void, (void)to; release(block))
-OPERATOR("_ZdlPvmSt11align_val_t", delete_aligned_sized, (void *block, size_t size, size_t to), void, (void)size,
-         (void)to;
-         release(block))
-OPERATOR("_ZdaPvmSt11align_val_t", delete_aligned_sized_many, (void *block, size_t size, size_t to), void, (void)size,
-         (void)to;
-         release(block))
+OPERATOR("_ZdaPvSt11align_val_t", delete_aligned_many, (void *block, size_t to), void,
+         OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED, DELETE_ALIGNED, block, to)))
+OPERATOR("_ZdlPvmSt11align_val_t", delete_aligned_sized, (void *block, size_t size, size_t to), void, (void)size;
+         OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED, DELETE_ALIGNED, block, to)))
+OPERATOR("_ZdaPvmSt11align_val_t", delete_aligned_sized_many, (void *block, size_t size, size_t to), void, (void)size;
+         OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED_MANY, DELETE_ALIGNED, block, to)))
 OPERATOR("_ZdlPvSt11align_val_tRKSt9nothrow_t", delete_aligned_nothrow, (void *block, size_t to, const void *tag), void,
-         (void)to, (void)tag;
-         release(block))
+         (void)tag;
+         OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED, DELETE_ALIGNED, block, to)))
 OPERATOR("_ZdaPvSt11align_val_tRKSt9nothrow_t", delete_aligned_nothrow_many, (void *block, size_t to, const void *tag),
-         void, (void)to, (void)tag;
-         release(block))
+         void, (void)tag;
+         OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED_MANY, DELETE_ALIGNED, block, to)))
+
+#define ADDRESSES(name) {(flat_any_function *)name, (flat_any_function *)name##_linked}
+const operator_addresses flat_base_operators[BASE_OPERATORS] = {
+    [NEW] = ADDRESSES(new_one),
+    [NEW_MANY] = ADDRESSES(new_many),
+    [NEW_ALIGNED] = ADDRESSES(new_aligned),
+    [NEW_ALIGNED_MANY] = ADDRESSES(new_aligned_many),
+    [DELETE] = ADDRESSES(delete_one),
+    [DELETE_MANY] = ADDRESSES(delete_many),
+    [DELETE_ALIGNED] = ADDRESSES(delete_aligned),
+    [DELETE_ALIGNED_MANY] = ADDRESSES(delete_aligned_many),
+};

@@ -1,13 +1,12 @@
-#define _GNU_SOURCE
 #include "policy.h"
 
 #include "extents.h"
+#include "say.h"
+#include "settings.h"
 #include "spans.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 #define KIB ((size_t)1 << 10)
@@ -43,7 +42,7 @@ static const policy policies[] = {
 policy flat_policy;
 
 void flat_policy_init(void) {
-    const char *asked = secure_getenv("FLATLINE_POLICY");
+    const char *asked = flat_setting("FLATLINE_POLICY");
     flat_policy = policies[0];
     if (asked == NULL || *asked == 0) return;
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
@@ -56,7 +55,7 @@ void flat_policy_init(void) {
                           "flatline-malloc: FLATLINE_POLICY=%.40s is none of latency, balanced and memory: balanced "
                           "serves\n",
                           asked);
-    if (write(STDERR_FILENO, line, (size_t)length) < 0) return; /* nobody listens */
+    flat_say(line, (size_t)length);
 }
 
 /* Whether more of `dirty` units is kept than may be, where `used` are in use. */

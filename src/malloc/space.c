@@ -2,12 +2,12 @@
 #include "space.h"
 
 #include "policy.h"
+#include "say.h"
 #include "thread_heap.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 address_space flat_space = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -162,7 +162,7 @@ static bool has_our_pages(void) {
                  "flatline-malloc: the pages of this system have %lu bytes, and only %zu are supported: there is "
                  "no memory to be had; run the program without it\n",
                  bytes, PAGE);
-    (void)!write(STDERR_FILENO, line, (size_t)length);
+    flat_say(line, (size_t)length);
     return false;
 }
 

@@ -5,12 +5,12 @@
 #include "large.h"
 #include "live.h"
 #include "policy.h"
+#include "say.h"
+#include "settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define MIB (1024.0 * 1024)
 
@@ -65,20 +65,20 @@ static void print(const flat_usage *now) {
     char text[600];
     struct rusage used;
     (void)getrusage(RUSAGE_SELF, &used);
-    int length = snprintf(text, sizeof text,
-                          "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
-                          "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
-                          "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
-                          "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
-                          flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks,
-                          (double)now->live_bytes / MIB, now->huge_blocks, (double)now->huge_bytes / MIB,
-                          (double)now->kept_bytes / MIB, (double)(flat_space.discarded * PAGE) / MIB,
-                          (double)used.ru_maxrss / 1024);
-    if (write(STDERR_FILENO, text, (size_t)length) < 0) return; /* nobody listens */
+    int length =
+        snprintf(text, sizeof text,
+                 "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
+                 "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
+                 "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
+                 "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
+                 flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks,
+                 (double)now->live_bytes / MIB, now->huge_blocks, (double)now->huge_bytes / MIB,
+                 (double)now->kept_bytes / MIB, (double)(flat_space.discarded * PAGE) / MIB, (double)used.ru_maxrss / 1024);
+    flat_say(text, (size_t)length);
 }
 
 __attribute__((destructor)) static void end(void) {
-    const char *asked = secure_getenv("FLATLINE_STATS");
+    const char *asked = flat_setting("FLATLINE_STATS");
     if (asked == NULL || strcmp(asked, "1") != 0 || flat_space.granules == 0) return;
     flat_usage now = flat_usage_now();
     print(&now);

@@ -87,12 +87,37 @@ void every_call_fails(link *block, std::size_t size) {
     expect(thrown, "new does not throw", size);
 }
 
+// To whatever less: another class's, a page's, a few bytes. Nothing is given back meanwhile, so no block can be had.
+link *every_block_shrinks(link *first, std::size_t size) {
+    link *kept = nullptr;
+    std::size_t to = size - 1;
+    for (int i = 0; i < 200 && first != nullptr; i++, to = to / 2 > sizeof(link) ? to / 2 : size - 1) {
+        link *next = first->next;
+        errno = 4711;
+        auto *shrunk = static_cast<link *>(realloc(first, to));
+        expect(shrunk != nullptr && errno == 4711, "a realloc that shrinks fails, or changes errno", size);
+        if (shrunk == nullptr) shrunk = first;
+        expect(shrunk->next == next, "a realloc that shrinks has changed the block", size);
+        shrunk->next = kept;
+        kept = shrunk;
+        first = next;
+    }
+    while (kept != nullptr) {
+        link *next = kept->next;
+        kept->next = first;
+        first = kept;
+        kept = next;
+    }
+    return first;
+}
+
 void exhaust(std::size_t size) {
     std::size_t first_time = 0, second_time = 0;
     link *blocks = take_all(size, first_time);
     expect(blocks != nullptr, "there was no memory at all", size);
     if (blocks == nullptr) return;
     every_call_fails(blocks, size);
+    blocks = every_block_shrinks(blocks, size);
     link *one = blocks;
     blocks = blocks->next;
     free(one);

@@ -170,6 +170,31 @@ TEST(malloc_interface, wrong_alignments_are_refused_with_einval) {
     EXPECT_EQ(errno, 0);
 }
 
+// As glibc does, where C11 leaves it open and has aligned_alloc refuse it.
+TEST(malloc_interface, memalign_rounds_alignments_up) {
+    for (const std::size_t alignment : {0UL, 1UL, 3UL, 8UL, 15UL, 17UL, 24UL, 33UL, 100UL, 4095UL, 4097UL, 5000000UL}) {
+        std::size_t rounded = 16;
+        while (rounded < alignment) rounded *= 2;
+        for (const std::size_t size : {0UL, 1UL, 100UL, 5000UL, 2000000UL}) {
+            errno = 0;
+            void *block = memalign(alignment, size);
+            ASSERT_NE(block, nullptr) << alignment << ' ' << size;
+            EXPECT_TRUE(is_multiple(block, rounded)) << alignment << ' ' << size;
+            EXPECT_EQ(errno, 0);
+            free(block);
+        }
+    }
+    for (const std::size_t alignment : {SIZE_MAX / 2 + 2, SIZE_MAX}) {
+        errno = 0;
+        EXPECT_EQ(memalign(alignment, 10), nullptr);
+        EXPECT_EQ(errno, EINVAL) << "there is no such power of two";
+    }
+    const volatile std::size_t largest = SIZE_MAX / 2 + 1;
+    errno = 0;
+    EXPECT_EQ(memalign(largest, 10), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+}
+
 TEST(malloc_interface, pages_begin_at_pages) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{4097}}) {
         void *a = valloc(size), *b = pvalloc(size);
@@ -215,6 +240,33 @@ TEST(malloc_interface, live_blocks_do_not_overlap) {
             ASSERT_TRUE(is_filled(blocks[i], static_cast<unsigned char>(i & 255), malloc_usable_size(blocks[i])));
             free(blocks[i]);
         }
+    }
+}
+
+// As glibc's, which shrinks in place: to another class, to fewer pages, by a few bytes.
+TEST(malloc_interface, a_realloc_that_shrinks_succeeds_without_memory) {
+    for (const std::size_t size : {16000UL, 100000UL, 3000000UL}) {
+        EXPECT_EQ(test::in_child([=] {
+                      static std::array<char *, 100000> blocks; // other tests have left many
+                      const rlimit limit{std::size_t{64} << 20, std::size_t{64} << 20};
+                      DEMAND(setrlimit(RLIMIT_DATA, &limit) == 0);
+                      std::size_t count = 0;
+                      while ((blocks[count] = static_cast<char *>(malloc(size))) != nullptr) {
+                          blocks[count++][100] = 7;
+                          DEMAND(count < blocks.size());
+                      }
+                      while (malloc(200) != nullptr) continue;
+                      errno = 0;
+                      for (std::size_t i = 0; i < count && i < 100; i++) {
+                          char *shrunk = static_cast<char *>(realloc(blocks[i], i % 2 != 0 ? size / (i + 1) : 101 + i));
+                          DEMAND(shrunk != nullptr && shrunk[100] == 7 && errno == 0);
+                          blocks[i] = shrunk;
+                      }
+                      for (std::size_t i = 0; i < count; i++) free(blocks[i]);
+                      return 0;
+                  }),
+                  0)
+            << size;
     }
 }
 

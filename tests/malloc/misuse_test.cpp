@@ -9,11 +9,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <functional>
 #include <malloc.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -103,10 +106,27 @@ TEST(malloc_misuse, what_was_never_handed_out_is_stopped) {
 }
 
 TEST(malloc_misuse, realloc_and_usable_size_are_stopped_too) {
+    for (const std::size_t size : sizes) {
+        expect_stopped("use after free: no block is live there", [=] {
+            char *a = block(size);
+            free(a);
+            (void)!realloc(a, 100);
+        });
+        expect_stopped("use after free: no block is live there", [=] {
+            char *a = block(size);
+            free(a);
+            (void)malloc_usable_size(a);
+        });
+    }
     expect_stopped("realloc(", [] {
         char *a = block(64);
         free(a);
         (void)!realloc(a, 100);
+    });
+    expect_stopped("realloc(", [] {
+        char *a = block(64);
+        free(a);
+        (void)!reallocarray(a, 10, 100);
     });
     expect_stopped("malloc_usable_size(", [] { (void)malloc_usable_size(block(64) + 16); });
     expect_stopped("(blocks of 64 bytes)", [] { free(block(64) + 16); });
@@ -229,6 +249,117 @@ TEST(malloc_misuse, may_be_reported_only) {
     EXPECT_FALSE(e.aborted) << e.said;
     EXPECT_EQ(e.status, 0) << e.said;
     EXPECT_EQ(lines_in(e.said), 6U) << e.said;
+}
+
+// A wrong free, reported only, where standard error is what `become` makes of it; then what was written there.
+int misuse_with(const std::function<void()> &become) {
+    return test::in_child([&] {
+        (void)setenv("FLATLINE_MISUSE", "report", 1);
+        become();
+        char *a = block(64);
+        free(a);
+        errno = 4711;
+        free(a);
+        if (malloc_usable_size(a) != 0 || errno != 4711) return 1;
+        if (realloc(a, 100) != nullptr || errno != EINVAL) return 2;
+        free(block(64));
+        return 0;
+    });
+}
+
+TEST(malloc_misuse, reported_only_goes_on_where_nobody_can_be_told) {
+    EXPECT_EQ(misuse_with([] { (void)close(STDERR_FILENO); }), 0) << "closed";
+    EXPECT_EQ(misuse_with([] {
+                  const int full = open("/dev/full", O_WRONLY);
+                  (void)dup2(full, STDERR_FILENO);
+              }),
+              0)
+        << "a full device";
+    EXPECT_EQ(misuse_with([] {
+                  const int readable = open("/dev/null", O_RDONLY);
+                  (void)dup2(readable, STDERR_FILENO);
+              }),
+              0)
+        << "not to be written to";
+    EXPECT_EQ(misuse_with([] {
+                  std::array<int, 2> ends{};
+                  (void)!pipe(ends.data());
+                  (void)dup2(ends[1], STDERR_FILENO);
+                  (void)close(ends[0]);
+              }),
+              0)
+        << "a pipe without a reader, which sends SIGPIPE";
+    for (const int flags : {0, O_NONBLOCK}) {
+        EXPECT_EQ(misuse_with([=] {
+                      std::array<int, 2> ends{};
+                      (void)!pipe2(ends.data(), O_NONBLOCK);
+                      const std::vector<char> much(4096);
+                      while (write(ends[1], much.data(), much.size()) > 0) continue;
+                      (void)fcntl(ends[1], F_SETFL, flags);
+                      (void)alarm(5); // rather than wait for ever
+                      (void)dup2(ends[1], STDERR_FILENO);
+                  }),
+                  0)
+            << "a pipe that is full";
+    }
+}
+
+TEST(malloc_misuse, a_broken_pipe_leaves_no_signal_behind_and_takes_none_away) {
+    for (const bool is_pending : {false, true}) {
+        EXPECT_EQ(misuse_with([=] {
+                      sigset_t pipe_signal;
+                      (void)sigemptyset(&pipe_signal);
+                      (void)sigaddset(&pipe_signal, SIGPIPE);
+                      (void)sigprocmask(SIG_BLOCK, &pipe_signal, nullptr);
+                      if (is_pending) (void)raise(SIGPIPE);
+                      std::array<int, 2> ends{};
+                      (void)!pipe(ends.data());
+                      (void)dup2(ends[1], STDERR_FILENO);
+                      (void)close(ends[0]);
+                      free(reinterpret_cast<void *>(16));
+                      sigset_t pending;
+                      (void)sigpending(&pending);
+                      if ((sigismember(&pending, SIGPIPE) == 1) != is_pending) _exit(3);
+                  }),
+                  0)
+            << is_pending;
+    }
+}
+
+// What a file has in it after a line was to be said that took standard error's place by chance; or on purpose.
+std::string written_to_file(int flags, bool stopped) {
+    std::string name = testing::TempDir() + "/flatline_misuse_XXXXXX";
+    (void)close(mkstemp(name.data()));
+    const int status = test::in_child([&] {
+        if (!stopped) (void)setenv("FLATLINE_MISUSE", "report", 1);
+        (void)close(STDERR_FILENO);
+        if (open(name.c_str(), O_WRONLY | flags) != STDERR_FILENO) return 1;
+        free(reinterpret_cast<void *>(16));
+        return 0;
+    });
+    EXPECT_EQ(status, stopped ? 128 + SIGABRT : 0);
+    std::array<char, 1000> text{};
+    std::FILE *file = std::fopen(name.c_str(), "r");
+    const std::size_t length = std::fread(text.data(), 1, text.size(), file);
+    (void)std::fclose(file);
+    (void)unlink(name.c_str());
+    return std::string(text.data(), length);
+}
+
+TEST(malloc_misuse, nothing_is_written_into_a_file_that_took_the_place_of_standard_error) {
+    EXPECT_EQ(written_to_file(0, false), "");
+    EXPECT_EQ(written_to_file(0, true), "") << "the program is stopped all the same";
+    EXPECT_EQ(lines_in(written_to_file(O_APPEND, false)), 1U) << "a log";
+    EXPECT_EQ(misuse_with([] {
+                  std::array<int, 2> ends{};
+                  (void)!socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data());
+                  (void)dup2(ends[1], STDERR_FILENO);
+                  free(reinterpret_cast<void *>(16));
+                  std::array<char, 10> text{};
+                  if (recv(ends[0], text.data(), text.size(), MSG_DONTWAIT) >= 0) _exit(3);
+              }),
+              0)
+        << "a connection";
 }
 
 TEST(malloc_misuse, reported_only_leaves_blocks_of_others_whole) {

@@ -1,5 +1,6 @@
 /* opener LIBRARY: a program with the C library's malloc, which opens another one late, uses it by name, says "served"
- * if that went well, and then frees by it what it has from its own: the other one must stop it there. */
+ * if that went well and the C library still has its own for who asks it, and then frees by it what it has from its own:
+ * the other one must stop it there. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,6 +9,11 @@
 
 typedef void *take(size_t size);
 typedef void give(void *block);
+
+static void *c_librarys(const char *name) {
+    void *library = dlopen("libc.so.6", RTLD_NOW);
+    return library != NULL ? dlsym(library, name) : NULL;
+}
 
 static take *other_malloc;
 static give *other_free;
@@ -23,6 +29,7 @@ static void *work(void *result) {
 }
 
 int main(int count, char **arguments) {
+    void *const own_malloc = c_librarys("malloc"), *const own_free = c_librarys("free");
     void *library = count == 2 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
     if (library == NULL) {
         (void)fprintf(stderr, "opener: %s\n", count == 2 ? dlerror() : "give a library");
@@ -34,6 +41,7 @@ int main(int count, char **arguments) {
     void *done = NULL;
     if (work(library) == NULL || pthread_create(&thread, NULL, work, library) != 0) return 1;
     if (pthread_join(thread, &done) != 0 || done == NULL || dlclose(library) != 0) return 1;
+    if (own_malloc == NULL || c_librarys("malloc") != own_malloc || c_librarys("free") != own_free) return 1;
     (void)puts("served");
     (void)fflush(stdout);
     other_free(malloc(100));

@@ -1,5 +1,7 @@
 // C++'s twenty operators: each is this library's, what one gave the matching one takes, and a refusal goes the
 // standard's way.
+#include "refusals.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -71,6 +73,12 @@ TEST(malloc_operators, throw_what_the_standard_says_where_there_is_no_memory) {
     EXPECT_THROW((void)::operator new(too_much, at_64), std::bad_alloc);
     EXPECT_EQ(::operator new(too_much, std::nothrow), nullptr);
     EXPECT_EQ(::operator new[](too_much, at_64, std::nothrow), nullptr);
+}
+
+// The eight of them, with a handler that has nothing to give and says so by one exception or another.
+TEST(malloc_operators, give_null_where_they_may_not_throw_and_the_handler_does) {
+    EXPECT_EQ(test::refusals(), 0);
+    EXPECT_EQ(test::handler_calls, 8);
 }
 
 int handler_calls = 0;

@@ -25,6 +25,10 @@ FAULTS = {
                                          r"\1_\2(\3) {}"),
 }
 
+# What takes a whole program's place, which is the sanitizer's here.
+OTHERS = ("operators.c", "replaced.c", "runtime.c", "neighbours.c")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fault", choices=sorted(FAULTS))
@@ -37,7 +41,7 @@ def main():
     shutil.copytree(os.path.join(arguments.source, "src", "malloc"), folder)
     file, pattern, replacement = FAULTS[arguments.fault]
     plant(arguments.fault, os.path.join(folder, file), pattern, replacement, "src/malloc/" + file)
-    files = [path for path in sorted(glob.glob(os.path.join(folder, "*.c"))) if not path.endswith("operators.c")]
+    files = [path for path in sorted(glob.glob(os.path.join(folder, "*.c"))) if os.path.basename(path) not in OTHERS]
     program = os.path.join(folder, "malloc_stress")
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-g", "-w", "-fsanitize=thread", "-fno-builtin",
                     *["-D" + name for name in arguments.renamed],

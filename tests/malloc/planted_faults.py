@@ -27,7 +27,8 @@ ALONE = ("runs", "size_class")
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
 # words in their names, with a policy that is not `balanced`)
 FAULTS = {
-    CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "policy:keeps_of_a_gib",
+    CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
+                                     "statistics", "surroundings:another", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "runs", "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first &&", r"false &&", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
@@ -116,8 +117,48 @@ FAULTS = {
                                      ["policy:mallinfo2"]),
     "report_frees_all_the_same": ("malloc.c", r"(flat_judge\(block\), caller\);\s*return) starts", r"\1 true",
                                   ["misuse"]),
-    "caller_not_said": ("misuse.c", r"said_of\(why\), from\)", r'said_of(why), "")', ["misuse"]),
-    "new_handler_not_asked": ("operators.c", r"get_new_handler != NULL \? get_new_handler\(\) : NULL", r"NULL",
+    "caller_not_said": ("misuse.c", r"why\), from\);", r'why), "");', ["misuse"]),
+    "exception_of_a_handler_let_through": ("operators.c", r"(void \*try_or_null\([^{]*\{).*?\n\}",
+                                           r"\1 return try_or_throw(alignment, size, caller); }",
+                                           ["operators", "neighbours:handler"]),
+    "memory_refused_without_a_throw": ("operators.c", r"(void \*try_or_throw\([^{]*\{).*?\n\}", r"\1 return NULL; }",
+                                       ["operators", "neighbours:handler"]),
+    "cxx_runtime_of_a_plugin_not_found": ("runtime.c", r"return of\.found;", r"return NULL;", ["neighbours:handler"]),
+    "new_handler_not_looked_for": ("runtime.c", r"_ZSt15get_new_handlerv", r"_ZSt15get_new_handlerw",
+                                   ["neighbours:handler"]),
+    "operators_of_the_program_not_asked": ("replaced.c", r"of->found_any \|= note\(", r"(void)note(", ["neighbours:operators"]),
+    "c_library_keeps_its_malloc": ("neighbours.c", r"change_symbols\(&found\.libc\);", r"",
+                                   ["neighbours:by_its_handle", "neighbours:looks_into"]),
+    "c_library_changed_by_a_latecomer": ("neighbours.c", r"if \(!found->ours_comes_first && [^;]*;", r"",
+                                         ["surroundings:another"]),
+    "c_library_keeps_one_function": ("neighbours.c", r"FUNCTION\(reallocarray\),", r"", ["neighbours:by_its_handle"]),
+    "second_names_left_to_the_c_library": ("neighbours.c", r"FLAT_API (void \*__libc_memalign)", r"\1",
+                                           ["neighbours:second_names"]),
+    "names_of_other_versions_not_found": ("objects.c", r"if \(same && strcmp\([^)]*\) == 0\)", r"if (same && false)",
+                                          ["neighbours:by_its_handle"]),
+    "environment_of_the_start_not_read": ("settings.c", r"return getauxval\(AT_SECURE\) != 0 \? [^;]*;",
+                                          r"return NULL;", ["neighbours:settings"]),
+    "realloc_that_shrinks_fails": ("malloc.c", r"if \(moved != NULL \|\| size > has\) return moved;", r"return moved;",
+                                   ["interface:shrinks"]),
+    "alignments_not_rounded_up": ("malloc.c", r"return aligned_alloc\(power, size\);",
+                                  r"return aligned_alloc(alignment, size);", ["interface:rounds"]),
+    "huge_blocks_not_in_what_is_said": ("statistics.c", r"size_t whole = now\.arena \+ now\.hblkhd;",
+                                        r"size_t whole = now.arena;", ["statistics:xml"]),
+    "more_than_an_int_wraps": ("statistics.c", r"number < INT_MAX \? \(int\)number : INT_MAX", r"(int)number",
+                               ["statistics:most_it_can"]),
+    "wish_taken_that_is_not_done": ("statistics.c", r"default: return 0;", r"default: return 1;",
+                                    ["statistics:wishes"]),
+    "silence_stops_what_only_reports": ("misuse.c", r"if \(!only_reports\(\)\)",
+                                        r"int fcntl(int, int, ...); if (!only_reports() || fcntl(2, 1) < 0)",
+                                        ["misuse:nobody"]),
+    "signal_of_a_broken_pipe_let_through": ("say.c", r"pthread_sigmask\(SIG_BLOCK,[^)]*\) == 0",
+                                            r"pthread_sigmask(SIG_BLOCK, NULL, &before) == 0", ["misuse:nobody"]),
+    "signal_of_a_broken_pipe_left_behind": ("say.c", r"while \(sigtimedwait\([^;]*;", r"", ["misuse:broken_pipe"]),
+    "wait_for_a_full_pipe": ("say.c", r"becomes_writable\(\) \? (write\([^)]*\)) : -1", r"\1", ["misuse:nobody"]),
+    "line_written_into_a_file": ("say.c", r"return flags >= 0 && [^;]*;", r"return true;", ["misuse:took_the_place"]),
+    "use_after_free_called_a_double_free": ("misuse.c", r"why == FLAT_DOUBLE_FREE && !is_free\(function\)", r"false",
+                                            ["misuse:realloc_and"]),
+    "new_handler_not_asked": ("operators.c", r"(void \*try_or_throw\([^{]*\{)", r"\1 flat_throw_bad_alloc();",
                               ["operators"]),
 }
 
@@ -129,10 +170,12 @@ def library_of(folder, file, arguments):
     if file.endswith(".c"):
         changed = [os.path.join(folder, file)]
         others = [path for path in arguments.objects if not path.endswith("/%s.o" % file)]
+    else:
+        others = [path for path in arguments.objects if path.endswith(".cpp.o")]
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
                     "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
                     os.path.join(arguments.source, "include"), *changed, *others, "-Wl,-Bsymbolic-functions",
-                    "-pthread", "-o", made], check=True)
+                    "-Wl,-z,nodelete", "-pthread", "-o", made], check=True)
     return made
 
 

@@ -23,6 +23,20 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(sum(found), again == words)
 """
+# The C library's functions by its handle: one of them takes a block, another gives it back.
+CTYPES = """
+import ctypes
+libc = ctypes.CDLL("libc.so.6")
+libc.strdup.restype = libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+libc.realloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.realloc.restype = ctypes.c_void_p
+for i in range(1000):
+    copy = libc.strdup(b"text" * i)
+    libc.free(libc.realloc(copy, 10 * i + 100))
+    libc.free(libc.malloc(i))
+print("went well")
+"""
 MAPS = "print(sum(%r in line for line in open('/proc/self/maps')) > 0)"
 
 
@@ -64,6 +78,7 @@ def main():
     source = b"#include <map>\n#include <string>\nint main() { std::map<std::string, int> m; return (int)m.size(); }\n"
     programs = [
         ([sys.executable, "-c", PYTHON], None),
+        ([sys.executable, "-c", CTYPES], None),
         (["sort", "--parallel=2"], lines),
         (["g++", "-x", "c++", "-std=c++20", "-O1", "-S", "-o", "-", "-"], source),
         (["perl", "-e", "my %h; $h{$_ * 7919 % 10007} .= $_ for 1..100000; print join ',', sort keys %h"], None),

@@ -30,6 +30,9 @@ int flatline_renamed_getrlimit(int resource, struct rlimit *limit) {
     return 0;
 }
 
+// The sanitizer's malloc is this program's.
+void flat_redirect_c_library() {}
+
 unsigned long flatline_renamed_getauxval(unsigned long type) {
     const char *bytes = type == AT_PAGESZ ? std::getenv("STRESS_PAGE_BYTES") : nullptr;
     return bytes == nullptr ? getauxval(type) : std::strtoul(bytes, nullptr, 10);

@@ -1,0 +1,87 @@
+/* What glibc's malloc says of itself, and may be told: said of this one, in glibc's words and formats. */
+#include "usage.h"
+
+#include <flatline/status.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* All thread heaps are one arena here; huge blocks are what glibc maps by themselves. */
+FLAT_API struct mallinfo2 mallinfo2(void) {
+    flat_usage now = flat_usage_now();
+    bool is_sound = now.live_bytes <= now.heap_bytes; /* others may have gone on between the two */
+    return (struct mallinfo2){.arena = now.heap_bytes,
+                              .hblks = now.huge_blocks,
+                              .hblkhd = now.huge_bytes,
+                              .uordblks = now.live_bytes,
+                              .fordblks = is_sound ? now.heap_bytes - now.live_bytes : 0,
+                              .keepcost = now.kept_bytes};
+}
+
+static int at_most_int(size_t number) { return number < INT_MAX ? (int)number : INT_MAX; }
+
+/* In numbers that end at 2 GiB: more is said as that. */
+FLAT_API struct mallinfo mallinfo(void) {
+    struct mallinfo2 now = mallinfo2();
+    return (struct mallinfo){.arena = at_most_int(now.arena),
+                             .hblks = at_most_int(now.hblks),
+                             .hblkhd = at_most_int(now.hblkhd),
+                             .uordblks = at_most_int(now.uordblks),
+                             .fordblks = at_most_int(now.fordblks),
+                             .keepcost = at_most_int(now.keepcost)};
+}
+
+/* A heap of glibc's XML, which readers of it look for; then the whole, which differs by the huge blocks. */
+FLAT_API int malloc_info(int options, FILE *stream) {
+    if (options != 0) return EINVAL;
+    struct mallinfo2 now = mallinfo2();
+    size_t whole = now.arena + now.hblkhd;
+    int written = fprintf(stream,
+                          "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n"
+                          "<total type=\"fast\" count=\"0\" size=\"0\"/>\n"
+                          "<total type=\"rest\" count=\"%d\" size=\"%zu\"/>\n"
+                          "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n"
+                          "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n</heap>\n",
+                          now.fordblks != 0, now.fordblks, now.arena, now.arena, now.arena, now.arena);
+    if (written < 0) return -1;
+    written = fprintf(stream,
+                      "<total type=\"fast\" count=\"0\" size=\"0\"/>\n"
+                      "<total type=\"rest\" count=\"%d\" size=\"%zu\"/>\n"
+                      "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n"
+                      "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n"
+                      "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n</malloc>\n",
+                      now.fordblks != 0, now.fordblks, now.hblks, now.hblkhd, whole, whole, whole, whole);
+    return written < 0 ? -1 : 0;
+}
+
+/* On standard error by way of its stream, as glibc: a program may have put that elsewhere. */
+FLAT_API void malloc_stats(void) {
+    int error = errno;
+    struct mallinfo2 now = mallinfo2();
+    (void)fprintf(stderr,
+                  "Arena 0:\nsystem bytes     = %10zu\nin use bytes     = %10zu\n"
+                  "Total (incl. mmap):\nsystem bytes     = %10zu\nin use bytes     = %10zu\n"
+                  "mmap regions     = %10zu\nmmap bytes       = %10zu\n",
+                  now.arena, now.uordblks, now.arena + now.hblkhd, now.uordblks + now.hblkhd, now.hblks, now.hblkhd);
+    errno = error;
+}
+
+/* Wishes about how glibc works have nothing here that they could be about: they are taken, as by glibc, and change
+ * nothing. What would be seen in the program's own blocks is not done here, and refused, as is what nobody knows. */
+FLAT_API int mallopt(int parameter, int value) {
+    (void)value;
+    switch (parameter) {
+    case M_MXFAST:
+    case M_TRIM_THRESHOLD:
+    case M_TOP_PAD:
+    case M_MMAP_THRESHOLD:
+    case M_MMAP_MAX:
+    case M_CHECK_ACTION:
+    case M_ARENA_TEST:
+    case M_ARENA_MAX: return 1;
+    default: return 0; /* M_PERTURB, which fills blocks */
+    }
+}
