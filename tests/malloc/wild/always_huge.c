@@ -1,5 +1,5 @@
-/* Preloaded before a malloc it imitates transparent huge pages that are set to `always`, where they are set to `madvise`:
- * each private mapping of no file may be of huge pages, until its owner says otherwise. */
+/* Preloaded before a malloc it imitates transparent huge pages that are set to `always`, where they are set to
+ * `madvise`: each private mapping of no file may be of huge pages, until its owner says otherwise. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,5 +12,4 @@ void *mmap(void *address, size_t bytes, int rights, int flags, int file, off_t o
     return made;
 }
 
-void *mmap64(void *address, size_t bytes, int rights, int flags, int file, off_t offset)
-    __attribute__((alias("mmap")));
+void *mmap64(void *address, size_t bytes, int rights, int flags, int file, off_t offset) __attribute__((alias("mmap")));

@@ -1,6 +1,6 @@
-/* fork() from two threads at once, while others allocate, free each other's blocks, begin and end, and call malloc_trim.
- * Each child, and a child of its, goes on: allocates all sizes, frees what other threads of the parent had, begins
- * threads. None may stop for ever. Argument: how many children. */
+/* fork() from two threads at once, while others allocate, free each other's blocks, begin and end, and call
+ * malloc_trim. Each child, and a child of its, goes on: allocates all sizes, frees what other threads of the parent
+ * had, begins threads. None may stop for ever. Argument: how many children. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -84,7 +84,8 @@ static void *fork_on(void *unused) {
         if (child == 0) be_child(i % 4 == 0);
         if (child < 0) finish(CANNOT_RUN, "fork fails");
         if (waitpid(child, &status, 0) != child || status != 0)
-            finish(WRONG, "child %zu ended with status %x: %s", i, status, status == SIGALRM ? "it stopped for ever" : "");
+            finish(WRONG, "child %zu ended with status %x: %s", i, status,
+                   status == SIGALRM ? "it stopped for ever" : "");
     }
     (void)atomic_fetch_sub(&in_fork, 1);
     return unused;

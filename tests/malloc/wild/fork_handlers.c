@@ -1,5 +1,5 @@
-/* fork() where a library's handlers use the heap, or wait for threads that do: see fork_handlers_library.c for HOW. From
- * the main thread, from another one, and from a child. */
+/* fork() where a library's handlers use the heap, or wait for threads that do: see fork_handlers_library.c for HOW.
+ * From the main thread, from another one, and from a child. */
 #define _GNU_SOURCE
 #include "fork_handlers.h"
 #include "wild.h"

@@ -1,8 +1,8 @@
 /* Threads of a parent have free memory, and their number is none in a child: what they left is the child's to use.
  * Arguments: whose (threads that `freed` their own blocks and wait; whose blocks `main` freed; whose blocks are `live`,
- * and are freed by the child), the size of a block, and of all blocks of a thread in MiB. The child, and then a child of
- * the child, allocates as much, and must not grow by as much: not its addresses, nor what is resident where the parent's
- * was. */
+ * and are freed by the child), the size of a block, and of all blocks of a thread in MiB. The child, and then a child
+ * of the child, allocates as much, and must not grow by as much: not its addresses, nor what is resident where the
+ * parent's was. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -28,7 +28,8 @@ int main(int count, char **arguments) {
     if (buffers > MOST) finish(CANNOT_RUN, "at most %d buffers", MOST);
     for (int round = 0; round < 3; round++) {
         /* By doubling; by a half; by odd steps that end within a page. */
-        for (size_t size = 200000; size <= 48 * MIB; size = round == 0 ? 2 * size : size + size / 2 + 777 * (size_t)round) {
+        for (size_t size = 200000; size <= 48 * MIB;
+             size = round == 0 ? 2 * size : size + size / 2 + 777 * (size_t)round) {
             for (size_t which = 0; which < buffers; which++) resize(which, size);
         }
         for (size_t which = 0; which < buffers; which++) resize(which, 5 * MIB / (which + 1));

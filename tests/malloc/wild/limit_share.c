@@ -1,6 +1,6 @@
 /* Under a limit of its memory one thread can have at least 0.8 of what the limit leaves to the program at its start.
- * Arguments: of what (`as`: addresses, RLIMIT_AS; `data`: RLIMIT_DATA), the limit in MiB, when it is set (`exec`: by who
- * began this program; `late`: here, after the first malloc), the size of a block. What is asked for counts. */
+ * Arguments: of what (`as`: addresses, RLIMIT_AS; `data`: RLIMIT_DATA), the limit in MiB, when it is set (`exec`: by
+ * who began this program; `late`: here, after the first malloc), the size of a block. What is asked for counts. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -12,7 +12,8 @@
 
 static size_t size, left; /* bytes: of a block; what the limit leaves */
 
-/* What is mapped from files, and the stack: no part of the malloc's. Of data only what is private and can be written. */
+/* What is mapped from files, and the stack: no part of the malloc's. Of data only what is private and can be written.
+ */
 static size_t taken_at_start(bool data) {
     static char maps[64 << 10];
     size_t sum = 0;
@@ -30,7 +31,8 @@ static size_t taken_at_start(bool data) {
     return sum;
 }
 
-/* Takes blocks until there is no more, or clearly more than there may be; each large one remembers the one before it. */
+/* Takes blocks until there is no more, or clearly more than there may be; each large one remembers the one before it.
+ */
 static size_t take_all(void **last) {
     size_t sum = 0;
     for (void **block; sum < left + left / 8 && (block = malloc(size)) != NULL; sum += size) {

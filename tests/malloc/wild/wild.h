@@ -1,6 +1,6 @@
 /* What the programs in this folder have in common. Each is an ordinary program with a habit that some malloc could not
- * bear, judges itself, and says so by its exit status: wild_test.py has the table of them. Nothing here allocates, since
- * what is measured is the malloc. */
+ * bear, judges itself, and says so by its exit status: wild_test.py has the table of them. Nothing here allocates,
+ * since what is measured is the malloc. */
 #ifndef FLATLINE_TESTS_WILD_H
 #define FLATLINE_TESTS_WILD_H
 
@@ -30,7 +30,8 @@ size_t number(int count, char **arguments, int place);
 
 /* Reads a file of /proc or /sys, at most `room` - 1 bytes, and ends it with a 0. False: it cannot be read. */
 bool read_text(const char *path, char *text, size_t room);
-/* The number behind `name` in a file of lines such as "VmSize:  1234 kB", in the file's unit; 0 where it is not there. */
+/* The number behind `name` in a file of lines such as "VmSize:  1234 kB", in the file's unit; 0 where it is not there.
+ */
 size_t figure(const char *path, const char *name);
 
 /* Bytes of this process in memory, exactly; addresses that it has mapped; how many mappings these are. */
