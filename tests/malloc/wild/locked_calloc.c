@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCKS = 48 };
+enum { BLOCKS = 16 };
 
 static const size_t sizes[] = {3000, 100000, 256 << 10, 1100 << 10, 5 << 20};
 static char *block[BLOCKS];
