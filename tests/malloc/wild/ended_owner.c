@@ -1,17 +1,29 @@
-/* A thread loads many blocks and ends; the main thread frees them all and goes on. Arguments: bytes of a block, MiB of
- * all, and `at-once` where malloc_trim is called before anything else, or `later`, where main first makes other calls,
- * and then takes as much itself. */
+/* Threads load many blocks and end; the main thread frees them all and goes on. Arguments: bytes of a block, MiB of all,
+ * how many threads share them, and `at-once` where the malloc is purged before anything else, or `later`, where main
+ * first makes other calls, and then takes as much itself. */
 #include "wild.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static size_t size, blocks; /* bytes; how many */
+enum { MOST_LOADERS = 64 };
+
+static size_t size, blocks, loaders; /* bytes; how many */
 static void **block;
 
-static void *load(void *unused) {
-    for (size_t i = 0; i < blocks; i++) block[i] = filled(size);
-    return unused;
+static void load_part(size_t part, size_t parts) {
+    for (size_t i = part; i < blocks; i += parts) block[i] = filled(size);
+}
+
+static void *load(void *part) {
+    load_part((uintptr_t)part, loaders);
+    return NULL;
+}
+
+static void load_by_threads(void) {
+    pthread_t threads[MOST_LOADERS];
+    for (uintptr_t i = 0; i < loaders; i++) threads[i] = must_begin_thread(load, (void *)i); /* NOLINT */
+    for (size_t i = 0; i < loaders; i++) (void)pthread_join(threads[i], NULL);
 }
 
 static void free_all(void) {
@@ -29,16 +41,18 @@ static void call_on(void) {
 int main(int count, char **arguments) {
     size = number(count, arguments, 1);
     size_t all = number(count, arguments, 2) * MIB;
-    bool at_once = count > 3 && strcmp(arguments[3], "at-once") == 0;
+    loaders = number(count, arguments, 3);
+    bool at_once = count > 4 && strcmp(arguments[4], "at-once") == 0;
+    if (loaders > MOST_LOADERS) finish(CANNOT_RUN, "at most %d threads", MOST_LOADERS);
     blocks = all / size;
     block = filled(blocks * sizeof *block);
     tell(&(point){.name = "start", .threads = 1});
-    (void)pthread_join(must_begin_thread(load, NULL), NULL);
+    load_by_threads();
     free_all();
     if (!at_once) {
         call_on();
         tell(&(point){.name = "freed", .peak = all, .threads = 1});
-        (void)load(NULL);
+        load_part(0, 1);
         tell(&(point){.name = "again", .live = all, .peak = all, .threads = 1});
         free_all();
         call_on();

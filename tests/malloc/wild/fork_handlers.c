@@ -36,6 +36,7 @@ static void *fork_in_thread(void *unused) {
 int main(void) {
     (void)alarm(SECONDS);
     free(filled(10));
+    register_late();
     begin_worker();
     for (int i = 0; i < 5; i++) fork_once(i == 0);
     (void)pthread_join(must_begin_thread(fork_in_thread, NULL), NULL);

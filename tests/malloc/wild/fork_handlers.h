@@ -4,5 +4,7 @@
 
 /* Begins the thread that the handlers of ways `join` and `wait` have to do with. */
 void begin_worker(void);
+/* Registers the handlers of the ways that are late. */
+void register_late(void);
 
 #endif

@@ -5,7 +5,9 @@
  *   join      prepare ends and joins a thread, which has a heap
  *   wait      prepare has another thread allocate and free, and waits until that is done; so does the parent's
  *   parent    the parent's handler allocates; child: the child's does
- *   respawn   the child's handler begins a thread, which allocates, and joins it */
+ *   respawn   the child's handler begins a thread, which allocates, and joins it
+ *
+ * With "late " before it the program registers them itself, once it has allocated. */
 #define _GNU_SOURCE
 #include "fork_handlers.h"
 
@@ -47,8 +49,14 @@ static void ask(void) {
     while (atomic_load(&answered) < call) continue;
 }
 
+static bool is_late(void) {
+    const char *how = getenv("HOW");
+    return how != NULL && strncmp(how, "late ", strlen("late ")) == 0;
+}
+
 static bool does(const char *way) {
     const char *how = getenv("HOW");
+    if (how != NULL && is_late()) how += strlen("late ");
     return how != NULL && strcmp(how, way) == 0;
 }
 
@@ -86,6 +94,14 @@ static void child(void) {
     (void)pthread_join(thread, NULL);
 }
 
-__attribute__((constructor)) static void begin(void) {
+static void register_handlers(void) {
     if (pthread_atfork(prepare, parent, child) != 0) abort();
+}
+
+void register_late(void) {
+    if (is_late()) register_handlers();
+}
+
+__attribute__((constructor)) static void begin(void) {
+    if (!is_late()) register_handlers();
 }

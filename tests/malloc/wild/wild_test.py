@@ -63,7 +63,8 @@ CASES = {
     "realloc_grows_on_older_kernels": [run_of("growing_realloc %d" % n, before="older_mremap.so") for n in (1, 2, 5)],
     "calloc_is_zero_after_locks": [run_of("locked_calloc " + how) for how in ("page", "whole", "fault", "all")],
     "fork_with_handlers_of_others": [
-        run_of("fork_handlers", how=how) for how in ("none", "alloc", "join", "wait", "parent", "child", "respawn")],
+        run_of("fork_handlers", how=late + how) for late in ("", "late ")
+        for how in ("none", "alloc", "join", "wait", "parent", "child", "respawn")],
     "fork_while_busy": [run_of("fork_busy 40")],
     "fork_and_use_what_threads_left": [
         run_of("fork_reuse %s %d 24" % (whose, size), by_glibc=False) for whose in ("freed", "main", "live")
@@ -78,7 +79,9 @@ CASES = {
         run_of("threads_at_once 1000 1000", address_space=256 * MIB),
         run_of("threads_at_once 3000 3000", address_space=256 * MIB, by_glibc=False),  # arenas take the room of stacks
         run_of("threads_at_once 8000 8000", address_space=1024 * MIB, by_glibc=False),
-        run_of("threads_at_once 500 300", data=64 * MIB)],
+        run_of("threads_at_once 500 300", data=64 * MIB),
+        run_of("threads_in_turn 3000 work", address_space=64 * MIB),
+        run_of("threads_in_turn 3000 last", address_space=256 * MIB)],
     "share_of_address_space": list(shares("as", "exec")),
     "share_of_address_space_set_late": list(shares("as", "late")),
     "share_of_data": list(shares("data", "exec")),
@@ -86,15 +89,16 @@ CASES = {
     "limit_set_late": [run_of("late_limit")],
     "small_limits": [run_of("failing_calls", data=30000 * KIB), run_of("failing_calls", data=8 * MIB),
                      run_of("failing_calls", address_space=100 * MIB), run_of("failing_calls", address_space=24 * MIB)],
-    "locked_in_memory": [run_of("locked_limit 256"), run_of("locked_limit 64"), run_of("locked_limit 8"),
-                         run_of("locked_limit 0")],
+    "locked_in_memory": [run_of("locked_limit %d %s" % (limit, how)) for limit in (256, 64, 8, 0)
+                         for how in ("now", "fault")],
     "one_large_heap": [run_of("one_heap 1000000"), run_of("one_heap 5000000")],
     "more_than_memory": [run_of("more_than_memory")],
     "no_overcommit": [run_of("commit_limit %d" % size) for size in (1000, 100000, 1126 * KIB, 3 * MIB)],
     "filtered_madvise": [run_of("filtered_madvise refuse"), run_of("filtered_madvise kill")],
     "tails_of_huge_blocks": [run_of("huge_tail %d" % size) for size in (1100 * KIB, 1500 * KIB, 2500 * KIB)],
     "blocks_of_ended_threads": [
-        run_of("ended_owner %d 192 %s" % (size, when)) for size in (1000, 60000, 2200000) for when in ("later", "at-once")],
+        run_of("ended_owner %d 192 %d %s" % (size, threads, when)) for size, threads in
+        ((1000, 1), (1000, 32), (60000, 1), (2200000, 1)) for when in ("later", "at-once")],
     "blocks_of_idle_threads": [run_of("idle_workers %d" % size) for size in (100, 1000, 60000, 2200000)],
     "blocks_passed_round": [run_of("ring %d" % size) for size in (1000, 60000, 2200000)],
     "scattered_blocks": [run_of("scattered 1000 20"), run_of("scattered 100 500"), run_of("scattered 60000 8"),
