@@ -1,6 +1,6 @@
-/* Threads load many blocks and end; the main thread frees them all and goes on. Arguments: bytes of a block, MiB of all,
- * how many threads share them, and `at-once` where the malloc is purged before anything else, or `later`, where main
- * first makes other calls, and then takes as much itself. */
+/* Threads load many blocks and end; the main thread frees them all and goes on. Arguments: bytes of a block, MiB of
+ * all, how many threads share them, and `at-once` where the malloc is purged before anything else, or `later`, where
+ * main first makes other calls, and then takes as much itself. */
 #include "wild.h"
 
 #include <stdlib.h>

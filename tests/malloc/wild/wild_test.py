@@ -44,6 +44,10 @@ class Run:
     by_glibc: bool = True  # glibc is held to it, too: not what it does otherwise, and the page promises
 
 
+    def words(self):
+        return " ".join([self.program] + self.arguments)
+
+
 def run_of(text, **more):
     words = text.split()
     return Run(words[0], words[1:], **more)
@@ -250,17 +254,14 @@ class Page:
         return start + point.live * 18 / 17 + free + self.tables * max(point.peak, point.live)
 
 
-def peer_figures(mallocs, runs, figures):
-    """Of each run and point what each peer has: resident bytes, or a number of mappings. Read, or measured and kept."""
-    if figures and os.path.exists(figures):
-        with open(figures, encoding="ascii") as kept:
-            return json.load(kept)
+def peer_figures(mallocs, runs):
+    """Of each run, by its words, and each point what each peer has: resident bytes, or a number of mappings."""
     installed = [name for name in PEERS if mallocs.preload(name) is not None]
     if len(installed) < len(PEERS):
         print("nothing is compared with %s, not installed" % " and ".join(name for name in PEERS if name not in installed))
-    found = []
+    found = {}
     for run in runs:
-        found.append({})
+        found[run.words()] = {}
         for name in installed:
             status, text, by_hand = mallocs.run(run, name)
             if status != 0:
@@ -269,16 +270,27 @@ def peer_figures(mallocs, runs, figures):
                 continue
             points, counts = told(text)
             for point, value in list(counts.items()) + [(point, each.resident) for point, each in points.items()]:
-                found[-1].setdefault(point, {})[name] = value
+                found[run.words()].setdefault(point, {})[name] = value
     return found
+
+
+def known_figures(mallocs, runs, figures):
+    """The same, as far as it was kept; the rest is measured."""
+    known = {}
+    if figures and os.path.exists(figures):
+        with open(figures, encoding="ascii") as kept:
+            known = json.load(kept)
+    return {**known, **peer_figures(mallocs, [run for run in runs if run.words() not in known])}
 
 
 def judge(policy, page, text, peers):
     """Objections to what a program said of its memory. `peers`: what they have at each point."""
     points, counts = told(text)
     start = points["start"].resident if "start" in points else 0
+    if policy not in POLICIES:
+        return
     for name, point in points.items():
-        if name == "start" or policy not in POLICIES:
+        if name == "start":
             continue
         others = peers.get(name, {})
         if point.purged and others:
@@ -307,17 +319,15 @@ def test(case, under, mallocs, given):
     runs = [run for run in runs_of(case) if run.by_glibc or under != "glibc"]
     page = Page(given.page) if under in POLICIES and case in MEMORY else None
     figures = given.figures and os.path.join(given.figures, case + ".json")
-    peers = [{}] * len(runs)
-    if case in MEMORY and under in POLICIES:
-        peers = peer_figures(mallocs, runs, figures)
+    peers = known_figures(mallocs, runs, figures) if page else {}
     skipped, objections = 0, 0
-    for run, others in zip(runs, peers):
+    for run in runs:
         status, text, by_hand = mallocs.run(run, under)
         print(by_hand)
         print("".join("    %s\n" % line for line in text.splitlines() if not line.startswith("point ")), end="")
         skipped += status == SKIPPED
         wrong = [] if status in (0, SKIPPED) else ["it ends with %s" % status]
-        for line in wrong + list(judge(under, page, text, others) if status == 0 else []):
+        for line in wrong + list(judge(under, page, text, peers.get(run.words(), {})) if status == 0 else []):
             objections += 1
             print("    WRONG: " + line)
     print("%s under %s: %d programs, %d could not be judged here, %d objections"
@@ -331,7 +341,7 @@ def measure_peers(case, mallocs, given):
     path = os.path.join(given.figures, case + ".json")
     if os.path.exists(path):
         os.remove(path)
-    found = peer_figures(mallocs, runs_of(case), None)
+    found = peer_figures(mallocs, runs_of(case))
     with open(path, "w", encoding="ascii") as kept:
         json.dump(found, kept, indent=1)
     print(json.dumps(found, indent=1))
@@ -358,7 +368,7 @@ def table(mallocs, given):
                     rows.setdefault("exit status", (0, {}))[1][name] = str(status)
             for point, (live, cells) in rows.items():
                 if point != "start":
-                    what = " ".join([run.program] + run.arguments + [point])
+                    what = "%s, %s" % (run.words(), point)
                     print("| %s | %.1f | %s |" % (what, live / MIB, " | ".join(cells.get(n, "-") for n in names)))
             sys.stdout.flush()
     return 0
