@@ -8,9 +8,10 @@ malloc with one of its policies, or under the peers.
 
 UNDER is glibc, latency, balanced, memory, or, of a case that is compared, peers. A program judges itself by its exit
 status: 0 right, 1 wrong, 77 this machine cannot tell. What it says of its memory is judged here: where the malloc was
-asked to give memory back, by the least of glibc, jemalloc, mimalloc and tcmalloc, as far as they are installed, and where
-not, by the bounds that the page of the manual states. `peers` writes what these have into a file below --figures, where
-the others find it; without the file they measure it themselves. Exit status: 0 right, 1 wrong, 77 nothing could be told.
+asked to give memory back, by the least of glibc, jemalloc, mimalloc and tcmalloc, as far as they are installed, and
+where not, by the bounds that the page of the manual states. `peers` writes what these have into a file below --figures,
+where the others find it; without the file they measure it themselves. Exit status: 0 right, 1 wrong, 77 nothing could
+be told.
 """
 import argparse
 import dataclasses
@@ -258,7 +259,8 @@ def peer_figures(mallocs, runs):
     """Of each run, by its words, and each point what each peer has: resident bytes, or a number of mappings."""
     installed = [name for name in PEERS if mallocs.preload(name) is not None]
     if len(installed) < len(PEERS):
-        print("nothing is compared with %s, not installed" % " and ".join(name for name in PEERS if name not in installed))
+        missing = [name for name in PEERS if name not in installed]
+        print("nothing is compared with %s: not installed" % " and ".join(missing))
     found = {}
     for run in runs:
         found[run.words()] = {}
@@ -295,7 +297,8 @@ def judge(policy, page, text, peers):
         others = peers.get(name, {})
         if point.purged and others:
             best = min(others, key=others.get)
-            most, why = 1.3 * others[best] + 4 * MIB + 16 * KIB * point.threads, "%s has %.1f" % (best, others[best] / MIB)
+            most = 1.3 * others[best] + 4 * MIB + 16 * KIB * point.threads
+            why = "%s has %.1f" % (best, others[best] / MIB)
         elif point.purged:
             print("no peer could be measured at %s" % name)
             continue
