@@ -131,7 +131,7 @@ static void watched(run *r) {
     stall.frees_huge = strcmp(r->order, "huge") == 0;
     if (!stall.ends && !stall.trims && !stall.frees_huge && strcmp(r->order, "quiet") != 0)
         fail(STATUS_USAGE, "unknown order ", r->order);
-    stall.step = (uint64_t)(STEP_NS * r->clock.ticks_per_ns);
+    stall.step = (uint64_t)((double)STEP_NS * r->clock.ticks_per_ns);
     stall.blocks = own(SMALLS * sizeof *stall.blocks);
     run_team(r,
              &(team_work){
