@@ -4,6 +4,28 @@
 
 #include <stdlib.h>
 
+enum { FAILURES = 1000 };
+
+/* Takes blocks until there is no more, and then calls on. What a call gives back before it fails may serve a later one:
+ * calls that fail are counted from the last that was served on. */
+static void exhaust(size_t size) {
+    size_t had = 0, addresses = 0, maps = 0;
+    for (int failed = 0; failed < FAILURES;) {
+        if (malloc(size) != NULL) {
+            had += size;
+            failed = 0;
+        } else if (failed++ == 0) {
+            addresses = mapped();
+            maps = mappings();
+        }
+        if (failed > 0 && calloc(64, size) != NULL) failed = 0;
+        if (had > GIB) finish(WRONG, "a GiB is served under a limit that is far less");
+    }
+    if (mapped() > addresses || mappings() > maps)
+        finish(WRONG, "calls that failed left %zu KiB and %zu mappings behind", (mapped() - addresses) / 1024,
+               mappings() - maps);
+}
+
 int main(void) {
     static const size_t sizes[] = {2 << 20, 100000, 1000, 100};
     for (int i = 0; i < 40; i++) {
@@ -11,17 +33,6 @@ int main(void) {
         if (block == NULL) finish(WRONG, "malloc(100) is NULL");
         free(block);
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        for (size_t had = 0; malloc(sizes[i]) != NULL; had += sizes[i]) {
-            if (had > GIB) finish(WRONG, "a GiB is served under a limit that is far less");
-        }
-        size_t addresses = mapped(), maps = mappings();
-        for (int k = 0; k < 1000; k++) {
-            if (malloc(sizes[i]) != NULL || calloc(64, sizes[i]) != NULL) finish(WRONG, "NULL is followed by a block");
-        }
-        if (mapped() > addresses || mappings() > maps)
-            finish(WRONG, "calls that failed left %zu KiB and %zu mappings behind", (mapped() - addresses) / 1024,
-                   mappings() - maps);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) exhaust(sizes[i]);
     return RIGHT;
 }
