@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the judge of wild_test.py to seeing what is wrong, and to nothing else.
 
-    wild_judge_test.py PAGE
+    wild_judge_test.py PAGE PROGRAMS
 """
 import contextlib
 import io
@@ -14,7 +14,7 @@ import unittest
 import wild_test
 from wild_test import MIB, Page
 
-PAGE = pathlib.Path(sys.argv[1])
+PAGE, PROGRAMS = (pathlib.Path(each) for each in sys.argv[1:3])
 START = "point start resident=%d live=0 peak=0 unclaimed=0 threads=1 purged=0\n" % (2 * MIB)
 
 
@@ -70,19 +70,57 @@ class Judge(unittest.TestCase):
         self.assertEqual(len(self.objections("balanced", "mappings end count=200\n", peers)), 1)
 
 
+def mallocs(programs):
+    return wild_test.Mallocs(type("Given", (), {"programs": programs, "library": "/bin/sh", "peers": None}))
+
+
+# Of faulty_malloc.c: the fault, what runs under it, a part of what is said then, and the limits.
+FAULTS = [
+    ("dirty", "locked_calloc page", "is not 0", {}),
+    ("dirty", "filtered_madvise refuse", "is not 0", {}),
+    ("lost", "growing_realloc 2", "changed by realloc", {}),
+    ("leak", "threads_in_turn 2000 work", "left memory behind", {}),
+    ("leak", "threads_in_turn 2000 last", "left memory behind", {}),
+    ("few", "threads_in_turn 17000 work", "is NULL", {}),
+    ("few", "threads_at_once 17000 17000", "a thread got NULL", {}),
+    ("end", "one_heap 1000000", "NULL after", {}),
+    ("hoard", "limit_share as 64 exec 1000", "less than 0.8", {"address_space": 64 * MIB}),
+    ("hoard", "limit_share data 256 exec 3145728", "less than 0.8", {"data": 256 * MIB}),
+    ("blind", "limit_share as 1024 late 600000000", "more than the limit leaves", {}),
+    ("blind", "late_limit", "2 GiB are served|no thread can be made", {}),
+    ("blind", "more_than_memory", "is served, and there is not so much memory", {}),
+    ("stray", "failing_calls", "mappings behind", {"address_space": 100 * MIB}),
+    ("pinned", "locked_limit 8 now", "mlockall under a limit of 8 MiB", {}),
+]
+
+
 class Programs(unittest.TestCase):
+    def test_a_fault_is_seen(self):
+        for fault, text, part, limits in FAULTS:
+            run = wild_test.run_of(text, before="faulty_malloc.so", environment={"FAULT": fault}, **limits)
+            status, said, by_hand = mallocs(PROGRAMS).run(run, "glibc")
+            if status == wild_test.SKIPPED:
+                print(said)  # so much cannot be locked here
+                continue
+            self.assertEqual(status, 1, "%s: %s" % (by_hand, said))
+            self.assertRegex(said, part)
+
+    def test_a_malloc_whose_children_use_nothing_of_what_threads_left_is_seen(self):
+        run = wild_test.run_of("fork_reuse freed 1000 24")
+        status, said, _ = mallocs(PROGRAMS).run(run, "glibc")
+        self.assertEqual(status, 1)
+        self.assertIn("not used in a child", said)
+
     def test_limits_reach_the_program(self):
-        given = type("Given", (), {"programs": "/bin", "library": "/bin/sh", "peers": None})
         run = wild_test.Run("sh", ["-c", "ulimit -v; ulimit -d; echo $HOW"], address_space=64 * MIB, data=32 * MIB,
                             how="join")
-        status, text, by_hand = wild_test.Mallocs(given).run(run, "glibc")
+        status, text, by_hand = mallocs("/bin").run(run, "glibc")
         self.assertEqual((status, text.split()), (0, ["65536", "32768", "join"]))
         self.assertTrue(by_hand.startswith("ulimit -v 65536; ulimit -d 32768; env HOW=join "), by_hand)
 
     def test_what_a_program_leaves_behind_ends_with_it(self):
-        given = type("Given", (), {"programs": "/bin", "library": "/bin/sh", "peers": None})
         run = wild_test.Run("sh", ["-c", "sleep 1000 & echo $!; exit 3"])
-        status, text, _ = wild_test.Mallocs(given).run(run, "glibc")
+        status, text, _ = mallocs("/bin").run(run, "glibc")
         self.assertEqual(status, 3)
         until = time.monotonic() + 30
         while is_alive(int(text)):

@@ -42,6 +42,7 @@ class Run:
     data: int = 0
     before: str = ""  # what is preloaded before the malloc
     how: str = ""  # HOW in the environment
+    environment: dict = dataclasses.field(default_factory=dict)
     by_glibc: bool = True  # glibc is held to it, too: not what it does otherwise, and the page promises
 
 
@@ -163,6 +164,7 @@ class Mallocs:
         """Exit status, what it said, and the command that does the same by hand."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("FLATLINE_", "LD_PRELOAD", "MALLOC_"))}
         added = {"HOW": run.how} if run.how else {}
+        added.update(run.environment)
         if name in POLICIES:
             added["FLATLINE_POLICY"] = name
         before = os.path.join(self.programs, run.before) if run.before else ""
