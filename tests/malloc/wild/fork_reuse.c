@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4 };
+enum { THREADS = 4, STACK = 32768 /* bytes, of a thread: begin_thread() */ };
 
 static size_t size, blocks; /* bytes; of a thread */
 static void **block[THREADS];
@@ -35,17 +35,25 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* `kept`: bytes that were resident and free in the parent, or live, when it forked. */
-static void use_again(bool live, size_t kept, const char *who) {
+/* What the threads had that was resident, and what was mapped: free, or live, when the parent forked. */
+typedef struct left_behind {
+    size_t pages, addresses; /* bytes */
+} left_behind;
+
+static bool is_more(size_t grown, size_t all, size_t left) {
+    size_t lacking = all > left ? all - left : 0;
+    return grown > lacking + all / 4 + 16 * MIB;
+}
+
+static void use_again(bool live, const left_behind *left, const char *who) {
     size_t all = THREADS * blocks * size, addresses = mapped(), pages = resident();
     for (size_t i = 0; live && i < THREADS; i++) empty(block[i]);
     for (size_t i = 0; i < THREADS; i++) fill(block[i]);
-    size_t more = mapped() - addresses, grown = resident() > pages ? resident() - pages : 0;
-    size_t lacking = all > kept ? all - kept : 0;
-    say("%s took %zu MiB: %zu MiB more of addresses, %zu MiB more resident, %zu MiB were left", who, all / MIB,
-        more / MIB, grown / MIB, kept / MIB);
-    if (more > all / 4 + 16 * MIB) finish(WRONG, "what the parent's threads left is not used in %s", who);
-    if (grown > lacking + all / 4 + 16 * MIB) finish(WRONG, "pages of the parent's threads are not used in %s", who);
+    size_t more = mapped() > addresses ? mapped() - addresses : 0, grown = resident() > pages ? resident() - pages : 0;
+    say("%s took %zu MiB: %zu MiB more mapped, %zu MiB more resident; left were %zu MiB mapped, %zu MiB resident", who,
+        all / MIB, more / MIB, grown / MIB, left->addresses / MIB, left->pages / MIB);
+    if (is_more(more, all, left->addresses)) finish(WRONG, "what the parent's threads left is not used in %s", who);
+    if (is_more(grown, all, left->pages)) finish(WRONG, "pages of the parent's threads are not used in %s", who);
     for (size_t i = 0; i < THREADS; i++) empty(block[i]);
 }
 
@@ -55,12 +63,13 @@ static void await(pid_t child) {
     if (status != 0) finish(WRONG, "a child ended with status %x", status);
 }
 
-static void be_child(bool live, size_t kept) {
-    use_again(live, kept, "a child");
-    /* A child's child has what its parent left: the same, in threads of the first and in the only one of the second. */
+static void be_child(bool live, const left_behind *left, const left_behind *before) {
+    use_again(live, left, "a child");
+    /* A child's child has what its parent left of that. */
+    const left_behind again = {resident() - before->pages, mapped() - before->addresses};
     pid_t grandchild = fork();
     if (grandchild == 0) {
-        use_again(false, 0, "a child's child");
+        use_again(false, &again, "a child's child");
         _exit(RIGHT);
     }
     await(grandchild);
@@ -75,15 +84,15 @@ int main(int count, char **arguments) {
     frees_its_own = strcmp(whose, "freed") == 0;
     (void)alarm(60);
     for (size_t i = 0; i < THREADS; i++) block[i] = filled(blocks * sizeof(void *));
-    size_t before = resident();
+    const left_behind before = {resident(), mapped() + THREADS * STACK};
     (void)pthread_barrier_init(&gate, NULL, THREADS + 1);
     for (size_t i = 0; i < THREADS; i++) threads[i] = must_begin_thread(work, (void *)block[i]);
     (void)pthread_barrier_wait(&gate);
     for (size_t i = 0; strcmp(whose, "main") == 0 && i < THREADS; i++) empty(block[i]);
     bool live = strcmp(whose, "live") == 0;
-    size_t kept = resident() - before;
+    const left_behind left = {resident() - before.pages, mapped() - before.addresses};
     pid_t child = fork();
-    if (child == 0) be_child(live, kept);
+    if (child == 0) be_child(live, &left, &before);
     await(child);
     (void)pthread_barrier_wait(&gate);
     for (size_t i = 0; i < THREADS; i++) (void)pthread_join(threads[i], NULL);

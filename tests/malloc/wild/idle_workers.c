@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
     pthread_t threads[WORKERS];
     size = number(count, arguments, 1);
     blocks = 64 * MIB / size;
-    size_t all = WORKERS * blocks * size;
+    size_t all = WORKERS * blocks * in_steps(size);
     for (size_t i = 0; i < WORKERS; i++) block[i] = filled(blocks * sizeof(void *));
     tell(&(point){.name = "start", .threads = 1});
     (void)pthread_barrier_init(&gate, NULL, WORKERS + 1);

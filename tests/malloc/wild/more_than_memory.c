@@ -40,7 +40,8 @@ int main(void) {
     refuse(GIB * 1024);
     refuse(3 * GIB * 1024);
     refuse((size_t)1 << 46);
-    if (mapped() > addresses + 64 * MIB) finish(WRONG, "refused requests left addresses mapped");
+    if (mapped() > addresses + 64 * MIB)
+        finish(WRONG, "refused requests left %zu MiB mapped", (mapped() - addresses) / MIB);
     if (mode[0] == '2') return RIGHT;
     void *most = malloc(memory / 4 * 3);
     if (most == NULL) finish(WRONG, "a request of three quarters of memory and swap is NULL");

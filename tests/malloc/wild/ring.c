@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
     tell(&(point){.name = "start", .threads = 1});
     for (uintptr_t i = 0; i < THREADS; i++) threads[i] = must_begin_thread(work, (void *)i); /* NOLINT */
     await(THREADS);
-    size_t all = (size_t)THREADS * EACH;
+    size_t all = THREADS * blocks * in_steps(size);
     tell(&(point){.name = "waiting", .peak = all, .unclaimed = all, .threads = THREADS + 1});
     purge();
     tell(&(point){.name = "waiting-purged", .threads = THREADS + 1, .purged = true});

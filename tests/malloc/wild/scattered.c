@@ -15,7 +15,7 @@ int main(int count, char **arguments) {
         if (i % stays != 0) free(block[i]);
     }
     purge();
-    tell(&(point){.name = "scattered-purged", .live = ALL / stays, .threads = 1, .purged = true});
+    tell(&(point){.name = "scattered-purged", .live = blocks / stays * in_steps(size), .threads = 1, .purged = true});
     for (size_t i = 0; i < blocks; i += stays) free(block[i]);
     purge();
     tell(&(point){.name = "freed-purged", .threads = 1, .purged = true});

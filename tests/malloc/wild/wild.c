@@ -99,6 +99,8 @@ void purge(void) {
     }
 }
 
+size_t in_steps(size_t size) { return (size + 15) / 16 * 16; }
+
 void tell(const point *here) {
     say("point %s resident=%zu live=%zu peak=%zu unclaimed=%zu threads=%zu purged=%d", here->name, resident(),
         here->live, here->peak, here->unclaimed, here->threads, here->purged);

@@ -43,6 +43,9 @@ size_t mappings(void);
  * arena.4096.purge, mimalloc's mi_collect, tcmalloc's MallocExtension_ReleaseFreeMemory. */
 void purge(void);
 
+/* Bytes that a block of that size takes of any malloc at least: whole steps of 16. */
+size_t in_steps(size_t size);
+
 /* What wild_test.py judges by the page of the manual, or, of what is `purged`, by the other mallocs: all in bytes. */
 typedef struct point {
     const char *name;
