@@ -89,7 +89,7 @@ FAULTS = [
     ("blind", "limit_share as 1024 late 600000000", "more than the limit leaves", {}),
     ("blind", "late_limit", "2 GiB are served|no thread can be made", {}),
     ("blind", "more_than_memory", "is served, and there is not so much memory", {}),
-    ("stray", "failing_calls", "mappings behind", {"address_space": 100 * MIB}),
+    ("stray", "failing_calls", "mappings behind", {"data": 30 * MIB}),
     ("pinned", "locked_limit 8 now", "mlockall under a limit of 8 MiB", {}),
 ]
 
