@@ -237,8 +237,10 @@ class Page:
         with open(path, encoding="utf-8") as page:
             rows = re.findall(r"^\| `(latency|balanced|memory)` \|(.*\|.*\|.*\|.*\|.*)\|$", page.read(), re.MULTILINE)
         self.rows = {policy: [amount(cell.strip()) for cell in cells.split("|")] for policy, cells in rows}
-        tables = re.search(r"The tables of memory that was once in use stay: ([\d.]+) % of it", self.text)
-        self.tables = float(tables[1]) / 100 if tables else 0.033
+        tables = re.search(r"The tables take ([\d.]+) % of the memory in use", self.text)
+        if tables is None:
+            sys.exit("%s does not say how much of the memory in use the tables take" % path)
+        self.tables = float(tables[1]) / 100
         if sorted(self.rows) != sorted(POLICIES):
             sys.exit("%s has no table of what is kept by each policy" % path)
 
