@@ -34,6 +34,8 @@ typedef struct bench_traits {
                                             NULL: it makes no difference */
     bool (*begin_thread)(void); /* called by each of several threads, after bench_prepare and before its other calls:
                                    false iff it cannot be; NULL: nothing is to be done */
+    void (*trim)(void); /* gives back to the system what is free, by the call that the backend has for that; NULL: it
+                           has none */
     size_t (*metadata_bytes)(void); /* the exact bytes beside the blocks; NULL where they cannot be known */
 } bench_traits;
 

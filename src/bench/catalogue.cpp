@@ -15,7 +15,8 @@ constexpr std::string_view from_its_source =
     "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
 
 constexpr Abilities in_containers = containers | plain_arrays;
-constexpr Abilities everything = declared_sizes | any_size | several_threads | remote_free | in_containers;
+constexpr Abilities everything =
+    declared_sizes | any_size | several_threads | remote_free | in_containers | whole_process;
 
 /// A row of suite containers, which is always part of Flatline's own build.
 constexpr Backend container_row(std::string_view name, std::string_view title, std::string_view column, Kind kind,
@@ -41,6 +42,20 @@ constexpr Backend malloc_row(std::string_view name, std::string_view title, std:
             .in_quick = in_quick};
 }
 
+/// For the suite where no pool takes part, and for no other: elsewhere the pool's copies tell the noise.
+constexpr Backend malloc_copy = {.name = "flatline-malloc-again",
+                                 .title = "malloc, copy",
+                                 .column = "malc2",
+                                 .kind = Kind::again,
+                                 .driver = "malloc",
+                                 .peer = "",
+                                 .preload = "",
+                                 .library = "libflatline-malloc.so",
+                                 .how = part_of_flatline,
+                                 .abilities = whole_process,
+                                 .beside = "flatline-malloc",
+                                 .own = "libflatline-malloc.so"};
+
 constexpr std::array all_backends{
     Backend{"flatline-pool", "Flatline pool", "pool", Kind::subject, "pool", "", "", "", part_of_flatline,
             declared_sizes | any_size | several_threads},
@@ -52,10 +67,11 @@ constexpr std::array all_backends{
             several_threads | remote_free, "flatline-percore"},
     Backend{"flatline-heap", "Flatline heap", "heap", Kind::fixed_pool, "heap", "", "", "", part_of_flatline, any_size},
     Backend{"floor", "floor", "floor", Kind::control, "floor", "", "", "", part_of_flatline,
-            declared_sizes | any_size | several_threads | remote_free | plain_arrays},
+            declared_sizes | any_size | several_threads | remote_free | plain_arrays | whole_process},
     Backend{"list", "list (unchecked)", "list", Kind::unchecked, "list", "", "", "", part_of_flatline,
             declared_sizes | several_threads},
     malloc_row("flatline-malloc", "Flatline malloc", "malloc", "", true),
+    malloc_copy,
     malloc_row("flatline-malloc-latency", "malloc, latency", "m.lat", "FLATLINE_POLICY=latency", false),
     malloc_row("flatline-malloc-memory", "malloc, memory", "m.mem", "FLATLINE_POLICY=memory", false),
     Backend{"glibc", "glibc", "glibc", Kind::general, "malloc", "", "", "libc.so", part_of_flatline, everything},
@@ -113,6 +129,7 @@ constexpr std::array all_suites{
           "7 sizes"},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
           false, true},
+    Suite{"stalls", "calls while other threads end, trim or free much; under mlockall", Unit::ns, false, 2},
     Suite{"containers", "the standard containers over each memory resource, a round at a time", Unit::ns, false, 0.15,
           "", false, false, true},
 };
@@ -197,6 +214,21 @@ void add_arrivals(std::vector<Cell> &all) {
         all.push_back({"arrivals", 0, 1, order, requests, 0, percent});
 }
 
+/// Half of them by each of two threads, one of which is watched: 50,000 pairs, one every 10 µs.
+constexpr std::size_t watched_samples = 100'000;
+/// 200 MiB of blocks: what a malloc does with each of its steps of growth is in it many times.
+constexpr std::size_t locked_samples = 200'000;
+
+void add_stalls(std::vector<Cell> &all) {
+    for (const std::size_t size : {std::size_t{64}, std::size_t{2} << 20}) {
+        for (const std::string_view order : {"quiet", "end", "trim", "huge"})
+            all.push_back({"stalls", size, 1, order, watched_samples, 0, 0, whole_process, 2});
+    }
+    all.push_back({"stalls", 1024, 1, "locked", locked_samples, 0, 0, whole_process});
+    for (const std::string_view order : {"unmarked", "marked"})
+        all.push_back({"stalls", 64, block_of_calls, order, call_samples, 0, 0, whole_process});
+}
+
 /// With the usual six processes a cell has 30,000 samples, thirty of them above P99.9; the suite takes three to four
 /// minutes.
 constexpr std::size_t round_samples = 5'000;
@@ -270,6 +302,7 @@ std::vector<Cell> cells(Mode mode, unsigned threads) {
     all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
     add_threads(all, threads);
     add_arrivals(all);
+    add_stalls(all);
     add_containers(all);
     return all;
 }

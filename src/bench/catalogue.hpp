@@ -34,6 +34,7 @@ constexpr Abilities remote_free = 4;      // a free by another thread than alloc
 constexpr Abilities containers = 8;       // memory for the standard containers
 constexpr Abilities plain_arrays = 16;    // the same work as theirs, where arrays can do it too
 constexpr Abilities several_threads = 32; // several threads at once, each with blocks of its own at least
+constexpr Abilities whole_process = 64;   // serves all that a process does, its threads' beginning and end included
 
 /// One allocator. Adding one is a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt; an
 /// allocator that is a preloaded malloc needs the row alone, and a part of peers/build.sh where no package has it.
@@ -90,7 +91,7 @@ struct Cell {
     unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
                           // is the load; 0: the capacity is what is measured
     Abilities needs = declared_sizes;
-    unsigned threads = 1; // in suites threads and pipeline: of them, which then is the load
+    unsigned threads = 1; // in suites threads, pipeline and stalls: of them, which then is the load
 };
 
 /// In the order in which they are shown.

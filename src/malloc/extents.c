@@ -96,11 +96,15 @@ static void leave_out(unsigned tries) {
 }
 
 #define PLACES_TRIED 16      /* where another mapping is found in the way */
-#define LARGE_REQUEST 65536u /* pages: 256 MiB; for more the system is asked before tables are made for it */
+#define LARGE_REQUEST 65536u /* pages: 256 MiB */
+
+/* Whether the system would refuse the pages, which is asked for many before tables are made for them. */
+static bool is_too_large(uint32_t count) {
+    return count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE);
+}
 
 uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state) {
-    if (count > EXTENT_MAX || alignment > ALIGNMENT_MAX) return NO_UNIT;
-    if (count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE)) return NO_UNIT;
+    if (count > EXTENT_MAX || alignment > ALIGNMENT_MAX || is_too_large(count)) return NO_UNIT;
     for (unsigned i = 0; i < PLACES_TRIED; i++) {
         uint32_t head = take_addresses(count, alignment);
         if (head == NO_UNIT) return NO_UNIT;
@@ -131,7 +135,7 @@ static bool take_behind(uint32_t head, uint32_t more) {
 
 bool flat_extent_extend(uint32_t head, uint32_t more) {
     uint32_t count = flat_space.pages[head].count, end = head + count;
-    if (more > EXTENT_MAX - count || !take_behind(head, more)) return false;
+    if (more > EXTENT_MAX - count || is_too_large(more) || !take_behind(head, more)) return false;
     /* One mapping as long as that can be: only such can be moved. */
     run_part clean = next_clean_part(end, end + more);
     size_t bytes = (size_t)count * PAGE, new_bytes = bytes + (size_t)more * PAGE;
@@ -172,7 +176,7 @@ static uint32_t take_unmapped(uint32_t count) {
 }
 
 uint32_t flat_extent_move(uint32_t head, uint32_t count) {
-    if (count > EXTENT_MAX) return NO_UNIT;
+    if (count > EXTENT_MAX || is_too_large(count)) return NO_UNIT;
     uint32_t had = flat_space.pages[head].count, to = take_unmapped(count);
     if (to == NO_UNIT) return NO_UNIT;
     bool lost;
@@ -291,9 +295,9 @@ uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
     return NO_UNIT;
 }
 
-void flat_chunk_give(uint32_t chunk) {
+void flat_chunk_give(uint32_t chunk, unit_state state) {
     run_part part = {chunk * CHUNK_PAGES, CHUNK_PAGES};
-    unmap_result result = flat_unmap(page_address(part.first), CHUNK);
+    unmap_result result = state == UNIT_CLEAN ? flat_unmap(page_address(part.first), CHUNK) : UNMAP_NOT_TRIED;
     (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     lock_space();
     set_heap_of_chunk(chunk, 0);

@@ -9,13 +9,14 @@
 
 /* Number 1 is the first shared heap, whose memory is mapped from the start: where there is none later, it serves. */
 static struct {
-    pthread_mutex_t lock; /* of all but `left_dirty` */
+    pthread_mutex_t lock; /* of all but the last two */
     bool open, has_key;
     pthread_key_t key; /* its destructor runs as a thread ends that owns a heap */
     uint32_t count;
     thread_heap *left; /* the last one first */
     thread_heap *shared[SHARED_HEAPS];
     uint32_t left_dirty; /* pages, the sum of all heaps'; changes without the lock */
+    uint32_t unsettled;  /* heaps that fork() has left in a child: those of numbers up to that may not be settled yet */
 } heaps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t calls_without_a_heap __attribute__((tls_model("initial-exec")));
@@ -66,6 +67,7 @@ static bool clean_step(thread_heap *heap) {
 static void leave_behind(thread_heap *heap) {
     lock_heap(heap);
     flat_settle_heap(heap);
+    flat_give_whole_chunks(heap);
     set_use(heap, HEAP_LEFT);
     count_left(heap, heap->free_pages.dirty);
     unlock_heap(heap);
@@ -113,7 +115,19 @@ static void after_fork_in_child(void) {
         heap->next_left = heaps.left;
         heaps.left = heap;
     }
+    heaps.unsettled = heaps.count;
     after_fork();
+}
+
+void flat_settle_after_fork(void) {
+    uint32_t number = __atomic_load_n(&heaps.unsettled, __ATOMIC_RELAXED);
+    if (number == 0) return;
+    if (!__atomic_compare_exchange_n(&heaps.unsettled, &number, number - 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return; /* another thread does it */
+    thread_heap *heap = heap_number(number);
+    if (!has_begun(heap) || !flat_try_heap_without_owner(heap)) return;
+    flat_settle_heap(heap);
+    flat_left_heap_leave(heap);
 }
 
 /* By the first call, or before all other constructors: whichever comes first. This may allocate. Where the system has

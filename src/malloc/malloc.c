@@ -50,6 +50,7 @@ static void *try_any(size_t size, size_t alignment, bool *zeroed) {
 static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     int error = errno;
     *zeroed = false;
+    flat_settle_after_fork();
     void *block = try_any(size, alignment, zeroed);
     if (RARE(block == NULL) && size <= HUGE_MAX) {
         flat_reclaim();

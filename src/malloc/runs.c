@@ -219,6 +219,8 @@ run_part flat_runs_clean_part(const run_set *runs, uint32_t first, uint32_t end)
     return (run_part){from, next_unit(runs, from, end, true) - from};
 }
 
+uint32_t flat_runs_first(const run_set *runs, uint32_t count) { return runs->lists[list_of(count)]; }
+
 void flat_runs_take_run(run_set *runs, uint32_t head) {
     run all = unlink_run(runs, head);
     set_used(runs, head, all.count);

@@ -106,6 +106,9 @@ typedef struct run_given {
 /* Makes them a run, and merges it with those beside it. Returns the first unit of what has come of it. */
 uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds);
 
+/* A free run of the list that `count` belongs to; NO_UNIT: it has none. */
+uint32_t flat_runs_first(const run_set *runs, uint32_t count);
+
 /* Takes the whole free run that begins at `head`. */
 void flat_runs_take_run(run_set *runs, uint32_t head);
 

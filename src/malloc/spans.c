@@ -86,16 +86,22 @@ void flat_pages_give(thread_heap *heap, uint32_t head) {
     (void)give_run(heap, head, (run_given){flat_space.pages[head].count, UNIT_DIRTY});
 }
 
-/* Gives up a chunk, if the free run is all of it. */
-static void give_whole_chunk(thread_heap *heap, uint32_t head) {
-    const unit *run = &flat_space.pages[head];
-    if (run->count != CHUNK_PAGES || run->dirty != 0) return;
+/* Gives up the chunk that a free run is all of. */
+static void give_chunk(thread_heap *heap, uint32_t head) {
+    unit_state state = flat_space.pages[head].dirty != 0 ? UNIT_DIRTY : UNIT_CLEAN;
     flat_runs_take_run(&heap->free_pages, head);
     uint32_t chunk = head / CHUNK_PAGES;
     heap->chunk_count--;
     if (heap->frontier.end == head + CHUNK_PAGES) heap->frontier = (heap_frontier){0, 0};
     flat_forget_chunk(heap, chunk);
-    flat_chunk_give(chunk);
+    flat_chunk_give(chunk, state);
+}
+
+static bool is_whole_chunk(uint32_t head) { return head != NO_UNIT && flat_space.pages[head].count == CHUNK_PAGES; }
+
+void flat_give_whole_chunks(thread_heap *heap) {
+    uint32_t head;
+    while (is_whole_chunk(head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head);
 }
 
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
@@ -105,7 +111,7 @@ uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
     run_given given = {pages.count, cleaned ? UNIT_CLEAN : UNIT_DIRTY};
     uint32_t head = give_run(heap, pages.first, given);
     if (!cleaned) return 0;
-    give_whole_chunk(heap, head);
+    if (is_whole_chunk(head) && flat_space.pages[head].dirty == 0) give_chunk(heap, head);
     return pages.count;
 }
 

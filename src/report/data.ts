@@ -156,7 +156,7 @@ function groupBy<T>(all: T[], key: (each: T) => string): Map<string, T[]> {
 
 const suiteOrder = [
   "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-  "threads", "pipeline", "arrivals", "containers",
+  "threads", "pipeline", "arrivals", "stalls", "containers",
 ];
 const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes", "round"];
 

@@ -77,6 +77,20 @@ TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
     }
 }
 
+TEST(catalogue, has_in_stalls_what_serves_a_whole_process_and_a_copy_of_the_malloc_nowhere_else) {
+    for (const Cell &cell : cells(Mode::full)) {
+        const bool stalls = cell.suite == "stalls";
+        EXPECT_EQ(takes_part(*find_backend("flatline-malloc-again"), cell), stalls) << describe(cell);
+        for (const Backend &backend : backends()) {
+            const bool serves =
+                backend.kind == Kind::general || backend.kind == Kind::drop_in || backend.name == "floor";
+            if (stalls && backend.kind != Kind::again) {
+                EXPECT_EQ(takes_part(backend, cell), serves) << backend.name << describe(cell);
+            }
+        }
+    }
+}
+
 TEST(catalogue, has_every_resource_and_every_malloc_in_containers_and_the_floor_where_arrays_do_the_work) {
     for (const Cell &cell : cells(Mode::full)) {
         for (const Backend &backend : backends()) {
@@ -105,7 +119,8 @@ TEST(catalogue, holds_each_resource_against_one_that_is_there) {
         }
         if (backend.kind == Kind::again) {
             EXPECT_EQ(find_backend(backend.beside)->driver, backend.driver) << backend.name;
-            EXPECT_EQ(find_backend(backend.beside)->kind, Kind::subject) << backend.name;
+            const Kind original = find_backend(backend.beside)->kind;
+            EXPECT_TRUE(original == Kind::subject || original == Kind::drop_in) << backend.name;
         }
     }
 }

@@ -32,11 +32,12 @@ SMALL = {
     "pipeline": ("pipeline", 0, 0, "-", 2, 2), "pipeline, single": ("pipeline", 0, 1, "-", 2000, 2),
     "closed": ("arrivals", 0, 0, "closed", 3, 500), "poisson": ("arrivals", 0, 1, "poisson-50", 2000, 1000000),
     "fixed": ("arrivals", 0, 1, "fixed", 2000, 1000000),
+    "end": ("stalls", 64, 1, "end", 2000, 2), "marked": ("stalls", 64, 32, "marked", 50, 0),
 }
 OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "producer-consumer",
-                      "pipeline", "pipeline, single"}
+                      "pipeline", "pipeline, single", "end"}
 OF_ANY_SIZE = {"uniform", "uniform, single", "pareto"}
-OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer", "pipeline", "pipeline, single"}
+OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer", "pipeline", "pipeline, single", "end", "marked"}
 
 
 def driver(name):
@@ -83,7 +84,7 @@ class Suites(unittest.TestCase):
     def test_a_block_that_is_handed_out_twice_is_seen_where_blocks_live_together(self):
         # In the others the block before may be gone when it is handed out again, and that is no fault.
         for name, work in self.works(without=("hot", "hot, single", "new-delete", "producer-consumer", "pipeline",
-                                             "pipeline, single")):
+                                             "pipeline, single", "end", "marked")):
             run = Run(FAULTY, work, fault="same 1500")
             self.assertEqual(run.status, 3, name)
             self.assertIn("not read as it was written", run.complaint)
@@ -104,6 +105,10 @@ class Suites(unittest.TestCase):
             (("threads", 64, 0, "independent", 2, 65), "at most 64"),
             (("threads", 64, 0, "producer-consumer", 2, 3), "even number"),
             (("pipeline", 0, 0, "-", 2, 3), "even number"),
+            (("stalls", 64, 1, "end", 2000, 3), "single calls of two threads"),
+            (("stalls", 64, 0, "end", 2000, 2), "single calls of two threads"),
+            (("stalls", 64, 1, "ends", 2000, 2), "unknown order ends"),
+            (("stalls", 64, 32, "locked", 20, 0), "single calls"),
         ):
             run = Run(driver("floor"), work)
             self.assertEqual(run.status, 2, work)
@@ -250,6 +255,30 @@ class Suites(unittest.TestCase):
         self.assertFalse(run.series["service"].line["ranked"])
         self.assertEqual(run.series["sojourn"].line["unit"], "delay")
         self.assertTrue(all(a >= b for a, b in zip(sojourn, service)))
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
+    def test_stalls_charge_a_stall_to_every_pair_that_was_due_meanwhile(self):
+        blocks, warm, stalled, step = 1 << 20, 100000, 500, 10000.0
+        run = self.run_well(FAULTY, ("stalls", 64, 1, "quiet", 4000, 2), fault=f"stall {blocks + warm + stalled + 1}")
+        self.assertEqual({name: len(series.values) for name, series in run.series.items()},
+                         {"alloc": 2000, "local free": 2000, "delay": 2000})
+        self.assertEqual(self.frees(run), (warm + 2000, blocks))
+        self.assertGreaterEqual(run.series["alloc"].ns()[stalled], STALL_NS)
+        self.assertTrue(self.charged(run.series["delay"].ns(), stalled, step))
+        self.assertFalse(self.charged(run.series["alloc"].ns(), stalled, step))  # the planted fault: only one has it
+        self.assertEqual(run.series["delay"].line["unit"], "delay")
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
+    def test_what_stalls_wait_for_does_happen(self):
+        for order in ("trim", "huge"):
+            run = self.run_well(driver("malloc"), ("stalls", 64, 1, order, 10000, 2))
+            self.assertLess(run.line["resident_kib"], 600 << 10)  # of 1 GiB that was freed
+        quiet, end = (self.run_well(FAULTY, ("stalls", 64, 1, order, 10000, 2)) for order in ("quiet", "end"))
+        self.assertEqual(quiet.series.keys(), end.series.keys())
+        run = Run(driver("malloc"), ("stalls", 1024, 1, "locked", 2000, 0))
+        self.assertTrue(run.status == 0 or "memory cannot be locked" in run.complaint, run.complaint)
+        for order, remote in (("marked", 1), ("unmarked", 0)):
+            self.assertEqual(self.frees(self.run_well(FAULTY, ("stalls", 64, 32, order, 50, 0)))[1], remote)
 
 
 if __name__ == "__main__":

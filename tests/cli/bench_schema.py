@@ -6,7 +6,7 @@ faults(document) returns a list of sentences, empty iff there are none.
 NUMBER = (int, float)
 SUITES = {
     "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-    "threads", "pipeline", "arrivals", "containers",
+    "threads", "pipeline", "arrivals", "stalls", "containers",
 }
 # What a cell's figures are, by suite: where calls were timed together, and beside those what was counted.
 UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else "ns"} for suite in SUITES}

@@ -14,6 +14,7 @@ const bench_traits bench_backend{.driver = "boost-pool",
                                  .remote_free = false,
                                  .use_threads = nullptr,
                                  .begin_thread = nullptr,
+                                 .trim = nullptr,
                                  .metadata_bytes = nullptr};
 
 namespace {

@@ -13,6 +13,7 @@ const bench_traits bench_backend{.driver = "foonathan-pool",
                                  .remote_free = false,
                                  .use_threads = nullptr,
                                  .begin_thread = nullptr,
+                                 .trim = nullptr,
                                  .metadata_bytes = nullptr};
 
 #define TEXT_OF(x) #x

@@ -12,8 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void trim(void) { (void)malloc_trim(0); }
+
 const bench_traits bench_backend = {
-    .driver = "glibc-tuned", .is_malloc = true, .prefaults = true, .any_size = true, .remote_free = true};
+    .driver = "glibc-tuned", .is_malloc = true, .prefaults = true, .any_size = true, .remote_free = true, .trim = trim};
 
 #define BLOCK_OVERHEAD 16 /* bytes: the header that glibc puts before a block, and rounding */
 

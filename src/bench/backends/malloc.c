@@ -4,11 +4,35 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const bench_traits bench_backend = {.driver = "malloc", .is_malloc = true, .any_size = true, .remote_free = true};
+/* Each library's own call for it, by the symbol that only it has. jemalloc: all arenas, which are number 4096. */
+static void trim(void) {
+    union {
+        void *symbol;
+        void (*mi_collect)(bool);
+        int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+        void (*release)(void);
+        int (*command)(int, void *);
+    } call;
+    if ((call.symbol = dlsym(RTLD_DEFAULT, "mi_collect")) != NULL) {
+        call.mi_collect(true);
+    } else if ((call.symbol = dlsym(RTLD_DEFAULT, "mallctl")) != NULL) {
+        (void)call.mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+    } else if ((call.symbol = dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory")) != NULL) {
+        call.release();
+    } else if ((call.symbol = dlsym(RTLD_DEFAULT, "scalable_allocation_command")) != NULL) {
+        (void)call.command(0, NULL); /* TBBMALLOC_CLEAN_ALL_BUFFERS */
+    } else {
+        (void)malloc_trim(0);
+    }
+}
+
+const bench_traits bench_backend = {
+    .driver = "malloc", .is_malloc = true, .any_size = true, .remote_free = true, .trim = trim};
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
     (void)classes;

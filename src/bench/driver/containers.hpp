@@ -571,7 +571,7 @@ constexpr std::array workloads_over{
 
 /// Of a backend that is no malloc, and whose memory is there when it is prepared.
 constexpr bench_traits traits_of(const char *driver) {
-    return {driver, false, false, true, false, false, nullptr, nullptr, nullptr};
+    return {driver, false, false, true, false, false, nullptr, nullptr, nullptr, nullptr};
 }
 
 template <std::size_t N>

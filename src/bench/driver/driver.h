@@ -8,6 +8,7 @@
  *   threads.c     threads: several at once, blocks that change hands
  *   pipeline.c    pipeline: messages that one thread makes and another uses
  *   arrivals.c    arrivals: requests that come when they come
+ *   stalls.c      stalls: what a call waits for because of what else the process does
  *   containers.c  containers: the standard containers, in drivers of their own
  *
  * and team.c of what those of several threads share, core.c, counters.c, code.c of what all of them do.
@@ -85,7 +86,7 @@ typedef enum counter { INSTRUCTIONS, BRANCH_MISSES, CACHE_MISSES, TLB_MISSES, CO
 typedef void suite(run *r);
 suite hot, fifo, churn, mixed, order, throughput;
 suite startup, memory, drift;
-suite anysize, new_delete, threads, pipeline, arrivals;
+suite anysize, new_delete, threads, pipeline, arrivals, stalls;
 suite containers; /* in the drivers that have no other */
 
 /* Ends the process, whichever thread calls. */

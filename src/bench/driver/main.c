@@ -35,6 +35,7 @@ static const struct {
     {"threads", threads, true},
     {"pipeline", pipeline, true},
     {"arrivals", arrivals, true},
+    {"stalls", stalls, false},
 #endif
 };
 

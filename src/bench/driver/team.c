@@ -96,6 +96,7 @@ static void own_workers(const run *r) {
             w->alloc.ticks = own(records * sizeof(uint64_t));
             w->local.ticks = own(records * sizeof(uint64_t));
             w->remote.ticks = own(records * sizeof(uint64_t));
+            if (team.work->keeps_delays) w->delay.ticks = own(records * sizeof(uint64_t));
         } else {
             w->begin = own(r->samples * sizeof(uint64_t));
             w->end = own(r->samples * sizeof(uint64_t));
@@ -108,11 +109,11 @@ static const record *record_at(const worker *w, size_t offset) {
 }
 
 /* All threads' records of one kind, as far as there are any. `offset`: of the record in a worker. */
-static void add_records(run *r, const char *operation, size_t offset) {
+static void add_records(run *r, const char *operation, quantity unit, size_t offset) {
     size_t total = 0;
     for (size_t i = 0; i < team.count; i++) total += record_at(&team.workers[i], offset)->count;
     if (total == 0) return;
-    uint64_t *to = add_series_of(r, operation, TICKS, 1, total)->values;
+    uint64_t *to = add_series_of(r, operation, unit, 1, total)->values;
     for (size_t i = 0; i < team.count; i++) {
         const record *part = record_at(&team.workers[i], offset);
         memcpy(to, part->ticks, part->count * sizeof(uint64_t));
@@ -153,9 +154,10 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     for (size_t i = 1; i < team.count; i++) (void)pthread_join(handles[i], NULL);
     for (size_t i = 0; i < team.count; i++) r->hand.balance += team.workers[i].hand.balance;
     if (r->single) {
-        add_records(r, "alloc", offsetof(worker, alloc));
-        add_records(r, "local free", offsetof(worker, local));
-        add_records(r, "remote free", offsetof(worker, remote));
+        add_records(r, "alloc", TICKS, offsetof(worker, alloc));
+        add_records(r, "local free", TICKS, offsetof(worker, local));
+        add_records(r, "remote free", TICKS, offsetof(worker, remote));
+        add_records(r, "delay", DELAY, offsetof(worker, delay));
     } else {
         add_batches(r);
     }

@@ -40,6 +40,7 @@ typedef struct worker {
     size_t id;
     size_t leg; /* how many it has done */
     record alloc, local, remote;
+    record delay;          /* where the work keeps it: from when something was due to its end */
     uint64_t *begin, *end; /* of each batch */
 } worker;
 
@@ -50,6 +51,7 @@ typedef struct team_work {
     size_t operations;        /* of a leg: what a batch is divided by */
     size_t records;           /* of one kind that a thread keeps of a leg at most */
     bool in_pairs;            /* an even thread and the one behind it do one leg together */
+    bool keeps_delays;        /* uses records of `delay` */
     void (*begin)(worker *w); /* before the first leg, in each thread */
     void (*leg)(worker *w, bool timed);
     void (*end)(worker *w); /* behind the last one */

@@ -1,0 +1,200 @@
+/* stalls: what a thread's calls wait for because of what else the process does.
+ *
+ *   quiet    LOAD, which is 2, threads on processors of their own: the first takes and gives back a block every 10 µs;
+ *            the other has freed 1 GiB of small blocks that a third one allocated, and nothing happens
+ *   end      the same, and the third thread ends
+ *   trim     the same, and the second one makes the backend give back what it can (bench_backend.trim)
+ *   huge     the second one frees four blocks of 256 MiB, which are written
+ *   locked   one thread takes SAMPLES blocks and gives them back, in a process that has locked its memory, as real-time
+ *            programs do (mlockall)
+ *   unmarked a block comes and goes, on a page on which another one stays; marked: another thread has freed that one
+ *
+ * The first four want CALLS 1. Their series are the first thread's single calls, `alloc` and `local free`, and `delay`:
+ * from when a pair was due to its end, so that where one stalls those that were due meanwhile show what they waited. */
+#define _GNU_SOURCE
+#include "team.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+    LEG = 1000,             /* pairs of the first thread */
+    STEP_NS = 10000,        /* from when a pair is due to when the next is */
+    BEFORE_NS = 50000000,   /* of watch, until what is waited for happens */
+    SMALL = 1024,           /* bytes */
+    SMALLS = 1 << 20,       /* blocks: 1 GiB */
+    HUGE_BYTES = 256 << 20, /* bytes */
+    HUGES = 4,              /* blocks: 1 GiB */
+    PAGE = 4096,            /* bytes */
+    HOT_PAIRS = 1000,       /* before a block beside theirs goes: their page is in use by then */
+    HOT_CAPACITY = 10000,   /* blocks */
+};
+
+static struct {
+    size_t size; /* bytes of the first thread's blocks */
+    bool ends, trims, frees_huge;
+    uint64_t step, due; /* ticks; of the next pair */
+    void **blocks;      /* of the third thread; or the huge ones */
+    pthread_t maker;
+    hand maker_hand;
+    atomic_bool made, may_end;
+} stall;
+
+static void pause_ns(long ns) {
+    const struct timespec some = {.tv_nsec = ns};
+    (void)nanosleep(&some, NULL); /* one that a signal cuts short is no less right */
+}
+
+static void *make(void *unused) {
+    hand h = stall.maker_hand;
+    for (size_t i = 0; i < SMALLS; i++, h.random++) stall.blocks[i] = take(&h, SMALL);
+    stall.maker_hand = h;
+    atomic_store(&stall.made, true);
+    while (!atomic_load(&stall.may_end)) pause_ns(100000);
+    return unused;
+}
+
+static void begin_maker(worker *w) {
+    stall.maker_hand.random = seed_of(2);
+    if (pthread_create(&stall.maker, NULL, make, NULL) != 0) fail(STATUS_FAILED, "a thread could not be made", "");
+    while (!atomic_load(&stall.made)) pause_ns(100000);
+    for (size_t i = 0; i < SMALLS; i++) give(&w->hand, stall.blocks[i], SMALL);
+}
+
+static void end_maker(worker *w) {
+    atomic_store(&stall.may_end, true);
+    (void)pthread_join(stall.maker, NULL);
+    w->hand.balance += stall.maker_hand.balance;
+}
+
+static void take_huge(worker *w) {
+    for (size_t i = 0; i < HUGES; i++, w->hand.random++) {
+        stall.blocks[i] = take(&w->hand, HUGE_BYTES);
+        for (size_t at = PAGE; !bench_backend.is_control && at < HUGE_BYTES; at += PAGE)
+            ((volatile char *)stall.blocks[i])[at] = 1;
+    }
+}
+
+static void begin(worker *w) {
+    if (w->id == 0) return;
+    if (stall.frees_huge) {
+        take_huge(w);
+    } else {
+        begin_maker(w);
+    }
+}
+
+static void happen(worker *w) {
+    if (stall.ends) end_maker(w);
+    if (stall.trims && bench_backend.trim != NULL) bench_backend.trim();
+    for (size_t i = 0; stall.frees_huge && i < HUGES; i++) give(&w->hand, stall.blocks[i], HUGE_BYTES);
+}
+
+static void end(worker *w) {
+    if (w->id == 1 && !stall.ends && !stall.frees_huge) end_maker(w);
+}
+
+static void watch(worker *w) {
+    hand h = w->hand;
+    if (stall.due == 0) stall.due = flat_clock_begin();
+    for (size_t i = 0; i < LEG; i++, h.random++) {
+        void *block;
+        stall.due += stall.step;
+        while (flat_clock_begin() < stall.due) continue;
+        keep(&w->alloc, timed_take(&h, stall.size, &block));
+        keep(&w->local, timed_give(&h, block, stall.size));
+        keep(&w->delay, flat_clock_end() - stall.due);
+    }
+    w->hand = h;
+}
+
+static void run_leg(worker *w, bool timed) {
+    if (w->id == 1) {
+        if (!timed || w->leg != WARM_LEGS) return;
+        pause_ns(BEFORE_NS);
+        happen(w);
+    } else if (timed) {
+        watch(w);
+    } else {
+        for (size_t i = 0; i < LEG; i++) give(&w->hand, take(&w->hand, stall.size), stall.size);
+    }
+}
+
+static void prepare_smalls(run *r) { prepare(r, &(bench_class){SMALL, SMALLS + HOT_CAPACITY}, 1, BENCH_PREFAULTED); }
+
+static void watched(run *r) {
+    if (!r->single || r->load != 2) fail(STATUS_USAGE, "single calls of two threads are what is timed in ", r->order);
+    stall.size = r->size;
+    stall.ends = strcmp(r->order, "end") == 0;
+    stall.trims = strcmp(r->order, "trim") == 0;
+    stall.frees_huge = strcmp(r->order, "huge") == 0;
+    if (!stall.ends && !stall.trims && !stall.frees_huge && strcmp(r->order, "quiet") != 0)
+        fail(STATUS_USAGE, "unknown order ", r->order);
+    stall.step = (uint64_t)((double)STEP_NS * r->clock.ticks_per_ns);
+    stall.blocks = own(SMALLS * sizeof *stall.blocks);
+    run_team(r,
+             &(team_work){
+                 .operations = LEG, .records = LEG, .keeps_delays = true, .begin = begin, .leg = run_leg, .end = end},
+             prepare_smalls);
+}
+
+static void locked(run *r) {
+    if (!r->single) fail(STATUS_USAGE, "single calls are what is timed in ", r->order);
+    add_call_series(r);
+    r->live = own(r->samples * sizeof *r->live);
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        fail(STATUS_FAILED, "memory cannot be locked: raise `ulimit -l`, or run this as root", "");
+    prepare_one(r, r->samples);
+    hand h = r->hand;
+    begin_timed(r);
+    for (size_t i = 0; i < r->samples; i++, h.random++) r->series[0].values[i] = timed_take(&h, r->size, &r->live[i]);
+    for (size_t i = 0; i < r->samples; i++) r->series[1].values[i] = timed_give(&h, r->live[i], r->size);
+    end_timed(r, 2 * r->samples);
+    r->hand = h;
+}
+
+INLINE void pair(run *r, hand *h) { give(h, take(h, r->size), r->size); }
+
+INLINE void pair_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+    void *block;
+    *alloc_ticks = timed_take(h, r->size, &block);
+    *free_ticks = timed_give(h, block, r->size);
+}
+
+static size_t beside_bytes;
+
+static void *free_beside(void *beside) {
+    bench_free(beside, beside_bytes);
+    return NULL;
+}
+
+static void beside(run *r, bool by_another_thread) {
+    pthread_t thread;
+    add_call_series(r);
+    prepare_one(r, HOT_CAPACITY);
+    void *stays = take(&r->hand, r->size);
+    r->hand.random++;
+    for (size_t i = 0; i < HOT_PAIRS; i++) pair(r, &r->hand);
+    look(&r->hand, stays);
+    beside_bytes = r->size;
+    if (by_another_thread) {
+        if (pthread_create(&thread, NULL, free_beside, stays) != 0)
+            fail(STATUS_FAILED, "a thread could not be made", "");
+        (void)pthread_join(thread, NULL);
+    }
+    sample(r, pair, pair_timed);
+    if (!by_another_thread) bench_free(stays, r->size);
+}
+
+void stalls(run *r) {
+    if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
+    if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves the sizes it was prepared for alone", "");
+    if (strcmp(r->order, "locked") == 0) {
+        locked(r);
+    } else if (strcmp(r->order, "marked") == 0 || strcmp(r->order, "unmarked") == 0) {
+        beside(r, strcmp(r->order, "marked") == 0);
+    } else {
+        watched(r);
+    }
+}

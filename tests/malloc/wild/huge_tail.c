@@ -1,0 +1,27 @@
+/* A large scratch block comes and goes before each result of somewhat more than a MiB, which stays: what is behind the
+ * result in the scratch block's memory goes back. Argument: bytes of a result. */
+#include "wild.h"
+
+#include <stdlib.h>
+
+enum { RESULTS = 100, SCRATCH = 4000 << 10 };
+
+int main(int count, char **arguments) {
+    size_t size = number(count, arguments, 1);
+    void *result[RESULTS];
+    tell(&(point){.name = "start", .threads = 1});
+    for (size_t i = 0; i < RESULTS; i++) {
+        free(filled(SCRATCH));
+        result[i] = filled(size);
+    }
+    point all = {.name = "live", .live = RESULTS * size, .peak = RESULTS * size + SCRATCH, .threads = 1};
+    tell(&all);
+    purge();
+    all.name = "live-purged";
+    all.purged = true;
+    tell(&all);
+    for (size_t i = 0; i < RESULTS; i++) free(result[i]);
+    purge();
+    tell(&(point){.name = "freed-purged", .threads = 1, .purged = true});
+    return RIGHT;
+}

@@ -1,0 +1,79 @@
+/* Threads one at a time, each of which allocates a little: none gets NULL, and the second half of them leaves no more
+ * resident than the first. Arguments: how many; when they allocate:
+ *
+ *   work       before they end
+ *   last       a destructor of a key, in the last of its rounds, takes a block, resizes and frees it
+ *   leave      the same, and another thread frees the block
+ *   destroyed  the same, in a destructor of a key that was made before the malloc's, where there is one
+ *
+ * The C library runs destructors four times over at most, while they set their keys anew. */
+#define _GNU_SOURCE
+#include "wild.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_key_t key;
+static _Thread_local int round_of_destructors;
+static const char *when;
+static void *left;
+
+static void *some(size_t size) {
+    char *block = malloc(size);
+    if (block == NULL) finish(WRONG, "malloc(%zu) is NULL", size);
+    memset(block, 1, size);
+    return block;
+}
+
+static void use_late(void) {
+    free(left);
+    left = NULL;
+    void *grown = realloc(some(2000), 5000);
+    if (grown == NULL) finish(WRONG, "realloc is NULL");
+    if (strcmp(when, "leave") == 0) {
+        left = grown; /* the next thread frees it */
+    } else {
+        free(grown);
+    }
+    free(some(40));
+}
+
+static void destroy(void *value) {
+    if (++round_of_destructors < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        (void)pthread_setspecific(key, value);
+    } else {
+        use_late();
+    }
+}
+
+static void *work(void *unused) {
+    if (strcmp(when, "work") == 0) {
+        free(some(100));
+        free(some(3000));
+    } else {
+        (void)pthread_setspecific(key, &key);
+        free(some(100));
+    }
+    return unused;
+}
+
+static void in_turn(size_t threads) {
+    for (size_t i = 0; i < threads; i++) (void)pthread_join(must_begin_thread(work, NULL), NULL);
+}
+
+int main(int count, char **arguments) {
+    size_t threads = number(count, arguments, 1);
+    when = count > 2 ? arguments[2] : "work";
+    bool early = strcmp(when, "destroyed") == 0;
+    if (early && pthread_key_create(&key, destroy) != 0) finish(CANNOT_RUN, "no key can be made");
+    free(some(1));
+    if (!early && pthread_key_create(&key, destroy) != 0) finish(CANNOT_RUN, "no key can be made");
+    in_turn(threads / 2);
+    size_t half = resident();
+    in_turn(threads - threads / 2);
+    size_t all = resident();
+    say("resident %zu KiB after %zu threads, %zu KiB after %zu", half / 1024, threads / 2, all / 1024, threads);
+    if (all > half + MIB / 2) finish(WRONG, "threads that ended have left memory behind");
+    return RIGHT;
+}
