@@ -3,7 +3,8 @@
  * FAILING_CALLS in the environment says what fails, as words:
  *
  *     seed=N          of the dice
- *     CALL=N          each call of mmap, munmap, mprotect, mremap or madvise fails by a chance of one in N (0: none)
+ *     CALL=N          each call of mmap, munmap, mprotect, mremap or madvise fails by a chance of one in N (0: none);
+ *                     of munmap until a GiB was not unmapped
  *     old_mremap=1    mremap as Linux 5.7 to 6.16 has it: with MREMAP_FIXED it unmaps the destination, and only then
  *                     refuses, with EFAULT, an old range of more than one mapping
  *     strangers=N     where a call failed after it unmapped something another's page is mapped at once, by a chance of
