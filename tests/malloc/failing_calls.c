@@ -178,7 +178,7 @@ static bool acts_partly(unsigned call, bool can) {
 
 /* What a call that failed gives. */
 static long failure(unsigned call, int error, long success) {
-    if (call == told.hidden) return success;
+    if (call == told.hidden && call != NO_CALL) return success;
     errno = error;
     return -1;
 }
@@ -242,8 +242,8 @@ static void *mmap_as_told(void *at, size_t size, int access, int flags, int file
     if (!falls(CALL_MMAP, caller)) return plain_mmap(at, size, access, flags, file, offset);
     bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) != MAP_FIXED_NOREPLACE;
     if (acts_partly(CALL_MMAP, replaces)) lose(at, size);
-    errno = one_of(ENOMEM, ENOMEM, EAGAIN);
-    return MAP_FAILED;
+    int error = one_of(ENOMEM, ENOMEM, EAGAIN);
+    return (void *)failure((flags & MAP_FIXED) != 0 ? CALL_MMAP : NO_CALL, error, (long)at);
 }
 
 API void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset) {

@@ -9,8 +9,9 @@
  *                     refuses, with EFAULT, an old range of more than one mapping
  *     strangers=N     where a call failed after it unmapped something another's page is mapped at once, by a chance of
  *                     one in N (4; 0: none)
- *     hidden=CALL     faults planted in the campaign: failures of this call are called successes, as a malloc takes
- *     uncounted=CALL  them that ignores the result; these are no reason for the malloc to have no memory
+ *     hidden=CALL     faults planted in the campaign: failures of this call (of mmap, those with MAP_FIXED) are called
+ *                     successes, as a malloc takes them that ignores the result
+ *     uncounted=CALL  failures of this call are no reason for the malloc to have no memory
  *     of=NAME         part of the file name of the library whose calls fail: libflatline-malloc by default
  *
  * FAILING_CALLS_RECORD is the number of a descriptor that a failing_record is mapped from, so that what was counted
