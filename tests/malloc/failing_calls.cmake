@@ -30,9 +30,9 @@ function(flatline_campaign_fault name finding)
                        PROPERTIES LABELS planted TIMEOUT 300 PASS_REGULAR_EXPRESSION "${finding}")
 endfunction()
 set(others_work "munmap=0 mprotect=0 old_mremap=0 strangers=0")
-flatline_campaign_fault(madvise_not_looked_at "that is not zero" --findings 20
+flatline_campaign_fault(madvise_not_looked_at "that is not zero" --findings 8
                         --set "hidden=madvise mmap=0 mremap=0 ${others_work}")
-flatline_campaign_fault(mremap_not_looked_at "SIGSEGV|has lost what it held" --findings 20
+flatline_campaign_fault(mremap_not_looked_at "SIGSEGV|has lost what it held" --findings 8
                         --set "hidden=mremap mremap=2 mmap=0 madvise=0 ${others_work}")
 flatline_campaign_fault(mmap_not_looked_at "SIGSEGV" --set "hidden=mmap mremap=0 madvise=0 ${others_work}")
 flatline_campaign_fault(no_memory_without_a_reason "gives NULL, and no call for memory has failed"
