@@ -18,6 +18,7 @@
 
 #define PAGE ((size_t)4096)
 #define API __attribute__((visibility("default")))
+#define STAYING_MAX ((size_t)1 << 30)
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
 enum { TEXT_MAX = 1 << 20, STRANGERS = 512, NO_CALL = CALL_COUNT };
@@ -177,7 +178,7 @@ static bool acts_partly(unsigned call, bool can) {
 
 /* What a call that failed gives. */
 static long failure(unsigned call, int error, long success) {
-    if (call == told.hidden) return success;
+    if (call == told.hidden && call != NO_CALL) return success;
     errno = error;
     return -1;
 }
@@ -241,8 +242,8 @@ static void *mmap_as_told(void *at, size_t size, int access, int flags, int file
     if (!falls(CALL_MMAP, caller)) return plain_mmap(at, size, access, flags, file, offset);
     bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) != MAP_FIXED_NOREPLACE;
     if (acts_partly(CALL_MMAP, replaces)) lose(at, size);
-    errno = one_of(ENOMEM, ENOMEM, EAGAIN);
-    return MAP_FAILED;
+    int error = one_of(ENOMEM, ENOMEM, EAGAIN);
+    return (void *)failure((flags & MAP_FIXED) != 0 ? CALL_MMAP : NO_CALL, error, (long)at);
 }
 
 API void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset) {
@@ -253,8 +254,15 @@ API void *mmap64(void *at, size_t size, int access, int flags, int file, off_t o
     return mmap_as_told(at, size, access, flags, file, offset, CALLER);
 }
 
+/* What is not unmapped stays for ever, and may be resident: there is a limit to it. A mere reservation is not. */
+static bool may_stay(size_t bytes) {
+    static size_t staying;
+    if (bytes > STAYING_MAX / 16) bytes = STAYING_MAX / 16;
+    return __atomic_fetch_add(&staying, bytes, __ATOMIC_RELAXED) < STAYING_MAX;
+}
+
 API int munmap(void *at, size_t size) {
-    if (!falls(CALL_MUNMAP, CALLER)) return (int)syscall(SYS_munmap, at, size);
+    if (!falls(CALL_MUNMAP, CALLER) || !may_stay(size)) return (int)syscall(SYS_munmap, at, size);
     if (acts_partly(CALL_MUNMAP, half(size) != 0)) lose(at, half(size));
     return (int)failure(CALL_MUNMAP, ENOMEM, 0);
 }

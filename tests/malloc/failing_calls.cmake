@@ -29,12 +29,16 @@ function(flatline_campaign_fault name finding)
   set_tests_properties(malloc.planted.failing_calls.${name}
                        PROPERTIES LABELS planted TIMEOUT 300 PASS_REGULAR_EXPRESSION "${finding}")
 endfunction()
-flatline_campaign_fault(madvise_not_looked_at "that is not zero" --set "hidden=madvise mmap=0 mprotect=0 mremap=0")
-flatline_campaign_fault(mprotect_not_looked_at "SIGSEGV" --set "hidden=mprotect mmap=0 madvise=0 mremap=0")
+set(others_work "munmap=0 mprotect=0 old_mremap=0 strangers=0")
+flatline_campaign_fault(madvise_not_looked_at "that is not zero" --findings 8
+                        --set "hidden=madvise mmap=0 mremap=0 ${others_work}")
+flatline_campaign_fault(mremap_not_looked_at "SIGSEGV|has lost what it held" --findings 8
+                        --set "hidden=mremap mremap=2 mmap=0 madvise=0 ${others_work}")
+flatline_campaign_fault(mmap_not_looked_at "SIGSEGV" --set "hidden=mmap mremap=0 madvise=0 ${others_work}")
 flatline_campaign_fault(no_memory_without_a_reason "gives NULL, and no call for memory has failed"
                         --set "uncounted=mmap mmap=1")
-flatline_campaign_fault(a_call_never_fails "madvise has failed 0 times, and not 20" --findings 1000 --operations 2000
-                        --set "madvise=0")
+flatline_campaign_fault(a_call_never_fails "madvise has failed 0 times, and not 3" --findings 1000 --operations 2000
+                        --fails 3 --set "madvise=0")
 flatline_campaign_fault(no_call_of_it_is_seen "no call of mmap was seen" --operations 1000 --set "of=libnobody")
 
 # A block of each kind, under each filter: from main on, and in all of a program that is executed under it. Under

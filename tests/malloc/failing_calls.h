@@ -3,13 +3,15 @@
  * FAILING_CALLS in the environment says what fails, as words:
  *
  *     seed=N          of the dice
- *     CALL=N          each call of mmap, munmap, mprotect, mremap or madvise fails by a chance of one in N (0: none)
+ *     CALL=N          each call of mmap, munmap, mprotect, mremap or madvise fails by a chance of one in N (0: none);
+ *                     of munmap until a GiB was not unmapped
  *     old_mremap=1    mremap as Linux 5.7 to 6.16 has it: with MREMAP_FIXED it unmaps the destination, and only then
  *                     refuses, with EFAULT, an old range of more than one mapping
  *     strangers=N     where a call failed after it unmapped something another's page is mapped at once, by a chance of
  *                     one in N (4; 0: none)
- *     hidden=CALL     faults planted in the campaign: failures of this call are called successes, as a malloc takes
- *     uncounted=CALL  them that ignores the result; these are no reason for the malloc to have no memory
+ *     hidden=CALL     faults planted in the campaign: failures of this call (of mmap, those with MAP_FIXED) are called
+ *                     successes, as a malloc takes them that ignores the result
+ *     uncounted=CALL  failures of this call are no reason for the malloc to have no memory
  *     of=NAME         part of the file name of the library whose calls fail: libflatline-malloc by default
  *
  * FAILING_CALLS_RECORD is the number of a descriptor that a failing_record is mapped from, so that what was counted

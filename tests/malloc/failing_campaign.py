@@ -30,7 +30,7 @@ CALLS = ["mmap", "munmap", "mprotect", "mremap", "madvise"]
 CHANCES = {"mmap": [0, 2, 4, 16], "munmap": [0, 1, 2, 8], "mprotect": [0, 2, 8, 64], "mremap": [0, 1, 2, 8],
            "madvise": [0, 1, 2, 8, 64]}
 RECORD = struct.Struct("=%dQ QQ I" % (4 * len(CALLS)))
-ROUND_SECONDS = 300
+ROUND_SECONDS = 120
 ADDR_NO_RANDOMIZE = 0x0040000
 
 
