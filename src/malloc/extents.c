@@ -63,6 +63,10 @@ static void give_back(uint32_t head, uint32_t count, unit_state state) {
     unlock_space();
 }
 
+/* Used pages, parts of which are about to be given back by themselves: what they were before they were used together does
+ * not count. */
+static void part_at(uint32_t page) { flat_space.pages[page - 1].is_free = flat_space.pages[page].is_free = false; }
+
 static run_part next_clean_part(uint32_t first, uint32_t end) {
     lock_space();
     run_part part = flat_runs_clean_part(&flat_space.free_pages, first, end);
@@ -111,6 +115,7 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
         map_result result;
         uint32_t mapped = map_clean_parts(head, head + count, state, &result);
         if (mapped == head + count) return head;
+        if (mapped != head) part_at(mapped);
         give_back(head, mapped - head, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
             give_back(mapped, head + count - mapped, UNIT_MIXED);
@@ -145,6 +150,8 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
     uint32_t mapped = map_clean_parts(end, end + more, &state, &result);
     if (mapped == end + more) return true;
     flat_space.pages[head].count = count;
+    part_at(end);
+    if (mapped != end) part_at(mapped);
     give_back(end, mapped - end, UNIT_DIRTY);
     if (result != MAP_OCCUPIED) give_back(mapped, end + more - mapped, UNIT_MIXED);
     return false;
@@ -165,6 +172,8 @@ static uint32_t take_unmapped(uint32_t count) {
         uint32_t dirty = clean.first - at;
         unmap_result result = dirty != 0 ? unmap_pages((run_part){at, dirty}) : UNMAP_DONE;
         if (result != UNMAP_DONE) {
+            if (at != head) part_at(at);
+            if (clean.first != end) part_at(clean.first);
             give_back(head, at - head, UNIT_CLEAN);
             if (result == UNMAP_NOT_TRIED) give_back(at, dirty, UNIT_DIRTY);
             give_back(clean.first, end - clean.first, UNIT_MIXED);
@@ -285,6 +294,7 @@ uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
             (void)__atomic_fetch_add(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
             return page / CHUNK_PAGES;
         }
+        if (*mapped != page) part_at(*mapped);
         give_back(page, *mapped - page, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
             give_back(*mapped, page + CHUNK_PAGES - *mapped, UNIT_MIXED);
@@ -295,12 +305,15 @@ uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
     return NO_UNIT;
 }
 
-void flat_chunk_give(uint32_t chunk, unit_state state) {
-    run_part part = {chunk * CHUNK_PAGES, CHUNK_PAGES};
-    unmap_result result = state == UNIT_CLEAN ? flat_unmap(page_address(part.first), CHUNK) : UNMAP_NOT_TRIED;
+void flat_chunk_give(uint32_t chunk, uint32_t mapped, unit_state state) {
+    run_part part = {chunk * CHUNK_PAGES, mapped};
+    unmap_result result = UNMAP_NOT_TRIED;
+    if (state == UNIT_CLEAN) result = flat_unmap(page_address(part.first), (size_t)mapped * PAGE);
     (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     lock_space();
     set_heap_of_chunk(chunk, 0);
     unlock_space();
+    if (result == UNMAP_DONE && mapped != CHUNK_PAGES) flat_discard_tables(chunk);
     give_unmapped(part, result);
+    give_back(part.first + mapped, CHUNK_PAGES - mapped, UNIT_CLEAN);
 }

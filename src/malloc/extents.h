@@ -43,8 +43,8 @@ void flat_extents_clean_all(void);
  * `dirty_pages` say which. NO_UNIT iff there are no addresses, or the system refuses. */
 uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped);
 
-/* Gives a chunk back all of whose pages are mapped. UNIT_CLEAN: they hold no memory, and are unmapped; that of the chunk's
- * tables goes, too. */
-void flat_chunk_give(uint32_t chunk, unit_state state);
+/* Gives a chunk back of which the first `mapped` pages are mapped, and free. UNIT_CLEAN: they hold no memory, and are
+ * unmapped; that of the chunk's tables goes, too. */
+void flat_chunk_give(uint32_t chunk, uint32_t mapped, unit_state state);
 
 #endif

@@ -54,10 +54,10 @@ static void keep_to_what_may_be_left(thread_heap *heap) {
     while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
 }
 
-/* One locked step; false: there was nothing to clean. */
-static bool clean_step(thread_heap *heap) {
+/* One locked step. Returns the pages that it cleaned. */
+static uint32_t clean_step(thread_heap *heap) {
     lock_heap(heap);
-    bool cleaned = flat_pages_clean(heap, CLEANED_PAGES) != 0;
+    uint32_t cleaned = flat_pages_clean(heap, CLEANED_PAGES);
     if (use_of(heap) == HEAP_LEFT) count_left(heap, heap->free_pages.dirty);
     unlock_heap(heap);
     return cleaned;
@@ -71,7 +71,7 @@ static void leave_behind(thread_heap *heap) {
     set_use(heap, HEAP_LEFT);
     count_left(heap, heap->free_pages.dirty);
     unlock_heap(heap);
-    while (too_much_is_left() && clean_step(heap)) continue;
+    while (too_much_is_left() && clean_step(heap) != 0) continue;
     lock_list();
     heap->next_left = heaps.left;
     heaps.left = heap;
@@ -244,9 +244,9 @@ void flat_left_heap_leave(thread_heap *heap) {
 static void clean_heap(thread_heap *heap) {
     lock_heap(heap);
     if (heap == flat_my_heap || use_of(heap) != HEAP_OWNED) flat_settle_heap(heap);
-    uint32_t steps = heap->free_pages.dirty / CLEANED_PAGES + heap->chunk_count + 1; /* its owner may free meanwhile */
+    uint32_t left = heap->free_pages.dirty; /* its owner may free more meanwhile, without an end */
     unlock_heap(heap);
-    while (steps-- != 0 && clean_step(heap)) continue;
+    for (uint32_t cleaned = 1; left != 0 && cleaned != 0; left -= least(left, cleaned)) cleaned = clean_step(heap);
     lock_heap(heap);
     heap->chunks_most = heap->chunk_count;
     heap->credit = (uint64_t)heap->chunk_count * CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;

@@ -286,6 +286,10 @@ static bool is_power_of_two(size_t number) { return number != 0 && (number & (nu
 /* A small block starts at a multiple of the largest power of two in its size, as spans start at a page. */
 static void *allocate_aligned(size_t alignment, size_t size) {
     if (alignment <= GRANULE) return allocate(size);
+    if (!flat_heaps_are_open()) { /* before, the size classes are not known */
+        errno = ENOMEM;
+        return NULL;
+    }
     size_t multiple = (size + alignment - 1) & ~(alignment - 1);
     if (multiple == 0) multiple = alignment;
     if (size <= SMALL_MAX && alignment < PAGE) {

@@ -167,7 +167,10 @@ static bool has_our_pages(void) {
 }
 
 bool flat_space_open(void) {
+    static bool open;
+    if (open) return true;
     if (!has_our_pages() || !find_addresses()) return false;
+    open = true;
     flat_policy_init();
     flat_size_classes_init(flat_policy.kept_at_hand);
     flat_runs_init(&flat_space.free_pages, flat_space.pages, flat_space.dirty_pages);

@@ -105,7 +105,8 @@ static inline uint32_t heap_of_chunk(size_t chunk) {
 }
 
 /* Finds the addresses. False: the system has no memory, or its pages are not of PAGE bytes, which is said on standard
- * error; then it can be called again. Under a lock of the caller's. */
+ * error; then it can be called again, as it can be when it has
+ * done its work. Under a lock of the caller's. */
 bool flat_space_open(void);
 
 /* Makes the tables usable for all pages up to `to`: false iff the system refuses. `flat_space.lock` is held. */

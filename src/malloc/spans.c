@@ -9,8 +9,8 @@
 #define PAGE_WORDS (PAGE / WORD_BYTES)
 static_assert(SPAN_PAGES * PAGE_WORDS == 64, "as many as `free_words` has bits");
 
-/* How often pages are mapped for one request: the rest of a chunk, a new one, and once more where that is in use. */
-#define GROWN_AT_MOST 3
+/* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where other mappings are. */
+#define GROWN_AT_MOST 8
 
 run_bounds flat_pages_around(uint32_t page) {
     uint32_t first = page / CHUNK_PAGES * CHUNK_PAGES;
@@ -31,14 +31,20 @@ static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
     if (to != from) (void)give_run(heap, from, (run_given){to - from, state});
 }
 
-/* Maps pages of the frontier. */
-static bool map_frontier(thread_heap *heap, uint32_t count) {
+/* Where a mapping of somebody else's is found: what is left of the chunk stays used for ever. */
+static void leave_rest_out(heap_frontier *frontier) {
+    flat_space.pages[frontier->page].count = frontier->end - frontier->page;
+    set_tag(frontier->page, no_tag());
+    frontier->page = frontier->end;
+}
+
+/* Maps pages of the frontier. MAP_OCCUPIED: it has none any more. */
+static map_result map_frontier(thread_heap *heap, uint32_t count) {
     uint32_t page = heap->frontier.page;
     map_result result = flat_map(page_address(page), (size_t)count * PAGE);
-    if (result == MAP_OCCUPIED) heap->frontier.end = page; /* by a mapping of somebody else's */
-    if (result != MAP_MADE) return false;
-    advance_frontier(heap, page + count, UNIT_CLEAN);
-    return true;
+    if (result == MAP_OCCUPIED) leave_rest_out(&heap->frontier);
+    if (result == MAP_MADE) advance_frontier(heap, page + count, UNIT_CLEAN);
+    return result;
 }
 
 static bool begin_chunk(thread_heap *heap) {
@@ -64,13 +70,14 @@ static uint32_t pages_by_size(const thread_heap *heap) {
 static bool grow(thread_heap *heap, uint32_t count) {
     uint32_t needed = flat_runs_certain(count), left = heap->frontier.end - heap->frontier.page;
     if (left < needed) {
-        if (left != 0 && map_frontier(heap, left)) return true;
+        /* Only a chunk that has no rest may be followed by another. */
+        if (left != 0) return map_frontier(heap, left) != MAP_REFUSED;
         if (!begin_chunk(heap)) return false;
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
     }
     uint32_t share = pages_by_size(heap), usual = share > MAPPED_PAGES ? share : MAPPED_PAGES;
-    return map_frontier(heap, least(left, needed > usual ? needed : usual));
+    return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
 }
 
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
@@ -86,15 +93,16 @@ void flat_pages_give(thread_heap *heap, uint32_t head) {
     (void)give_run(heap, head, (run_given){flat_space.pages[head].count, UNIT_DIRTY});
 }
 
-/* Gives up the chunk that a free run is all of. */
+/* Gives up the chunk that a free run is all of, or all of it that is mapped. */
 static void give_chunk(thread_heap *heap, uint32_t head) {
-    unit_state state = flat_space.pages[head].dirty != 0 ? UNIT_DIRTY : UNIT_CLEAN;
+    const unit *run = &flat_space.pages[head];
+    unit_state state = run->dirty != 0 ? UNIT_DIRTY : UNIT_CLEAN;
+    uint32_t mapped = run->count, chunk = head / CHUNK_PAGES;
     flat_runs_take_run(&heap->free_pages, head);
-    uint32_t chunk = head / CHUNK_PAGES;
     heap->chunk_count--;
     if (heap->frontier.end == head + CHUNK_PAGES) heap->frontier = (heap_frontier){0, 0};
     flat_forget_chunk(heap, chunk);
-    flat_chunk_give(chunk, state);
+    flat_chunk_give(chunk, mapped, state);
 }
 
 static bool is_whole_chunk(uint32_t head) { return head != NO_UNIT && flat_space.pages[head].count == CHUNK_PAGES; }
@@ -102,6 +110,10 @@ static bool is_whole_chunk(uint32_t head) { return head != NO_UNIT && flat_space
 void flat_give_whole_chunks(thread_heap *heap) {
     uint32_t head;
     while (is_whole_chunk(head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head);
+    const heap_frontier *frontier = &heap->frontier;
+    if (frontier->page == frontier->end) return;
+    head = frontier->end - CHUNK_PAGES;
+    if (flat_space.pages[head].is_free && head + flat_space.pages[head].count == frontier->page) give_chunk(heap, head);
 }
 
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
