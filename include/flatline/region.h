@@ -13,8 +13,8 @@
  * What is asked for and what is obtained are two things: huge pages may be missing, a limit may be too low.
  * `flat_region_report` reads from the kernel what a region really lies on.
  *
- * Functions here call the system, but for `flat_region_from_memory` and the last two. Those that do are for start-up and
- * shut-down, and have no bounded worst case.
+ * Functions here call the system, but for `flat_region_from_memory` and the last two. Those that do are for start-up
+ * and shut-down, and have no bounded worst case.
  *
  * Memory in a file (shared, named, mapped) needs room in its file system. Unless the region is lazy the room is there
  * before the first access; an access to a lazy one that finds none, or to a file that somebody cut, ends the program
@@ -89,11 +89,10 @@ typedef struct flat_region_options {
  * FLAT_INVALID_ARGUMENT iff `region` is NULL, `size` or `alignment` is out of its range, a member is no `flat_pages`,
  * more pages are required than allowed, transparent pages are required of a lazy region, explicit ones of a name,
  * `name` is no such name, or `shared` and `name` are both set;
- * FLAT_NOT_PERMITTED iff a limit or a missing privilege forbids the lock, the name, the choice of a node or, of memory in
- * a file, its size (RLIMIT_FSIZE, without its signal; a quota);
- * FLAT_UNAVAILABLE iff the system has not what was asked for: the required pages, the node, a name that is free;
- * FLAT_OUT_OF_MEMORY iff it refuses the mapping or cannot make it resident, for want of memory, of addresses, of
- * descriptors or of room in the file system. */
+ * FLAT_NOT_PERMITTED iff a limit or a missing privilege forbids the lock, the name, the choice of a node or, of memory
+ * in a file, its size (RLIMIT_FSIZE, without its signal; a quota); FLAT_UNAVAILABLE iff the system has not what was
+ * asked for: the required pages, the node, a name that is free; FLAT_OUT_OF_MEMORY iff it refuses the mapping or cannot
+ * make it resident, for want of memory, of addresses, of descriptors or of room in the file system. */
 FLAT_API FLAT_NODISCARD flat_status flat_region_create(flat_region *region, size_t size, size_t alignment,
                                                        const flat_region_options *options);
 

@@ -75,7 +75,8 @@ flat_status flat_make_memory_file(region_plan *plan);
 /* The shared memory object that the options name, of `plan->file_size` bytes. Sets `plan->descriptor`. */
 flat_status flat_make_named_file(region_plan *plan);
 
-/* Makes a new file `size` bytes long. Returns 0, or the error; what exceeds RLIMIT_FSIZE is one (EFBIG) and no signal. */
+/* Makes a new file `size` bytes long. Returns 0, or the error; what exceeds RLIMIT_FSIZE is one (EFBIG) and no signal.
+ */
 int flat_set_file_size(int file, uint64_t size);
 
 /* Makes the file system hold room ready for `size` bytes of the file. Returns 0, or the error, as above. */

@@ -30,10 +30,11 @@ static flat_status refuse_space(const region_plan *plan, int error) {
                            plan->body, flat_limit_text(RLIMIT_AS, space, sizeof space),
                            flat_limit_text(RLIMIT_DATA, data, sizeof data));
     if (error == EAGAIN)
-        return flat_refuse(plan->options, FLAT_NOT_PERMITTED,
-                           "the process locks all its memory (mlockall), and %zu bytes more exceed RLIMIT_MEMLOCK (%s): "
-                           "raise it (ulimit -l) or give the program CAP_IPC_LOCK",
-                           plan->body, flat_limit_text(RLIMIT_MEMLOCK, locked, sizeof locked));
+        return flat_refuse(
+            plan->options, FLAT_NOT_PERMITTED,
+            "the process locks all its memory (mlockall), and %zu bytes more exceed RLIMIT_MEMLOCK (%s): "
+            "raise it (ulimit -l) or give the program CAP_IPC_LOCK",
+            plan->body, flat_limit_text(RLIMIT_MEMLOCK, locked, sizeof locked));
     return flat_refuse_call(plan->options, "mapping the region", error);
 }
 

@@ -2,8 +2,8 @@
  *
  * A file that would exceed RLIMIT_FSIZE is refused with EFBIG and, unless the program expects it, ended by SIGXFSZ. And
  * a signal that arrives meanwhile makes the kernel give back what it had reserved and start anew, which a timer may
- * make it do for ever. So signals of the thread wait while the kernel is at it, and the one that came of the call itself
- * is taken away. */
+ * make it do for ever. So signals of the thread wait while the kernel is at it, and the one that came of the call
+ * itself is taken away. */
 #define _GNU_SOURCE
 #include "region.h"
 

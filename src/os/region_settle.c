@@ -37,8 +37,8 @@ static int bring_pages(char *body, const region_plan *plan) {
 #endif
 }
 
-/* Whether a file's room for the region is there: 0, or what is missing. A file system that cannot say so finds room when
- * it must. */
+/* Whether a file's room for the region is there: 0, or what is missing. A file system that cannot say so finds room
+ * when it must. */
 static int find_room(const region_plan *plan) {
     int error = flat_reserve_room(plan->descriptor, plan->offset, plan->size);
     bool missing = error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM || error == EIO;
