@@ -57,6 +57,24 @@ pkg_config)
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig make
     run_consumers .
     ;;
+names)
+    "$here/names.py" "$prefix" >said.txt || fail "$(cat said.txt)"
+    ;;
+plain_names)
+    # All of an archive is linked, so that no member of it is left out by chance.
+    for library in flatline flatline-malloc; do
+        for kind in a so; do
+            file=$prefix/lib/lib$library.$kind
+            [ -e "$file" ] || continue
+            define=-DBY_POOL
+            [ $library = flatline ] || define=-UBY_POOL
+            "${CC:-cc}" -std=c11 $define -I "$prefix/include" "$here/consumer/plain_names.c" -o "$library-$kind" \
+                -Wl,--whole-archive "$file" -Wl,--no-whole-archive -Wl,-rpath,"$prefix/lib" 2>said.txt ||
+                fail "a program with plain names does not link with $file: $(cat said.txt)"
+            "./$library-$kind" || fail "$file disturbs a program with plain names"
+        done
+    done
+    ;;
 bench_help)
     "$prefix/bin/flatline" --version
     "$prefix/bin/flatline" bench --help
