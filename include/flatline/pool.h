@@ -33,10 +33,10 @@ extern "C" {
 #endif
 
 #define FLAT_POOL_MAX_CLASSES 64
-#define FLAT_POOL_MAX_BLOCK_SIZE ((size_t)1 << 30)  /**< bytes: 1 GiB */
-#define FLAT_POOL_MAX_BLOCK_COUNT ((size_t)1 << 24) /**< blocks in one class: 16,777,216 */
-#define FLAT_POOL_GRANULE 16                        /**< bytes: block sizes are rounded up to a multiple of it */
-#define FLAT_POOL_MAX_ALIGNMENT 4096                /**< bytes: the most a block's start is aligned to */
+#define FLAT_POOL_MAX_BLOCK_SIZE (FLAT_STATIC_CAST(size_t, 1) << 30)  /**< bytes: 1 GiB */
+#define FLAT_POOL_MAX_BLOCK_COUNT (FLAT_STATIC_CAST(size_t, 1) << 24) /**< blocks in one class: 16,777,216 */
+#define FLAT_POOL_GRANULE 16         /**< bytes: block sizes are rounded up to a multiple of it */
+#define FLAT_POOL_MAX_ALIGNMENT 4096 /**< bytes: the most a block's start is aligned to */
 
 typedef struct flat_pool flat_pool;
 typedef struct flat_region flat_region; /* <flatline/region.h> */

@@ -156,14 +156,14 @@ FLAT_API FLAT_NODISCARD flat_status flat_region_report(const flat_region *region
 /** Bytes from the region's start to `address`: how a block is named to a process that has the same memory at another
  * address. FLAT_NO_OFFSET iff `address` lies outside the region. O(1); any thread. */
 static inline size_t flat_region_offset(const flat_region *region, const void *address) {
-    size_t offset = (size_t)((uintptr_t)address - (uintptr_t)region->start);
+    size_t offset = FLAT_REINTERPRET_CAST(uintptr_t, address) - FLAT_REINTERPRET_CAST(uintptr_t, region->start);
     return offset < region->size ? offset : FLAT_NO_OFFSET;
 }
 
 /** The address here of what lies `offset` bytes from the region's start. NULL iff that is outside the region: an offset
  * that comes from another process need not be trusted. O(1); any thread. */
 static inline void *flat_region_address(const flat_region *region, size_t offset) {
-    return offset < region->size ? (void *)((char *)region->start + offset) : (void *)0;
+    return offset < region->size ? FLAT_REINTERPRET_CAST(char *, region->start) + offset : NULL;
 }
 
 #ifdef __cplusplus
