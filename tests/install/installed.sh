@@ -57,6 +57,25 @@ pkg_config)
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig make
     run_consumers .
     ;;
+strict)
+    # By pkg-config, whose folder is not the system's: what is written there is looked at.
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs flatline)
+    for how in gcc:c:c11:gcc clang:c:c2x:clang-19 gcc:c++:c++17:g++ clang:c++:c++20:clang++-19 gcc:c++:c++2b:g++; do
+        IFS=: read -r family language standard compiler <<<"$how"
+        command -v "$compiler" >/dev/null || continue
+        source=$here/consumer/strict.cpp
+        [ "$language" = c++ ] || source=$here/consumer/strict.c
+        warnings=$(python3 -B -c "
+import sys
+sys.path.insert(0, '$here/../build')
+import headers
+print(*headers.WARNINGS, *headers.OF_LANGUAGE['$language'], *headers.OF_COMPILER['$family', '$language'])")
+        # shellcheck disable=SC2086
+        "$compiler" -O1 -std="$standard" $warnings "$source" -o strict $flags -Wl,-rpath,"$prefix/lib" >said.txt 2>&1 ||
+            fail "$compiler with -std=$standard: $(cat said.txt)"
+        ./strict >/dev/null || fail "what $compiler made with -std=$standard does not work"
+    done
+    ;;
 names)
     "$here/names.py" "$prefix" >said.txt || fail "$(cat said.txt)"
     ;;
