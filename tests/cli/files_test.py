@@ -1,7 +1,8 @@
 """What the verbs make of files that are not whole or somebody else's, of runs that cannot be compared, and of outputs
 that cannot be written: a line that says what to do and status 2, never a library's words and never success.
 
-usage: files_test.py FLATLINE FAKE_DRIVER REPORT_TEMPLATE LIBRARY    (LIBRARY: libflatline.so, to be proved)
+usage: files_test.py FLATLINE FAKE_DRIVER REPORT_TEMPLATE LIBRARY [TEST...]
+(LIBRARY: libflatline.so, to be proved)
 """
 
 import copy
@@ -256,4 +257,4 @@ class Files(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)

@@ -1,6 +1,7 @@
 """What `flatline run` does with programs that a preload can serve, and with those that it cannot.
 
-usage: run_program_test.py FLATLINE LIBRARY COMPILER OWN_MALLOC    (OWN_MALLOC: the source of a program with a malloc)
+usage: run_program_test.py FLATLINE LIBRARY COMPILER OWN_MALLOC [TEST...]
+(OWN_MALLOC: the source of a program with a malloc)
 """
 
 import os
@@ -301,6 +302,13 @@ class Run(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("ran without the malloc", result.stderr.splitlines()[-1])
 
+    def test_a_library_that_did_not_take_behind_another_is_said(self):
+        """The first program has it in its memory. For the second it is no longer there."""
+        result = self.run_it("--", "sh", "-c", "sleep 0.1; rm tree/lib/libflatline-malloc.so; exec ./served")
+        shutil.copy(LIBRARY, self.folder / "tree/lib/libflatline-malloc.so")
+        self.assertEqual((result.stdout, result.returncode), ("not served\n", 2))
+        self.assertIn("ran without the malloc", result.stderr.splitlines()[-1])
+
     def test_no_library(self):
         (self.folder / "empty/bin").mkdir(parents=True)
         shutil.copy(PROGRAM, self.folder / "empty/bin/flatline")
@@ -308,4 +316,4 @@ class Run(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
