@@ -79,7 +79,7 @@ flat_status flat_make_named_file(region_plan *plan);
  */
 int flat_set_file_size(int file, uint64_t size);
 
-/* Makes the file system hold room ready for `size` bytes of the file. Returns 0, or the error, as above. */
+/* Makes the file system hold room ready for `size` bytes that lie in the file. Returns 0, or the error. */
 int flat_reserve_room(int file, uint64_t offset, uint64_t size);
 
 /* FLAT_OK iff `name` is what a shared memory object can be called. */
