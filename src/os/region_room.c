@@ -20,8 +20,8 @@ int flat_set_file_size(int file, uint64_t size) {
     return ftruncate(file, (off_t)size) == 0 ? 0 : errno;
 }
 
-/* A signal that arrives makes the kernel give back what it had reserved, and a timer could make it begin anew for ever.
- * So the thread's signals wait meanwhile. */
+/* A signal that arrives makes many kernels give back what they had reserved, and a timer could make them begin anew for
+ * ever. So the thread's signals wait meanwhile. */
 static int reserve_portion(int file, uint64_t offset, uint64_t size) {
     sigset_t all, before;
     (void)sigfillset(&all); /* fails for no set; nor do the two changes of the mask */

@@ -41,7 +41,8 @@ static int bring_pages(char *body, const region_plan *plan) {
  * when it must. */
 static int find_room(const region_plan *plan) {
     int error = flat_reserve_room(plan->descriptor, plan->offset, plan->size);
-    bool missing = error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM || error == EIO;
+    bool missing =
+        error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM || error == EIO || error == EINTR;
     return missing ? error : 0;
 }
 

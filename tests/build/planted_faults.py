@@ -98,8 +98,6 @@ FAULTS = {
                                               ["region_file_test"]),
     "limit_of_a_file_kills": ("os/region_room.c", r"if \(getrlimit\([^;]*return EFBIG;", r"(void)limit;",
                               ["region_file_test"]),
-    "signals_break_a_reservation_off": ("os/region_room.c", r"SIG_SETMASK, &all, &before", r"SIG_SETMASK, NULL, &before",
-                                        ["region_file_test"]),
     "prefault_overwrites_what_is_there": ("os/region_settle.c", r"&content, content, false", r"&content, 0, false",
                                           ["region_file_test"]),
     "lock_not_taken": ("os/region_settle.c", r"mlock2\([^)]*\) == 0", r"true", ["region_settle_test"]),
