@@ -62,9 +62,9 @@ struct flat_pool_otherwise {
     flat_status (*free)(flat_pool_otherwise *self, void *block, size_t size, size_t alignment, flat_status refusal);
 };
 
-/** Called by `flat_pool_alloc_or_report` when a request of `size` bytes got NULL. */
+/** Called by `flat_pool_report_exhausted`, as where `flat_pool_alloc_or_report` got NULL for `size` bytes. */
 typedef void flat_pool_exhausted(void *context, flat_pool *pool, size_t size);
-/** Called by `flat_pool_free_or_report` when the free of `block` was refused as `status` says. */
+/** Called by `flat_pool_report_misuse`, as where `flat_pool_free_or_report` was refused as `status` says. */
 typedef void flat_pool_misused(void *context, flat_pool *pool, void *block, flat_status status);
 
 typedef struct flat_pool_options {
