@@ -47,11 +47,12 @@ static int find_room(const region_plan *plan) {
 }
 
 /* Every page there, or what the system is short of. Touching a page that a file has no room for would end the program,
- * and so the kernel calls such a page a bad address: what is missing is for the file system to say. */
+ * and so the kernel calls such a page a bad address: what is missing is for the file system to say. It is asked in any
+ * case, since an emulator may say of pages that they are there and bring none. */
 static int populate(char *body, const region_plan *plan) {
     bool in_file = plan->from_file && plan->is_memory;
     int error = bring_pages(body, plan);
-    if (in_file && (error == EFAULT || error == EINVAL)) {
+    if (in_file && (error == 0 || error == EFAULT || error == EINVAL)) {
         int missing = find_room(plan);
         if (missing != 0) return missing;
         if (error == EFAULT) error = bring_pages(body, plan);
