@@ -2,10 +2,18 @@
 
 # For the code that is shipped: the language, the warnings, hidden symbols. No -march: the baseline of the architecture.
 add_library(flatline-options INTERFACE)
-target_compile_features(flatline-options INTERFACE c_std_11 cxx_std_20)
+target_compile_features(flatline-options INTERFACE c_std_11)
+if(CMAKE_CXX_COMPILER_LOADED)
+  target_compile_features(flatline-options INTERFACE cxx_std_20)
+endif()
 target_include_directories(flatline-options INTERFACE ${PROJECT_SOURCE_DIR}/include)
-target_compile_options(
-  flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
+# Another project's warnings, and what it does about them, are for its own code.
+if(PROJECT_IS_TOP_LEVEL OR FLATLINE_WERROR)
+  target_compile_options(
+    flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
+else()
+  target_compile_options(flatline-options INTERFACE -w)
+endif()
 
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -13,4 +21,21 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_UNITY_BUILD OFF) # each file has names of its own
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+# Whether everything is compiled for a sanitizer, by this project's flags or by those of one around it.
+get_directory_property(flatline_inherited COMPILE_OPTIONS)
+set(FLATLINE_SANITIZED OFF)
+if("${CMAKE_C_FLAGS} ${flatline_inherited}" MATCHES "-fsanitize")
+  set(FLATLINE_SANITIZED ON)
+endif()
+
+# install(), where anything is to be.
+macro(flatline_install)
+  if(FLATLINE_INSTALL)
+    install(${ARGN})
+  endif()
+endmacro()

@@ -33,7 +33,7 @@ extern "C" {
 /** Bytes: an arena begins and ends at multiples of it, so that rounding the cursor up to it cannot pass the end. It is
  * also the alignment of `flat_arena_alloc`, that of max_align_t. */
 #define FLAT_ARENA_GRANULE 16
-#define FLAT_ARENA_MAX_BYTES ((size_t)PTRDIFF_MAX / 2) /**< the most an arena can have */
+#define FLAT_ARENA_MAX_BYTES (FLAT_STATIC_CAST(size_t, PTRDIFF_MAX) / 2) /**< the most an arena can have */
 
 /** Every member is private: only the functions below read and write them.
  *   start <= cursor <= end        start and end are multiples of FLAT_ARENA_GRANULE
@@ -93,7 +93,7 @@ FLAT_API void flat_arena_destroy(flat_arena *arena);
 FLAT_ARENA_INLINE void *flat_arena_refuse(flat_arena *arena, size_t alignment_mask, size_t size) {
     const size_t missing = arena->missing;
     const size_t padding = (0 - (arena->cursor + missing)) & alignment_mask;
-    const size_t more = (padding + size + FLAT_ARENA_GRANULE - 1) & ~(size_t)(FLAT_ARENA_GRANULE - 1);
+    const size_t more = (padding + size + FLAT_ARENA_GRANULE - 1) & ~FLAT_STATIC_CAST(size_t, FLAT_ARENA_GRANULE - 1);
     const bool countable =
         (missing | alignment_mask | size) <= FLAT_ARENA_MAX_BYTES && missing + more <= FLAT_ARENA_MAX_BYTES;
     arena->missing = countable ? missing + more : FLAT_ARENA_MAX_BYTES + 1;
@@ -118,8 +118,9 @@ FLAT_NODISCARD FLAT_ARENA_INLINE void *flat_arena_aligned_alloc(flat_arena *aren
     if (block == 0) __builtin_unreachable(); /* so a caller's own test for NULL costs nothing */
     if (alignment > FLAT_ARENA_GRANULE && arena->missing != 0) arena->missing = (arena->missing + mask) & ~mask;
     arena->cursor = block + size;
-    flat_sanitizer_open((void *)block, size);
-    return (void *)block;
+    void *const start = FLAT_REINTERPRET_CAST(void *, block);
+    flat_sanitizer_open(start, size);
+    return start;
 }
 
 /** `flat_arena_aligned_alloc` at FLAT_ARENA_GRANULE, which is enough for every C type.
@@ -150,7 +151,7 @@ FLAT_API void flat_arena_reset(flat_arena *arena);
 
 /** Whether `address` lies in the arena's memory, handed out or not. O(1). */
 static inline bool flat_arena_owns(const flat_arena *arena, const void *address) {
-    return (uintptr_t)address - arena->start < arena->end - arena->start;
+    return FLAT_REINTERPRET_CAST(uintptr_t, address) - arena->start < arena->end - arena->start;
 }
 
 /** O(1). */

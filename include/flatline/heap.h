@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-#define FLAT_HEAP_GRANULE 32                     /**< bytes: the smallest block */
-#define FLAT_HEAP_MAX_BYTES ((uint64_t)64 << 30) /**< bytes: the largest region, 64 GiB */
+#define FLAT_HEAP_GRANULE 32                                       /**< bytes: the smallest block */
+#define FLAT_HEAP_MAX_BYTES (FLAT_STATIC_CAST(uint64_t, 64) << 30) /**< bytes: the largest region, 64 GiB */
 
 typedef struct flat_heap flat_heap;
 typedef struct flat_region flat_region; /* <flatline/region.h> */

@@ -46,7 +46,7 @@ extern "C" {
 
 #define FLAT_PERCORE_MAX_SHARDS 1024
 /** Blocks of one class in one shard: 4,194,304; where size_t has 32 bits, 524,288. */
-#define FLAT_PERCORE_MAX_BLOCK_COUNT ((size_t)1 << (sizeof(size_t) == 8 ? 22 : 19))
+#define FLAT_PERCORE_MAX_BLOCK_COUNT (FLAT_STATIC_CAST(size_t, 1) << (sizeof(size_t) == 8 ? 22 : 19))
 
 typedef struct flat_percore flat_percore;
 

@@ -15,8 +15,10 @@
  * interrupted may be inside of, whichever thread that was.
  * fork: parent and child each have their own copy of a pool in private memory, in the state of the moment of the fork.
  * Fork while no other thread is inside the pool.
- * Re-entrancy: the only functions that call back are `flat_pool_visit` (the visitor must not change the pool) and the
- * two `..._or_report` wrappers (the handler runs after the pool is consistent again and may use it). */
+ * Re-entrancy: the only functions that call back are `flat_pool_visit` (the visitor must not change the pool),
+ * `flat_pool_report_exhausted` and `flat_pool_report_misuse` with the two `..._or_report` wrappers that call them, and
+ * `flat_pool_alloc_or_else` and `flat_pool_free_or_else` (these handlers run when the pool is consistent again, and may
+ * use it). */
 #ifndef FLATLINE_POOL_H
 #define FLATLINE_POOL_H
 
@@ -31,10 +33,10 @@ extern "C" {
 #endif
 
 #define FLAT_POOL_MAX_CLASSES 64
-#define FLAT_POOL_MAX_BLOCK_SIZE ((size_t)1 << 30)  /**< bytes: 1 GiB */
-#define FLAT_POOL_MAX_BLOCK_COUNT ((size_t)1 << 24) /**< blocks in one class: 16,777,216 */
-#define FLAT_POOL_GRANULE 16                        /**< bytes: block sizes are rounded up to a multiple of it */
-#define FLAT_POOL_MAX_ALIGNMENT 4096                /**< bytes: the most a block's start is aligned to */
+#define FLAT_POOL_MAX_BLOCK_SIZE (FLAT_STATIC_CAST(size_t, 1) << 30)  /**< bytes: 1 GiB */
+#define FLAT_POOL_MAX_BLOCK_COUNT (FLAT_STATIC_CAST(size_t, 1) << 24) /**< blocks in one class: 16,777,216 */
+#define FLAT_POOL_GRANULE 16         /**< bytes: block sizes are rounded up to a multiple of it */
+#define FLAT_POOL_MAX_ALIGNMENT 4096 /**< bytes: the most a block's start is aligned to */
 
 typedef struct flat_pool flat_pool;
 typedef struct flat_region flat_region; /* <flatline/region.h> */
@@ -60,9 +62,9 @@ struct flat_pool_otherwise {
     flat_status (*free)(flat_pool_otherwise *self, void *block, size_t size, size_t alignment, flat_status refusal);
 };
 
-/** Called by `flat_pool_alloc_or_report` when a request of `size` bytes got NULL. */
+/** Called by `flat_pool_report_exhausted`, as where `flat_pool_alloc_or_report` got NULL for `size` bytes. */
 typedef void flat_pool_exhausted(void *context, flat_pool *pool, size_t size);
-/** Called by `flat_pool_free_or_report` when the free of `block` was refused as `status` says. */
+/** Called by `flat_pool_report_misuse`, as where `flat_pool_free_or_report` was refused as `status` says. */
 typedef void flat_pool_misused(void *context, flat_pool *pool, void *block, flat_status status);
 
 typedef struct flat_pool_options {
@@ -84,12 +86,14 @@ typedef struct flat_pool_stats {
 } flat_pool_stats;
 
 /** Turns shares of a budget into class counts: `classes[i]` gets `shares[i].block_size` and the count that its percent
- * of `bytes` pays for, metadata included. The footprint of a pool of these classes fits in `bytes`, also when both
- * memories are cut from one buffer of `bytes` bytes at a multiple of `block_alignment`, the blocks first and the
- * metadata at the next multiple of `metadata_alignment`. O(count * log(bytes)); any thread.
+ * of the budget pays for, a block's word of metadata included. The budget is the largest, up to `bytes`, with which the
+ * footprint of a pool of these classes fits in `bytes`, also when both memories are cut from one buffer of `bytes`
+ * bytes at a multiple of `block_alignment`, the blocks first and the metadata at the next multiple of
+ * `metadata_alignment`. O(count * log(bytes)); any thread.
  * FLAT_INVALID_ARGUMENT iff a pointer is NULL, `count` is 0 or above FLAT_POOL_MAX_CLASSES, the sizes are out of range
- * or not ascending after rounding, a percent is 0, they do not sum to 100, or a share pays for more than
- * FLAT_POOL_MAX_BLOCK_COUNT blocks; FLAT_OUT_OF_MEMORY iff a share does not pay for one block.
+ * or not ascending after rounding, a percent is 0, they do not sum to 100, or a share of the budget pays for more than
+ * FLAT_POOL_MAX_BLOCK_COUNT blocks; FLAT_OUT_OF_MEMORY iff a share of the budget does not pay for one block: then no
+ * other budget does either that fits.
  * On failure `classes` is left as it was. */
 FLAT_API FLAT_NODISCARD flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count,
                                                              flat_class *classes);

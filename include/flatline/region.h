@@ -13,8 +13,12 @@
  * What is asked for and what is obtained are two things: huge pages may be missing, a limit may be too low.
  * `flat_region_report` reads from the kernel what a region really lies on.
  *
- * Functions here call the system, but for the last two. They are for start-up and shut-down, and have no bounded worst
- * case. */
+ * Functions here call the system, but for `flat_region_from_memory` and the last two. Those that do are for start-up
+ * and shut-down, and have no bounded worst case.
+ *
+ * Memory in a file (shared, named, mapped) needs room in its file system. Unless the region is lazy the room is there
+ * before the first access; an access to a lazy one that finds none, or to a file that somebody cut, ends the program
+ * (SIGBUS). */
 #ifndef FLATLINE_REGION_H
 #define FLATLINE_REGION_H
 
@@ -85,9 +89,10 @@ typedef struct flat_region_options {
  * FLAT_INVALID_ARGUMENT iff `region` is NULL, `size` or `alignment` is out of its range, a member is no `flat_pages`,
  * more pages are required than allowed, transparent pages are required of a lazy region, explicit ones of a name,
  * `name` is no such name, or `shared` and `name` are both set;
- * FLAT_NOT_PERMITTED iff a limit or a missing privilege forbids the lock, the name or the choice of a node;
- * FLAT_UNAVAILABLE iff the system has not what was asked for: the required pages, the node, a name that is free;
- * FLAT_OUT_OF_MEMORY iff it refuses the mapping or cannot make it resident. */
+ * FLAT_NOT_PERMITTED iff a limit or a missing privilege forbids the lock, the name, the choice of a node or, of memory
+ * in a file, its size (RLIMIT_FSIZE, without its signal; a quota); FLAT_UNAVAILABLE iff the system has not what was
+ * asked for: the required pages, the node, a name that is free; FLAT_OUT_OF_MEMORY iff it refuses the mapping or cannot
+ * make it resident, for want of memory, of addresses, of descriptors or of room in the file system. */
 FLAT_API FLAT_NODISCARD flat_status flat_region_create(flat_region *region, size_t size, size_t alignment,
                                                        const flat_region_options *options);
 
@@ -111,7 +116,7 @@ FLAT_API FLAT_NODISCARD flat_status flat_region_open(flat_region *region, const 
 
 /** Takes the name away; the memory lives on until the last process that mapped it lets go. Names outlive programs:
  * unlink one as soon as every process has opened it. FLAT_INVALID_ARGUMENT iff `name` is NULL or no name;
- * FLAT_UNAVAILABLE iff there is none; FLAT_NOT_PERMITTED iff it is another user's. */
+ * FLAT_NOT_PERMITTED iff it is another user's, or nobody may change it; FLAT_UNAVAILABLE iff there is none. */
 FLAT_API flat_status flat_region_unlink(const char *name);
 
 /** Describes memory that the caller has, and that must outlive the region: nothing is mapped, touched or asked of the
@@ -151,14 +156,14 @@ FLAT_API FLAT_NODISCARD flat_status flat_region_report(const flat_region *region
 /** Bytes from the region's start to `address`: how a block is named to a process that has the same memory at another
  * address. FLAT_NO_OFFSET iff `address` lies outside the region. O(1); any thread. */
 static inline size_t flat_region_offset(const flat_region *region, const void *address) {
-    size_t offset = (size_t)((uintptr_t)address - (uintptr_t)region->start);
+    size_t offset = FLAT_REINTERPRET_CAST(uintptr_t, address) - FLAT_REINTERPRET_CAST(uintptr_t, region->start);
     return offset < region->size ? offset : FLAT_NO_OFFSET;
 }
 
 /** The address here of what lies `offset` bytes from the region's start. NULL iff that is outside the region: an offset
  * that comes from another process need not be trusted. O(1); any thread. */
 static inline void *flat_region_address(const flat_region *region, size_t offset) {
-    return offset < region->size ? (void *)((char *)region->start + offset) : (void *)0;
+    return offset < region->size ? FLAT_REINTERPRET_CAST(char *, region->start) + offset : NULL;
 }
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Outcomes of Flatline's functions, and the two markers that every public declaration carries.
+/* Outcomes of Flatline's functions, and what every public header needs of the language.
  *
  * Errors are values: nothing here aborts, prints or sets errno, in any build type. A call that returns anything but
  * FLAT_OK has changed nothing. */
@@ -13,6 +13,15 @@ extern "C" {
 #define FLAT_API __attribute__((visibility("default")))
 /** The result must be looked at: the compiler warns where it is dropped. */
 #define FLAT_NODISCARD __attribute__((warn_unused_result))
+/** Conversions as C++ and C each want them written, for code that both compile: from one number to another, and from or
+ * to an address. */
+#ifdef __cplusplus
+#define FLAT_STATIC_CAST(type, value) static_cast<type>(value)
+#define FLAT_REINTERPRET_CAST(type, value) reinterpret_cast<type>(value)
+#else
+#define FLAT_STATIC_CAST(type, value) ((type)(value))
+#define FLAT_REINTERPRET_CAST(type, value) ((type)(value))
+#endif
 
 typedef enum flat_status {
     FLAT_OK = 0,

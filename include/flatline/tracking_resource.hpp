@@ -98,9 +98,9 @@ class FLAT_API tracking_resource final : public detail::layered_resource<trackin
     /// Above 4096: bytes - 1 is 1qqx...x in binary, with a row for each position of its first bit and each qq.
     static constexpr std::size_t row_of(std::uint64_t bytes) noexcept {
         const std::uint64_t last = counted(bytes) - 1;
-        if (last < 4096) return static_cast<std::size_t>(last / 16);
+        if (last < 4096) return static_cast<unsigned>(last / 16);
         const unsigned bit = 63 - static_cast<unsigned>(__builtin_clzll(last));
-        return small_rows + (bit - 12) * 4 + static_cast<std::size_t>(last >> (bit - 2) & 3);
+        return small_rows + (bit - 12) * 4 + static_cast<unsigned>(last >> (bit - 2) & 3);
     }
     static constexpr std::uint64_t largest_of_row(std::size_t row) noexcept {
         if (row < small_rows) return (row + 1) * 16;

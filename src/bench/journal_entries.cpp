@@ -1,5 +1,7 @@
 #include "journal_entries.hpp"
 
+#include "json_text.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -148,12 +150,13 @@ template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
     std::vector<Timed<decltype(decode(json()))>> entries;
     try {
         for (const std::string &line : journal.entries()) {
-            const json all = json::parse(line);
+            const json all = json_from(line).value_or(json()); // which has nothing that is asked for
             entries.push_back({decode(all), all.at(duration)});
         }
-    } catch (const json::exception &error) {
-        throw std::runtime_error(
-            fmt::format("{} is not what an interrupted run left: {}", journal.file().string(), error.what()));
+    } catch (const json::exception &) {
+        throw std::runtime_error(fmt::format("{} is not what an interrupted run left: its line {} is damaged: begin "
+                                             "again",
+                                             journal.file().string(), entries.size() + 2));
     }
     return entries;
 }

@@ -1,6 +1,7 @@
 #include "program_runner.hpp"
 
 #include "bindings.hpp"
+#include "preload_path.hpp"
 #include "program_probe.h"
 #include "turns.hpp"
 
@@ -219,7 +220,8 @@ class Programs {
         environment.insert(environment.end(),
                            {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=" + folder, "TMPDIR=" + folder,
                             "FLATLINE_PADDING=" + std::string(turn.padding, 'x'),
-                            "LD_PRELOAD=" + (probed ? plan_.probe.string() + ":" : "") + measurement.library.string()});
+                            "LD_PRELOAD=" + (probed ? preload_path(plan_.probe).string() + ":" : "") +
+                                preload_path(measurement.library).string()});
         if (!measurement.settings.empty()) environment.push_back(measurement.settings);
         if (probed) environment.push_back(FLATLINE_PROBE_VARIABLE "=" + folder);
         return environment;

@@ -1,5 +1,6 @@
 #include "runner.hpp"
 
+#include "preload_path.hpp"
 #include "turns.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr double most_clock_drift = 0.01;
 /// Nothing of the user's environment reaches a driver: a MALLOC_CONF or GLIBC_TUNABLES would measure another allocator.
 std::vector<std::string> environment_for(const Place &place, std::size_t padding) {
     std::vector<std::string> environment{"PATH=/usr/bin:/bin", "FLATLINE_PADDING=" + std::string(padding, 'x')};
-    if (!place.preload.empty()) environment.push_back("LD_PRELOAD=" + place.preload.string());
+    if (!place.preload.empty()) environment.push_back("LD_PRELOAD=" + preload_path(place.preload).string());
     if (!place.backend->settings.empty()) environment.emplace_back(place.backend->settings);
     return environment;
 }

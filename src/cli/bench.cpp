@@ -192,8 +192,7 @@ void require_isolation(int cpu) {
 int run_programs(const BenchOptions &options, std::optional<bench::Journal> left, const BenchWriter &writer) {
     if (options.suites.size() > 1)
         throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
-    const ProgramsOutcome outcome = run_bench_programs(options, std::move(left));
-    writer.write(outcome.document);
+    const ProgramsOutcome outcome = run_bench_programs(options, std::move(left), writer);
     if (!options.outputs.to_standard_output()) fmt::print("{}", writer.paths());
     if (outcome.failures == 0) return 0;
     fmt::print(stderr, "flatline bench: {} of the programs have no figure under an allocator; the first: {}\n",
@@ -270,11 +269,12 @@ int run_bench(const BenchOptions &given) {
     const bench::Plan plan = plan_of(options, std::move(places.found));
     const Results results = measure_and_keep(
         journal_of(decided(options, plan), stamped(plan.places), std::move(left)), [&](bench::Journal &journal) {
-            return measure(plan, std::move(places.missing), options.full ? "full" : "quick", journal);
+            Results measured = measure(plan, std::move(places.missing), options.full ? "full" : "quick", journal);
+            writer.write(document_of(measured.campaign, measured.groups, measured.circumstances));
+            return measured;
         });
     const bool quiet = options.outputs.to_standard_output();
     if (!quiet) print_results(results);
-    writer.write(document_of(results.campaign, results.groups, results.circumstances));
     if (!quiet) fmt::print("{}", writer.paths());
     if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();

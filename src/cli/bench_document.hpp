@@ -5,24 +5,40 @@
 #include <string>
 #include <string_view>
 
+#include "bench/json_text.hpp"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace flat::cli {
 
 constexpr std::string_view bench_schema = "flatline.bench/1";
 
-/// What `read` makes of the document; members stay in their order. Throws std::runtime_error iff the text is not
-/// flatline.bench/1, or lacks something that `read` asks it for.
+/// ", CELLS" where a member of that name is missing; else it is of another kind, and nothing is said.
+inline std::string missing_member(const nlohmann::json::exception &error) {
+    constexpr int not_found = 403; // the library's number for a member that is not there, whose name it quotes
+    const std::string text = error.what();
+    const std::size_t from = text.find('\''), to = text.rfind('\'');
+    return error.id == not_found && from < to ? ", " + text.substr(from + 1, to - from - 1) : "";
+}
+
+/// What `read` makes of the document; members stay in their order. Throws std::runtime_error, in words of its own, iff
+/// the text is not flatline.bench/1, or lacks something that `read` asks it for.
 template <typename Read> auto read_bench_document(const std::string &text, Read read) {
-    const auto bench = nlohmann::ordered_json::parse(text, nullptr, false);
-    if (bench.is_discarded() || !bench.is_object() || bench.value("schema", "") != bench_schema)
+    const auto bench = bench::json_from(text);
+    if (!bench)
+        throw std::runtime_error(fmt::format("the result is not {}, but no JSON, or cut off: `flatline bench --json "
+                                             "FILE` writes one",
+                                             bench_schema));
+    const auto schema = bench->is_object() ? bench->find("schema") : bench->end();
+    if (schema == bench->end() || *schema != bench_schema)
         throw std::runtime_error(
             fmt::format("the result is not {}: `flatline bench --json FILE` writes one", bench_schema));
     try {
-        return read(bench);
+        return read(*bench);
     } catch (const nlohmann::json::exception &error) {
-        throw std::runtime_error(fmt::format("the result lacks something that {} has: {}", bench_schema, error.what()));
+        throw std::runtime_error(fmt::format("the result lacks something that {} has{}: `flatline bench --json FILE` "
+                                             "writes it anew",
+                                             bench_schema, missing_member(error)));
     }
 }
 

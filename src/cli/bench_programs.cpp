@@ -270,19 +270,24 @@ std::string program_table(const ProgramGroup &group, const Look &look) {
     return text;
 }
 
-ProgramsOutcome run_bench_programs(const BenchOptions &options, std::optional<bench::Journal> left) {
+ProgramsOutcome run_bench_programs(const BenchOptions &options, std::optional<bench::Journal> left,
+                                   const BenchWriter &writer) {
     const bench::SignalWatch signals;
     const bench::ScratchFolder scratch;
     Preparation ready = prepare(options, scratch.path(), signals);
     bench::stay_off(ready.plan.cpu);
     const Measured measured =
-        measure_and_keep(journal_of(ready, options, std::move(left)),
-                         [&](bench::Journal &journal) { return measure(ready, signals, journal); });
-    for (const bench::ProgramMeasurement &measurement : measured.measurements) {
-        for (const bench::ProgramRun &run : measurement.runs) ready.glances.context_switches += run.context_switches;
-    }
+        measure_and_keep(journal_of(ready, options, std::move(left)), [&](bench::Journal &journal) {
+            Measured made = measure(ready, signals, journal);
+            for (const bench::ProgramMeasurement &measurement : made.measurements) {
+                for (const bench::ProgramRun &run : measurement.runs)
+                    ready.glances.context_switches += run.context_switches;
+            }
+            writer.write(document_of(ready.glances, {}, made.about, made.results));
+            return made;
+        });
     if (!options.outputs.to_standard_output()) print_results(ready, measured);
-    ProgramsOutcome outcome{.document = document_of(ready.glances, {}, measured.about, measured.results), .first = {}};
+    ProgramsOutcome outcome;
     for (const ProgramGroup &group : measured.results.groups) {
         for (const bench::ProgramMeasurement *failure : group.failures) {
             if (outcome.failures++ == 0)

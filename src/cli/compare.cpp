@@ -119,19 +119,35 @@ std::vector<std::string> controls_of(const Run &before, const Run &after, const 
     return controls;
 }
 
-/// Of several copies in the cell, that of the one that differs most from its original.
-double copy_difference(const CellOfRun &cell, const Run &run) {
-    double most = 0;
+/// How far each copy in the cell differs from its original, by its name; 0 where a coarse clock tells nothing.
+std::map<std::string, double> copy_differences(const CellOfRun &cell, const Run &run) {
+    std::map<std::string, double> differences;
     for (const auto &[copy, original] : run.originals) {
         const auto subject = cell.processes.find(original), again = cell.processes.find(copy);
         if (subject == cell.processes.end() || again == cell.processes.end()) continue;
+        if (subject->second.empty() || again->second.empty()) continue;
         std::vector<double> rounds;
         for (std::size_t i = 0; i < std::min(subject->second.size(), again->second.size()); ++i) {
             if (again->second[i] > 0) rounds.push_back(subject->second[i] / again->second[i]);
         }
-        if (!rounds.empty()) most = std::max(most, bench::difference_of(bench::ratio_of(rounds).middle));
+        differences[copy] = rounds.empty() ? 0 : bench::difference_of(bench::ratio_of(rounds).middle);
     }
+    return differences;
+}
+
+/// Of several copies, that of the one that differs most.
+double copy_difference(const CellOfRun &cell, const Run &run) {
+    double most = 0;
+    for (const auto &[copy, difference] : copy_differences(cell, run)) most = std::max(most, difference);
     return most;
+}
+
+/// The copies that a run of this backend has, as the catalogue has them.
+std::set<std::string> copies_of(const std::string &backend) {
+    std::set<std::string> copies;
+    for (const bench::Backend &each : bench::backends())
+        if (each.kind == bench::Kind::again && each.beside == backend) copies.emplace(each.name);
+    return copies;
 }
 
 bench::Side side_of(const CellOfRun &cell, const Run &run, const std::string &backend,
@@ -202,6 +218,28 @@ std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOpt
                                              "sizes and backends",
                                              options.backend));
     return lines;
+}
+
+/// Without a copy of the same code beside it nobody knows what a cell's figures are worth: what two runs of one build
+/// differ by would be told as a change. Throws std::runtime_error iff one run lacks a copy that the other has, or both
+/// lack that of the backend.
+void require_copies(const Run &before, const Run &after, const CompareOptions &options) {
+    const std::set<std::string> own = copies_of(options.backend);
+    for (const CellOfRun &cell : before.cells) {
+        const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
+        if (other == after.cells.end() || !cell.processes.contains(options.backend)) continue;
+        const auto was = copy_differences(cell, before), is = copy_differences(*other, after);
+        std::set<std::string> wanted = own;
+        for (const auto &[copy, difference] : was) wanted.insert(copy);
+        for (const auto &[copy, difference] : is) wanted.insert(copy);
+        for (const std::string &copy : wanted) {
+            const bool old_lacks = !was.contains(copy);
+            if (old_lacks || !is.contains(copy))
+                throw std::runtime_error(
+                    fmt::format("{}: {} has no figures of {}, the copy that tells noise from change: run both with it",
+                                old_lacks ? options.old_result : options.new_result, cell.name(), copy));
+        }
+    }
 }
 
 /// From two runs of the same build.
@@ -280,7 +318,7 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
     CLI::App *verb = program.add_subcommand("compare", "Tell whether the pool became slower between two runs");
     verb->footer("A cell is worse where it takes more than PERCENT longer, its 95 % intervals do not overlap, and\n"
                  "A and A differ by less in both runs. Each process is taken beside the allocators that did\n"
-                 "not change.\n"
+                 "not change. Both runs must have the copies (A and A) of what they timed.\n"
                  "Exit status: 0 none is worse, 1 a cell is, 2 could not be run.");
     verb->add_option("old", options.old_result, "What `flatline bench --json` wrote before")
         ->required()
@@ -301,6 +339,7 @@ int run_compare(const CompareOptions &options) {
     require_writable("--json", options.json);
     const Run before = read_run(options.old_result), after = read_run(options.new_result);
     const std::vector<Line> lines = lines_of(before, after, options, noise_of(options));
+    require_copies(before, after, options);
     if (before.machine != after.machine)
         fmt::print(stderr, "flatline compare: the machines differ: {} and {}\n", before.machine, after.machine);
     if (options.json != "-") print_lines(lines, options);

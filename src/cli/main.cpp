@@ -5,6 +5,7 @@
 #include "bench.hpp"
 #include "compare.hpp"
 #include "env.hpp"
+#include "output.hpp"
 #include "peers.hpp"
 #include "plan.hpp"
 #include "prove.hpp"
@@ -14,11 +15,15 @@
 #include <flatline/version.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <new>
 #include <string>
 
 namespace {
@@ -34,6 +39,44 @@ int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
     std::replace(what.begin(), what.end(), '\n', ' ');
     fmt::print(stderr, "{}: {}: see `{} --help`\n", name, what, name);
     return status_not_run;
+}
+
+/// A file that exceeds `ulimit -f` is an error to be told like any other, and no end without a word. A handler, because
+/// programs that are run would inherit that the signal is ignored.
+void get_errors_for_files_too_large() {
+    struct sigaction before{}, action{};
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_RESTART;
+    if (sigaction(SIGXFSZ, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
+        (void)sigaction(SIGXFSZ, &action, nullptr); // fails for no signal that there is
+}
+
+/// What went wrong, in words of this house.
+std::string in_words(const std::exception &error) {
+    if (dynamic_cast<const nlohmann::json::exception *>(&error) != nullptr)
+        return "something that was read is not whole: make it anew";
+    if (dynamic_cast<const std::bad_alloc *>(&error) != nullptr) return "there is not enough memory: free some of it";
+    if (const auto *file = dynamic_cast<const std::filesystem::filesystem_error *>(&error))
+        return fmt::format("{}: {}", file->path1().string(), file->code().message());
+    return error.what();
+}
+
+/// The status of what is run, of which all that it printed must have been written.
+int run_as(const std::string &name, const std::function<int()> &run) {
+    try {
+        const int status = run();
+        flat::cli::require_written();
+        return status;
+    } catch (const std::exception &error) {
+        std::string what = in_words(error);
+        try {
+            flat::cli::require_written();
+        } catch (const std::exception &unwritten) { // which is why, and what printed says less of it
+            what = unwritten.what();
+        }
+        fmt::print(stderr, "{}: {}\n", name, what);
+        return status_not_run;
+    }
 }
 
 } // namespace
@@ -63,22 +106,16 @@ int main(int argc, char **argv) {
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
         {flat::cli::add_run(program, run_options), [&] { return flat::cli::run_command(run_options); }},
     };
+    get_errors_for_files_too_large();
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success &asked) { // --help, --version
-        return program.exit(asked);
+        return run_as("flatline", [&] { return program.exit(asked); });
     } catch (const CLI::ParseError &error) {
         return report_misuse(program, error);
     }
-    for (const auto &verb : verbs) {
-        if (!verb.app->parsed()) continue;
-        try {
-            return verb.run();
-        } catch (const std::exception &error) {
-            fmt::print(stderr, "flatline {}: {}\n", verb.app->get_name(), error.what());
-            return status_not_run;
-        }
-    }
+    for (const auto &verb : verbs)
+        if (verb.app->parsed()) return run_as("flatline " + verb.app->get_name(), verb.run);
     fmt::print(stderr, "flatline: no verb was given: see `flatline --help`\n");
     return status_not_run;
 }

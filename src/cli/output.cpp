@@ -1,5 +1,8 @@
 #include "output.hpp"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,14 +27,26 @@ void require_writable(const std::string &option, const std::string &file) {
 
 void write_output(const std::string &file, const std::string &text) {
     if (file == "-") {
-        fmt::print("{}", text);
+        (void)std::fwrite(text.data(), 1, text.size(), stdout);
+        require_written();
         return;
     }
     std::ofstream out(file, std::ios::binary);
+    errno = 0;
     out << text;
     out.close();
     if (!out)
-        throw std::runtime_error(fmt::format("{} could not be written: free some room or name another file", file));
+        throw std::runtime_error(fmt::format("{} could not be written{}: free some room or name another file", file,
+                                             errno == 0 ? "" : fmt::format(" ({})", std::strerror(errno))));
+}
+
+void require_written() {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+    const int error = errno;
+    std::clearerr(stdout); // said once
+    throw std::runtime_error(fmt::format("standard output could not be written{}: free some room or send it elsewhere",
+                                         error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
 }
 
 std::string content_of(const std::string &file) {

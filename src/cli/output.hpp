@@ -12,6 +12,9 @@ void require_writable(const std::string &option, const std::string &file);
 /// Throws std::runtime_error iff `text` could not be written to `file` as a whole.
 void write_output(const std::string &file, const std::string &text);
 
+/// Throws std::runtime_error iff something that was printed on standard output did not get there.
+void require_written();
+
 /// All of a file; throws std::runtime_error iff it cannot be read.
 std::string content_of(const std::string &file);
 

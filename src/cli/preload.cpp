@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -62,6 +63,7 @@ fs::path loaded_file(fs::path program) {
 class ElfFile {
   public:
     explicit ElfFile(const fs::path &file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+        if (file_ < 0) error_ = errno;
         (void)elf_version(EV_CURRENT);
         if (file_ >= 0) elf_ = elf_begin(file_, ELF_C_READ_MMAP, nullptr);
     }
@@ -73,9 +75,10 @@ class ElfFile {
     ElfFile &operator=(const ElfFile &) = delete;
 
     Elf *get() const { return elf_; }
+    int error() const { return error_; } // for which it could not be opened; else 0
 
   private:
-    int file_;
+    int file_, error_ = 0;
     Elf *elf_ = nullptr;
 };
 
@@ -134,6 +137,51 @@ bool changes_rights(const fs::path &program) {
     return other_user || other_group || getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
+/// Throws std::runtime_error iff nothing can be preloaded into `file`, which is called `shown`.
+void require_preloadable_file(const fs::path &file, const fs::path &shown) {
+    const ElfFile opened(file);
+    GElf_Ehdr header;
+    if (opened.error() == EACCES)
+        refuse(shown, "cannot be read, and so not be looked at: allow it to be read, or link flatline::malloc into it");
+    if (opened.get() == nullptr || elf_kind(opened.get()) != ELF_K_ELF ||
+        gelf_getehdr(opened.get(), &header) == nullptr)
+        refuse(shown, "is neither an ELF file nor a script, and nothing can be preloaded into it");
+    if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
+        refuse(shown, "is for another machine, where this malloc cannot be preloaded");
+    const std::string loader = loader_of(opened.get());
+    const bool is_the_loader = shown.filename() == glibc_loader; // which is told by its first argument what to load
+    if (loader.empty() && !is_the_loader)
+        refuse(shown, "is linked statically, and nothing can be preloaded: link flatline::malloc-static into it");
+    if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
+        refuse(shown, fmt::format("is for another C library than glibc: its loader is {}", loader));
+    if (changes_rights(file))
+        refuse(shown, "runs with other rights than yours, and the loader preloads nothing then: link flatline::malloc "
+                      "into it");
+    if (!is_the_loader && exports_malloc(opened.get()))
+        refuse(shown, "brings a malloc of its own, which comes before a preloaded one: build it without, or link "
+                      "flatline::malloc instead");
+}
+
+/// What stands behind `name`, "NAME=", in a process's environment as it was begun: empty where it has none; nothing
+/// where nobody may look.
+std::optional<std::string> environment_of(pid_t process, std::string_view name) {
+    std::ifstream in(fmt::format("/proc/{}/environ", process), std::ios::binary);
+    if (!in) return std::nullopt;
+    for (std::string entry; std::getline(in, entry, '\0');)
+        if (entry.starts_with(name)) return entry.substr(name.size());
+    return in.bad() ? std::nullopt : std::optional<std::string>("");
+}
+
+/// Whether a value of LD_PRELOAD, which is split at spaces and colons, names the library.
+bool names(std::string_view value, std::string_view library) {
+    while (!value.empty()) {
+        const std::size_t end = std::min(value.find_first_of(" :"), value.size());
+        if (value.substr(0, end) == library) return true;
+        value.remove_prefix(std::min(end + 1, value.size()));
+    }
+    return false;
+}
+
 } // namespace
 
 fs::path find_program(const std::string &name) {
@@ -152,24 +200,18 @@ fs::path find_program(const std::string &name) {
 
 void require_preloadable(const fs::path &program) {
     const fs::path file = loaded_file(program);
-    const ElfFile opened(file);
-    GElf_Ehdr header;
-    if (opened.get() == nullptr || elf_kind(opened.get()) != ELF_K_ELF ||
-        gelf_getehdr(opened.get(), &header) == nullptr)
-        refuse(file, "is neither an ELF file nor a script, and nothing can be preloaded into it");
-    if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
-        refuse(file, "is for another machine, where this malloc cannot be preloaded");
-    const std::string loader = loader_of(opened.get());
-    if (loader.empty())
-        refuse(file, "is linked statically, and nothing can be preloaded: link flatline::malloc-static into it");
-    if (fs::path(loader).filename() != glibc_loader)
-        refuse(file, fmt::format("is for another C library than glibc: its loader is {}", loader));
-    if (changes_rights(file))
-        refuse(file, "runs with other rights than yours, and the loader preloads nothing then: link flatline::malloc "
-                     "into it");
-    if (exports_malloc(opened.get()))
-        refuse(file, "brings a malloc of its own, which comes before a preloaded one: build it without, or link "
-                     "flatline::malloc instead");
+    require_preloadable_file(file, file);
+}
+
+void require_preloadable(pid_t process, const std::string &preloaded) {
+    std::error_code hidden;
+    const fs::path file = fmt::format("/proc/{}/exe", process), program = fs::read_symlink(file, hidden);
+    if (hidden) return;
+    require_preloadable_file(file, program);
+    const std::optional<std::string> value = environment_of(process, "LD_PRELOAD=");
+    if (value && !names(*value, preloaded))
+        refuse(program, "is started without LD_PRELOAD, which something on the way has taken out of the environment: "
+                        "start it by flatline run itself");
 }
 
 } // namespace flat::cli

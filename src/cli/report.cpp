@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include "bench_markdown.hpp"
 #include "output.hpp"
 
 namespace flat::cli {
@@ -16,7 +17,10 @@ int run_report(const ReportOptions &options) {
     BenchOutputs outputs = options.outputs;
     if (outputs.html.empty() && outputs.csv.empty() && outputs.markdown.empty() && outputs.hgrm.empty())
         outputs.markdown = "-";
-    BenchWriter(outputs).write(content_of(options.result));
+    const BenchWriter writer(outputs);
+    const std::string document = content_of(options.result);
+    (void)markdown_of(document); // the page would take anything: what is no whole result is refused here
+    writer.write(document);
     return 0;
 }
 

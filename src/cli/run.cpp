@@ -3,6 +3,8 @@
 #include "preload.hpp"
 #include "watched_child.hpp"
 
+#include "bench/preload_path.hpp"
+
 #include <cstdlib>
 #include <stdexcept>
 
@@ -31,17 +33,18 @@ void set(const char *name, const std::string &value) {
 }
 
 /// What was to be preloaded already comes after.
-void preload(const fs::path &library) {
+void preload(const std::string &library) {
     const char *others = std::getenv("LD_PRELOAD");
-    set("LD_PRELOAD",
-        others == nullptr || *others == 0 ? library.string() : fmt::format("{}:{}", library.string(), others));
+    set("LD_PRELOAD", others == nullptr || *others == 0 ? library : fmt::format("{}:{}", library, others));
 }
 
 } // namespace
 
 CLI::App *add_run(CLI::App &program, RunOptions &options) {
     CLI::App *verb = program.add_subcommand("run", "Run a program under Flatline's malloc");
-    verb->footer("Refuses where no preload can work, and says so if the program ran without it all the same.\n"
+    verb->footer("Refuses where no preload can work: also a program that another goes over to (exec), which then is\n"
+                 "killed before it runs. Programs that it starts beside itself may be of any kind. Says so if the\n"
+                 "program ran without the malloc all the same.\n"
                  "Exit status: the program's; 128 and a signal's number where that ended it; 2 could not be run, or\n"
                  "ran without the malloc.");
     verb->add_option("--policy", options.policy, "How much free memory is kept (default: balanced)")
@@ -62,11 +65,18 @@ int run_command(const RunOptions &options) {
         throw std::runtime_error("no program was given: flatline run -- PROGRAM [ARGUMENT...]");
     const fs::path library = installed_malloc(), program = find_program(options.command.front());
     require_preloadable(program);
-    preload(library);
+    const std::string preloaded = bench::preload_path(library).string();
+    preload(preloaded);
     if (!options.policy.empty()) set("FLATLINE_POLICY", options.policy);
     if (!options.misuse.empty()) set("FLATLINE_MISUSE", options.misuse);
     if (options.stats) set("FLATLINE_STATS", "1");
-    const ChildEnding ending = run_watched(program, options.command, library);
+    const ChildEnding ending = run_watched(program, options.command, library, [&](pid_t process) {
+        try {
+            require_preloadable(process, preloaded);
+        } catch (const std::runtime_error &refusal) {
+            throw std::runtime_error(fmt::format("{} (which {} went over to)", refusal.what(), program.string()));
+        }
+    });
     if (ending.was_mapped) return ending.status;
     fmt::print(stderr, "flatline run: {}: ran without the malloc: the loader could not preload {}\n", program.string(),
                library.string());

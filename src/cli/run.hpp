@@ -19,7 +19,7 @@ CLI::App *add_run(CLI::App &program, RunOptions &options);
 
 /// Runs the command to its end. Returns its exit status, or 128 and the signal that ended it; 2 where it ran without
 /// the library, which one line on standard error says. Throws std::runtime_error, with a message that says what to do,
-/// iff it could not be run, or no preload could serve it.
+/// iff it could not be run, or no preload could serve it or a program that it went over to.
 int run_command(const RunOptions &options);
 
 } // namespace flat::cli

@@ -45,7 +45,8 @@ bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std
 std::string way_to_go_on(const bench::Journal &journal);
 
 /// What `measure` returns, given the journal, which is gone once the run is over or nothing may be timed. A run that
-/// ends in another way, by a signal or because the machine fails, leaves the journal, and std::runtime_error says how
+/// ends in another way, by a signal, because the machine fails or because what was measured cannot be written, leaves
+/// the journal, and std::runtime_error says how
 /// to go on.
 template <typename Measure> auto measure_and_keep(bench::Journal journal, Measure measure) {
     try {

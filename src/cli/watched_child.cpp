@@ -77,72 +77,107 @@ struct Pipe {
     _exit(1);
 }
 
-/// Follows a traced process until the library was seen, or it is about to end.
+/// Whether something is so, as far as anybody may look.
+enum class Seen { no, yes, hidden };
+
+/// Follows a traced process, through every program that it becomes, to its end.
 class Watch {
   public:
-    Watch(pid_t process, std::string library) : process_(process), library_(std::move(library)) {
-        could_look_ = may_look_ = ptrace(PTRACE_SEIZE, process, nullptr, PTRACE_O_TRACEEXIT) == 0;
+    Watch(pid_t process, std::string library, const LookAtProgram &look)
+        : process_(process), library_(std::move(library)), look_(look) {
+        traces_ = seize();
     }
 
     /// Returns the wait status with which the process ended.
     int wait() {
         int status = 0;
-        while (may_look_) {
-            const pid_t changed = waitpid(process_, &status, WNOHANG | __WALL);
+        while (traces_) {
+            const pid_t changed = waitpid(process_, &status, is_settled() ? __WALL : WNOHANG | __WALL);
             if (changed == process_ && !WIFSTOPPED(status)) return status;
             if (changed == process_)
                 go_on(status);
             else if (changed < 0 && errno != EINTR)
                 return 0;
-            else
-                look();
+            else if (changed == 0)
+                look_again();
         }
         while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
         }
         return status;
     }
 
-    /// Where nobody may trace, nothing is known against it.
-    bool was_mapped() const { return mapped_ || !could_look_; }
+    /// Where nobody may look, nothing is known against it.
+    bool was_mapped() const { return mapped_ != Seen::no; }
 
   private:
-    void look() {
-        if (!mapped_ && is_mapped()) {
-            mapped_ = true;
-            (void)ptrace(PTRACE_INTERRUPT, process_, nullptr, nullptr); // it can be let go only where it stands
-        } else {
-            (void)usleep(between_looks);
+    bool seize() const { return ptrace(PTRACE_SEIZE, process_, nullptr, PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC) == 0; }
+
+    /// Nothing is left to be looked for: the next stop can be waited for.
+    bool is_settled() const { return mapped_ == Seen::yes && !first_thread_ended_; }
+
+    void look_again() {
+        if (first_thread_ended_ && seize()) { // another thread has made the process another program
+            first_thread_ended_ = false;
+            become_another();
+        }
+        if (is_mapped() == Seen::yes) mapped_ = Seen::yes;
+        if (!is_settled()) (void)usleep(between_looks);
+    }
+
+    Seen is_mapped() const {
+        std::ifstream maps(fmt::format("/proc/{}/maps", process_));
+        if (!maps) return Seen::hidden;
+        for (std::string line; std::getline(maps, line);)
+            if (line.ends_with(library_)) return Seen::yes;
+        return Seen::no;
+    }
+
+    /// What it was before no longer matters.
+    void become_another() {
+        mapped_ = Seen::hidden;
+        try {
+            look_(process_);
+        } catch (...) {
+            end();
+            throw;
         }
     }
 
-    bool is_mapped() const {
-        std::ifstream maps(fmt::format("/proc/{}/maps", process_));
-        for (std::string line; std::getline(maps, line);)
-            if (line.ends_with(library_)) return true;
-        return false;
+    void end() const {
+        int status = 0;
+        (void)kill(process_, SIGKILL);
+        for (pid_t changed = process_; changed == process_ || errno == EINTR;) {
+            changed = waitpid(process_, &status, __WALL);
+            if (changed == process_ && !WIFSTOPPED(status)) return;
+            if (changed == process_) (void)ptrace(PTRACE_CONT, process_, nullptr, nullptr); // on its way out
+        }
     }
 
     void go_on(int status) {
         const int number = WSTOPSIG(status), event = status >> 16;
         const bool is_stop = number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-        if (event == PTRACE_EVENT_EXIT && !mapped_) mapped_ = is_mapped();
+        if (event == PTRACE_EVENT_EXEC) become_another();
+        if (event == PTRACE_EVENT_EXIT) {
+            if (mapped_ != Seen::yes) mapped_ = is_mapped();
+            first_thread_ended_ = true;
+        }
         if (event == PTRACE_EVENT_STOP && is_stop)
             (void)ptrace(PTRACE_LISTEN, process_, nullptr, nullptr);
-        else if (mapped_ && event != PTRACE_EVENT_EXIT)
-            may_look_ = ptrace(PTRACE_DETACH, process_, nullptr, event == 0 ? number : 0) != 0;
-        else
+        else // fails only where it has been killed meanwhile, as the next wait tells
             (void)ptrace(PTRACE_CONT, process_, nullptr, event == 0 ? number : 0);
     }
 
     pid_t process_;
     std::string library_;
-    bool could_look_, may_look_, mapped_ = false;
+    const LookAtProgram &look_;
+    bool traces_, first_thread_ended_ = false;
+    Seen mapped_ = Seen::hidden; // until it ends: whether it has been seen
 };
 
 } // namespace
 
 ChildEnding run_watched(const std::filesystem::path &program, const std::vector<std::string> &words,
-                        const std::filesystem::path &library) {
+                        const std::filesystem::path &library, const LookAtProgram &look) {
     std::vector<char *> pointers;
     for (const std::string &word : words) pointers.push_back(const_cast<char *>(word.c_str()));
     pointers.push_back(nullptr);
@@ -154,7 +189,7 @@ ChildEnding run_watched(const std::filesystem::path &program, const std::vector<
         become(program.c_str(), pointers.data(), gate.ends[0], trouble.ends[1]);
     }
     const SignalsOf handed(process);
-    Watch watch(process, library.string());
+    Watch watch(process, library.string(), look);
     gate.close_end(1);
     trouble.close_end(1);
     const int status = watch.wait();

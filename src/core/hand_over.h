@@ -19,9 +19,10 @@
  * taken before it takes the next. Of a group it uses as many claimed blocks as were counted, whichever these are. So,
  * between any two steps of any threads:
  *
- *     claimed blocks of a group >= its count, taken or not      the difference: one for each thread between its two
- * steps word of the tree != 0   iff   its mark is set above it, or taken by the owner and not used up, or about to be
- * set by the one thread that made the word differ from 0
+ *     claimed blocks of a group >= its count, taken or not
+ *                                     the difference: one for each thread between its two steps
+ *     word of the tree != 0   iff     its mark is set above it, or taken by the owner and not used up,
+ *                                     or about to be set by the one thread that made the word differ from 0
  *
  * and therefore what the owner takes by a mark is never empty, each mark is set once before it is taken, and what is
  * out of the owner's sight was not counted yet, or lies below a word whose mark one thread is about to set.

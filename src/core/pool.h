@@ -47,6 +47,7 @@
  *   WORD_LIVE     the block is with the caller
  *   WORD_CLAIMED  it is free, and not in the list yet: see below
  *   otherwise     it is free, and the word is the index of the block to hand out after it; WORD_LAST: there is none
+ *
  * Used blocks are handed out again before fresh ones, which are in no list: they are handed out in order, from
  * block `fresh` to the last. Init writes WORD_LAST into their words, so that they count as free.
  *

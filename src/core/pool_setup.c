@@ -6,6 +6,10 @@
 
 #include "instrument.h"
 
+/* Bytes above which no budget is looked at, so that no sum overflows: a share of 1 % of half as much pays for more
+ * blocks of any size than a class can have. */
+#define MOST_BUDGET ((uint64_t)1 << 62)
+
 static uint64_t rounded_size(size_t block_size) { return round_up(block_size, FLAT_POOL_GRANULE); }
 
 static bool valid_classes(const flat_class *classes, size_t count) {
@@ -52,11 +56,9 @@ static uint32_t tree_length(const flat_class *classes, size_t count) {
     return FLAT_POOL_MAX_CLASSES / 2 + lowest;
 }
 
-bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count) {
-    if (!valid_classes(classes, count)) return false;
-    uint64_t blocks = 0;
-    for (size_t i = 0; i < count; i++) blocks += classes[i].block_count;
-    to->spans = flat_pool_map_length(count, blocks);
+/* Works everything out for `blocks` blocks in all, over a map of `spans` entries. A class may have no block. */
+static void lay_out_over(pool_layout *to, const flat_class *classes, size_t count, uint64_t blocks, uint32_t spans) {
+    to->spans = spans;
     uint32_t span_shift = 4;
     while (place_blocks(to, classes, count, span_shift) > to->spans) span_shift++;
     to->tree_nodes = tree_length(classes, count);
@@ -67,7 +69,23 @@ bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count)
     to->refused_at = round_up(to->tree_at + to->tree_nodes * sizeof(uint32_t), sizeof(uint64_t));
     to->words_at = to->refused_at + count * sizeof(uint64_t);
     to->metadata_bytes = to->words_at + blocks * sizeof(uint32_t);
-    return to->block_bytes <= MOST_BYTES && to->metadata_bytes <= MOST_BYTES;
+}
+
+static uint64_t blocks_in(const flat_class *classes, size_t count) {
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < count; i++) blocks += classes[i].block_count;
+    return blocks;
+}
+
+static bool is_possible(const pool_layout *place) {
+    return place->block_bytes <= MOST_BYTES && place->metadata_bytes <= MOST_BYTES;
+}
+
+bool flat_pool_lay_out(pool_layout *to, const flat_class *classes, size_t count) {
+    if (!valid_classes(classes, count)) return false;
+    const uint64_t blocks = blocks_in(classes, count);
+    lay_out_over(to, classes, count, blocks, flat_pool_map_length(count, blocks));
+    return is_possible(to);
 }
 
 static flat_footprint footprint_of(const pool_layout *place) {
@@ -215,20 +233,6 @@ static void spend(uint64_t budget, const flat_share *shares, size_t count, flat_
     }
 }
 
-/* FLAT_OK where the pool of `classes` fits in `bytes`, the metadata behind the blocks, or where the budget was too
- * small for a block of each class; FLAT_INVALID_ARGUMENT where a class has too many blocks; else FLAT_OUT_OF_MEMORY. */
-static flat_status judge(uint64_t bytes, const flat_class *classes, size_t count) {
-    pool_layout place;
-    for (size_t i = 0; i < count; i++) {
-        if (classes[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (classes[i].block_count == 0) return FLAT_OK;
-    }
-    if (!flat_pool_lay_out(&place, classes, count)) return FLAT_OUT_OF_MEMORY;
-    return round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes ? FLAT_OK : FLAT_OUT_OF_MEMORY;
-}
-
 static bool valid_shares(const flat_share *shares, size_t count) {
     if (shares == NULL || count == 0 || count > FLAT_POOL_MAX_CLASSES) return false;
     unsigned total = 0;
@@ -241,30 +245,53 @@ static bool valid_shares(const flat_share *shares, size_t count) {
     return total == 100;
 }
 
-flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count, flat_class *classes) {
-    flat_class tried[FLAT_POOL_MAX_CLASSES];
-    if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;
-    /* Bisection: a budget of `enough` is judged well, one of `too_much` is refused for `reason`. */
+/* The largest budget whose classes need a map of at most `spans` entries and, laid out over one of just so many, fit in
+ * `bytes`, the metadata behind the blocks. 0: there is none.
+ *
+ * Bisection finds it, for over a map of one length a larger budget never needs less: each class has as many blocks or
+ * more, so that each begins and ends where it did or further up, whatever the span; the span is the least with which
+ * the end lies in the map, and grows with it. */
+static uint64_t largest_budget(uint64_t bytes, uint32_t spans, const flat_share *shares, size_t count,
+                               flat_class *tried) {
     uint64_t enough = 0;
-    uint64_t all = bytes;
-    uint64_t too_much = all < UINT64_MAX ? all + 1 : all;
-    flat_status reason = FLAT_OUT_OF_MEMORY;
+    uint64_t too_much = bytes < MOST_BUDGET ? bytes + 1 : MOST_BUDGET;
     while (too_much - enough > 1) {
+        pool_layout place;
         uint64_t budget = enough + (too_much - enough) / 2;
         spend(budget, shares, count, tried);
-        flat_status status = judge(bytes, tried, count);
-        if (status == FLAT_OK) {
+        uint64_t blocks = blocks_in(tried, count);
+        bool fits = flat_pool_map_length(count, blocks) <= spans;
+        if (fits) {
+            lay_out_over(&place, tried, count, blocks, spans);
+            fits = is_possible(&place) && round_up(place.block_bytes, CACHE_LINE) + place.metadata_bytes <= bytes;
+        }
+        if (fits) {
             enough = budget;
         } else {
             too_much = budget;
-            reason = status;
         }
     }
-    spend(enough, shares, count, tried);
+    return enough;
+}
+
+/* What a budget needs may fall where it grows: a longer map makes the spans shorter, and with them what lies unused
+ * between the classes. So each length is looked at, the longest first, of which there are eight. Where the largest
+ * budget for a length needs a shorter map, none fits that needs just that one. */
+flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count, flat_class *classes) {
+    flat_class tried[FLAT_POOL_MAX_CLASSES];
+    if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;
+    uint32_t spans = flat_pool_map_length(count, UINT64_MAX);
+    spend(largest_budget(bytes, spans, shares, count, tried), shares, count, tried);
+    while (flat_pool_map_length(count, blocks_in(tried, count)) != spans) {
+        spans /= 2;
+        spend(largest_budget(bytes, spans, shares, count, tried), shares, count, tried);
+    }
     for (size_t i = 0; i < count; i++) {
         if (tried[i].block_count == 0) return FLAT_OUT_OF_MEMORY;
     }
-    if (reason == FLAT_INVALID_ARGUMENT) return reason;
+    for (size_t i = 0; i < count; i++) {
+        if (tried[i].block_count > FLAT_POOL_MAX_BLOCK_COUNT) return FLAT_INVALID_ARGUMENT;
+    }
     for (size_t i = 0; i < count; i++) classes[i] = tried[i];
     return FLAT_OK;
 }

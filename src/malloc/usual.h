@@ -16,7 +16,7 @@ void flat_free_rarely(void *block, const void *caller);
 /* By an entry, up or down: one instruction on x86-64, where compilers make two. */
 static inline __attribute__((always_inline)) void move_top(size_bin *bin, ptrdiff_t by) {
 #if defined(FLAT_SINGLE_STEPS)
-    __asm__ volatile("addq %1, %0" : "+m"(bin->top) : "i"(by * (ptrdiff_t)sizeof(void *)) : "cc");
+    __asm__ volatile("addq %1, %0" : "+m"(bin->top) : "er"(by * (ptrdiff_t)sizeof(void *)) : "cc");
 #else
     bin->top += by;
 #endif

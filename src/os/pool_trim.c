@@ -15,7 +15,7 @@ typedef struct trimming {
     size_t returned; /* bytes */
 } trimming;
 
-/* Pages of [start, start + count pages) that are in memory. */
+/* Pages of [start, start + count pages) that are in memory; 0 where the kernel does not tell. */
 static size_t count_resident(void *start, size_t count, size_t page) {
     unsigned char there[CHUNK];
     size_t resident = 0;

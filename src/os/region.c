@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const flat_region_options defaults = {0};
@@ -27,14 +28,39 @@ const char *flat_error_text(int error) {
     return text != NULL ? text : "unknown error";
 }
 
+const char *flat_limit_text(int resource, char *text, size_t size) {
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return "unknown";
+    if (limit.rlim_cur == RLIM_INFINITY) return "unlimited";
+    (void)snprintf(text, size, "%llu bytes", (unsigned long long)limit.rlim_cur);
+    return text;
+}
+
+/* A file that is too large for the process's limit, or for its file system. */
+static flat_status refuse_size(const flat_region_options *options, const char *call) {
+    char text[32];
+    const char *limit = flat_limit_text(RLIMIT_FSIZE, text, sizeof text);
+    if (limit != text)
+        return flat_refuse(options, FLAT_OUT_OF_MEMORY, "%s was refused: %s", call, flat_error_text(EFBIG));
+    return flat_refuse(options, FLAT_NOT_PERMITTED,
+                       "%s exceeds RLIMIT_FSIZE (%s for each file, which shared memory is): raise it (ulimit -f)", call,
+                       limit);
+}
+
 flat_status flat_refuse_call(const flat_region_options *options, const char *call, int error) {
     flat_status status;
     switch (error) {
-    case EPERM:
-    case EACCES: status = FLAT_NOT_PERMITTED; break;
-    case ENOMEM:
+    case EFBIG: return refuse_size(options, call);
     case ENOSPC:
-    case EFBIG:
+        return flat_refuse(options, FLAT_OUT_OF_MEMORY,
+                           "%s found no room in the file system: free some of it, or enlarge it (memory with a name "
+                           "lies in /dev/shm)",
+                           call);
+    case EPERM:
+    case EACCES:
+    case EROFS:
+    case EDQUOT: status = FLAT_NOT_PERMITTED; break;
+    case ENOMEM:
     case EAGAIN:
     case EMFILE:
     case ENFILE: status = FLAT_OUT_OF_MEMORY; break;
@@ -137,8 +163,11 @@ flat_status flat_region_from_memory(flat_region *region, flat_memory memory) {
 void flat_region_destroy(flat_region *region) {
     if (region == NULL || region->start == NULL) return;
     if (region->mapping != NULL) {
-        (void)munmap(region->mapping, region->mapping_size);
-        if (region->descriptor >= 0) (void)close(region->descriptor);
+        size_t page = flat_base_page();
+        uintptr_t start = (uintptr_t)region->start / page * page;
+        size_t size = flat_round_up((uintptr_t)region->start + region->size, page) - start;
+        flat_unmap(region->mapping, region->mapping_size, (char *)start, size);
+        if (region->descriptor >= 0) (void)close(region->descriptor); /* nothing is left to be written */
     }
     *region = (flat_region){0};
 }

@@ -2,7 +2,8 @@
  *
  *   plan     what is mapped, how large, of which pages          region.c, region_file.c
  *   map      guards and body between them                       region_map.c
- *   settle   bind, make resident, lock, verify                  region_settle.c */
+ *   settle   bind, make resident, lock, verify                  region_settle.c
+ *   room     how large a file is, and what it has room for      region_room.c */
 #ifndef FLATLINE_OS_REGION_H
 #define FLATLINE_OS_REGION_H
 
@@ -44,6 +45,9 @@ const char *flat_error_text(int error);
 flat_status flat_refuse(const flat_region_options *options, flat_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The soft limit that the process has of `resource`, in words: `text`, or a constant. */
+const char *flat_limit_text(int resource, char *text, size_t size);
+
 /* The same for a call of the system that failed with `error`: forbidden, short of something, or not to be had. */
 flat_status flat_refuse_call(const flat_region_options *options, const char *call, int error);
 
@@ -52,6 +56,9 @@ flat_status flat_choose_pages(const flat_region_options *options, flat_pages *mo
 
 /* Maps and settles what is planned; on failure nothing stays mapped. */
 flat_status flat_map_plan(flat_region *region, const region_plan *plan);
+
+/* Gives a mapping back, guards and all. */
+void flat_unmap(char *mapping, size_t mapping_size, char *body, size_t body_size);
 
 /* Makes the body between the guards what the plan says. On failure it may be so in part. */
 flat_status flat_settle(char *body, const region_plan *plan);
@@ -67,6 +74,13 @@ flat_status flat_make_memory_file(region_plan *plan);
 
 /* The shared memory object that the options name, of `plan->file_size` bytes. Sets `plan->descriptor`. */
 flat_status flat_make_named_file(region_plan *plan);
+
+/* Makes a new file `size` bytes long. Returns 0, or the error; what exceeds RLIMIT_FSIZE is one (EFBIG) and no signal.
+ */
+int flat_set_file_size(int file, uint64_t size);
+
+/* Makes the file system hold room ready for `size` bytes that lie in the file. Returns 0, or the error. */
+int flat_reserve_room(int file, uint64_t offset, uint64_t size);
 
 /* FLAT_OK iff `name` is what a shared memory object can be called. */
 flat_status flat_judge_name(const char *name, const flat_region_options *options);

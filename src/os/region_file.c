@@ -26,9 +26,9 @@ flat_status flat_make_memory_file(region_plan *plan) {
         flags |= MFD_HUGETLB | (unsigned)HUGE_PAGE_LOG << MAP_HUGE_SHIFT; /* as in mmap */
     int file = memfd_create("flatline-region", flags);
     if (file < 0) return flat_refuse_call(plan->options, "making a memory file (memfd_create)", errno);
-    if (ftruncate(file, (off_t)plan->file_size) != 0 ||
-        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        int error = errno;
+    int error = flat_set_file_size(file, plan->file_size);
+    if (error == 0 && fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) error = errno;
+    if (error != 0) {
         (void)close(file);
         return flat_refuse_call(plan->options, "sizing a memory file", error);
     }
@@ -45,8 +45,8 @@ flat_status flat_make_named_file(region_plan *plan) {
                            "flat_region_unlink frees it",
                            name);
     if (file < 0) return flat_refuse_call(plan->options, "making shared memory of that name (shm_open)", errno);
-    if (ftruncate(file, (off_t)plan->file_size) != 0) {
-        int error = errno;
+    int error = flat_set_file_size(file, plan->file_size);
+    if (error != 0) {
         (void)close(file);
         (void)shm_unlink(name);
         return flat_refuse_call(plan->options, "sizing the shared memory", error);
@@ -58,7 +58,7 @@ flat_status flat_make_named_file(region_plan *plan) {
 flat_status flat_region_unlink(const char *name) {
     if (flat_judge_name(name, NULL) != FLAT_OK) return FLAT_INVALID_ARGUMENT;
     if (shm_unlink(name) == 0) return FLAT_OK;
-    return errno == ENOENT ? FLAT_UNAVAILABLE : FLAT_NOT_PERMITTED;
+    return errno == EACCES || errno == EPERM || errno == EROFS ? FLAT_NOT_PERMITTED : FLAT_UNAVAILABLE;
 }
 
 /* What the file itself says: its kind, where it ends, and how large its pages are. */
@@ -66,11 +66,14 @@ static flat_status look_at(region_plan *plan) {
     const flat_region_options *options = plan->options;
     struct stat file;
     struct statfs system;
-    if (fstat(plan->descriptor, &file) != 0)
+    if (fstat(plan->descriptor, &file) != 0) {
+        if (errno != EBADF) return flat_refuse_call(options, "looking at the file (fstat)", errno);
         return flat_refuse(options, FLAT_INVALID_ARGUMENT, "descriptor %d is not open", plan->descriptor);
+    }
     plan->is_memory = S_ISREG(file.st_mode);
     size_t page = flat_base_page();
     if (plan->pages == FLAT_PAGES_EXPLICIT) plan->pages = FLAT_PAGES_TRANSPARENT; /* the file has them, or has not */
+    /* Where a file system does not say what it is, it is not the one of explicit huge pages. */
     if (fstatfs(plan->descriptor, &system) == 0 && system.f_type == HUGETLBFS_MAGIC) {
         plan->pages = FLAT_PAGES_EXPLICIT;
         page = (size_t)system.f_bsize;
@@ -122,7 +125,9 @@ flat_status flat_region_open(flat_region *region, const char *name, const flat_r
         return flat_refuse(options, FLAT_UNAVAILABLE, "there is no shared memory of the name %s", name);
     if (file < 0) return flat_refuse_call(options, "opening the shared memory (shm_open)", errno);
     struct stat made;
-    if (fstat(file, &made) != 0 || made.st_size == 0)
+    if (fstat(file, &made) != 0)
+        status = flat_refuse_call(options, "looking at the shared memory (fstat)", errno);
+    else if (made.st_size == 0)
         status = flat_refuse(options, FLAT_UNAVAILABLE, "the shared memory %s has no size yet: try again", name);
     if (status == FLAT_OK) status = flat_region_map(region, file, 0, 0, options);
     (void)close(file);

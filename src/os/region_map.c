@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* Puts the planned memory where `body` has been kept free for it. Small and transparent pages of private memory are
@@ -20,18 +21,38 @@ static bool open_body(char *body, const region_plan *plan) {
     return mmap(body, plan->body, access, flags, -1, 0) != MAP_FAILED;
 }
 
+/* Address space, or the right to write what has been kept free, was not to be had. */
+static flat_status refuse_space(const region_plan *plan, int error) {
+    char space[32], data[32], locked[32];
+    if (error == ENOMEM)
+        return flat_refuse(plan->options, FLAT_OUT_OF_MEMORY,
+                           "the system has no %zu bytes of address space or memory (RLIMIT_AS: %s, RLIMIT_DATA: %s)",
+                           plan->body, flat_limit_text(RLIMIT_AS, space, sizeof space),
+                           flat_limit_text(RLIMIT_DATA, data, sizeof data));
+    if (error == EAGAIN)
+        return flat_refuse(
+            plan->options, FLAT_NOT_PERMITTED,
+            "the process locks all its memory (mlockall), and %zu bytes more exceed RLIMIT_MEMLOCK (%s): "
+            "raise it (ulimit -l) or give the program CAP_IPC_LOCK",
+            plan->body, flat_limit_text(RLIMIT_MEMLOCK, locked, sizeof locked));
+    return flat_refuse_call(plan->options, "mapping the region", error);
+}
+
 static flat_status refuse_body(const region_plan *plan, int error) {
     if (plan->pages == FLAT_PAGES_EXPLICIT)
         return flat_refuse(plan->options, FLAT_UNAVAILABLE,
                            "no explicit huge pages for %zu bytes are free (%s): as root, raise "
                            "/proc/sys/vm/nr_hugepages; it counts pages of 2 MiB",
                            plan->body, flat_error_text(error));
-    if (error == ENOMEM)
-        return flat_refuse(plan->options, FLAT_OUT_OF_MEMORY, "the system has no %zu bytes of address space or memory",
-                           plan->body);
     if (error == EACCES)
         return flat_refuse(plan->options, FLAT_NOT_PERMITTED, "the file is not open for both reading and writing");
-    return flat_refuse_call(plan->options, "mapping the region", error);
+    return refuse_space(plan, error);
+}
+
+/* A process that has as many mappings as it may cannot cut the guards off a neighbour that the kernel has joined with
+ * them. The body is a mapping of its own, which goes in any case; the guards take nothing but addresses. */
+void flat_unmap(char *mapping, size_t mapping_size, char *body, size_t body_size) {
+    if (munmap(mapping, mapping_size) != 0) (void)munmap(body, body_size);
 }
 
 flat_status flat_map_plan(flat_region *region, const region_plan *plan) {
@@ -42,11 +63,11 @@ flat_status flat_map_plan(flat_region *region, const region_plan *plan) {
     if (plan->alignment > grain) grain = plan->alignment;
     size_t mapping_size = plan->body + grain + 2 * page;
     char *mapping = mmap(NULL, mapping_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED) return refuse_body(plan, ENOMEM);
+    if (mapping == MAP_FAILED) return refuse_space(plan, errno);
     char *body = (char *)flat_round_up((uintptr_t)mapping + page, grain);
     flat_status status = open_body(body, plan) ? flat_settle(body, plan) : refuse_body(plan, errno);
     if (status != FLAT_OK) {
-        (void)munmap(mapping, mapping_size);
+        flat_unmap(mapping, mapping_size, body, plan->body);
         return status;
     }
     const flat_region_options *options = plan->options;

@@ -108,7 +108,7 @@ flat_status flat_region_report(const flat_region *region, flat_region_facts *fac
     while (told && flat_smaps_next(&reader, &mapping)) told = add_mapping(&found, &seen, &mapping, from, to);
     (void)close(file);
     if (seen.pagemap >= 0) (void)close(seen.pagemap);
-    if (!told || found.page_size == 0) return FLAT_UNAVAILABLE;
+    if (!told || reader.failed || found.page_size == 0) return FLAT_UNAVAILABLE;
     found.resident = seen.resident;
     found.node = seen.pagemap >= 0 ? FLAT_NODE_UNKNOWN : seen.node;
     *facts = found;

@@ -25,31 +25,61 @@ static void touch(char *body, size_t size) {
     }
 }
 
-/* Whether the kernel has brought every page, or this could not be done (before Linux 5.14, or a device's memory). */
-static bool populate(char *body, const region_plan *plan) {
+/* Has the kernel bring every page at once. 0; EINVAL where it cannot (before Linux 5.14, a device's memory, a sandbox
+ * that forbids it); else what it is short of. */
+static int bring_pages(char *body, const region_plan *plan) {
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(body, plan->body, MADV_POPULATE_WRITE) == 0) return true;
-    if (errno != EINVAL) return false;
+    if (madvise(body, plan->body, MADV_POPULATE_WRITE) == 0) return 0;
+    return errno == EPERM || errno == ENOSYS || errno == EACCES ? EINVAL : errno;
+#else
+    (void)body, (void)plan;
+    return EINVAL;
 #endif
-    /* Touching a page that a file has no room for would end the program. */
-    if (!plan->from_file || !plan->is_memory) return true;
-    if (fallocate(plan->descriptor, 0, (off_t)plan->offset, (off_t)plan->size) == 0) return true;
-    return errno == EOPNOTSUPP; /* such a file system finds room when it must */
+}
+
+/* Whether a file's room for the region is there: 0, or what is missing. A file system that cannot say so finds room
+ * when it must. */
+static int find_room(const region_plan *plan) {
+    int error = flat_reserve_room(plan->descriptor, plan->offset, plan->size);
+    bool missing =
+        error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM || error == EIO || error == EINTR;
+    return missing ? error : 0;
+}
+
+/* Every page there, or what the system is short of. Touching a page that a file has no room for would end the program,
+ * and so the kernel calls such a page a bad address: what is missing is for the file system to say. It is asked in any
+ * case, since an emulator may say of pages that they are there and bring none. */
+static int populate(char *body, const region_plan *plan) {
+    bool in_file = plan->from_file && plan->is_memory;
+    int error = bring_pages(body, plan);
+    if (in_file && (error == 0 || error == EFAULT || error == EINVAL)) {
+        int missing = find_room(plan);
+        if (missing != 0) return missing;
+        if (error == EFAULT) error = bring_pages(body, plan);
+    }
+    return error == EINVAL ? 0 : error;
 }
 
 /* Every page there, writable and written. An emulator may answer yes and do nothing, so they are touched in any case. A
  * device's pages are not: they are as resident as its driver made them. */
 static flat_status make_resident(char *body, const region_plan *plan) {
-    if (!populate(body, plan))
+    int error = populate(body, plan);
+    if (error == EFAULT && plan->from_file)
+        return flat_refuse(plan->options, FLAT_OUT_OF_MEMORY,
+                           "the system cannot make %zu bytes resident: the file has no room for them, or was cut",
+                           plan->body);
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+        return flat_refuse_call(plan->options, "making the region resident", error);
+    if (error != 0)
         return flat_refuse(plan->options, FLAT_OUT_OF_MEMORY, "the system cannot make %zu bytes resident: %s",
-                           plan->body, flat_error_text(errno));
+                           plan->body, flat_error_text(error));
     if (plan->is_memory) touch(body, plan->body);
     return FLAT_OK;
 }
 
 /* Huge pages are asked for only while a body is made resident: pages granted then stay as they are, and the kernel does
  * not collapse the others later, which would stop the program for the time it takes. Where the kernel has none the
- * advice is refused, and base pages serve. */
+ * advice is refused, and base pages serve; a sandbox that refuses it leaves the pages to the system's setting. */
 static flat_status fill(char *body, const region_plan *plan) {
     bool huge = plan->pages == FLAT_PAGES_TRANSPARENT && plan->body >= HUGE_PAGE;
     if (huge) (void)madvise(body, plan->body, MADV_HUGEPAGE);
@@ -93,26 +123,21 @@ flat_status flat_bind(char *body, size_t size, const flat_region_options *option
     return flat_refuse_call(options, "choosing a NUMA node (mbind)", errno);
 }
 
-/* The limit in words. */
-static const char *bytes_or_none(rlim_t limit, char *text, size_t size) {
-    if (limit == RLIM_INFINITY) return "unlimited";
-    (void)snprintf(text, size, "%llu bytes", (unsigned long long)limit);
-    return text;
-}
-
 flat_status flat_lock(char *body, size_t size, const flat_region_options *options) {
     if (mlock2(body, size, options->lazy ? MLOCK_ONFAULT : 0) == 0) return FLAT_OK;
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    char soft[32], hard[32];
     int error = errno;
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}; /* which stand where they cannot be asked for */
+    char soft[32], hard[32] = "unlimited";
     (void)getrlimit(RLIMIT_MEMLOCK, &limit);
     if (error != EPERM && (error != ENOMEM || limit.rlim_cur == RLIM_INFINITY))
         return flat_refuse_call(options, "locking the region (mlock)", error);
+    if (limit.rlim_max != RLIM_INFINITY)
+        (void)snprintf(hard, sizeof hard, "%llu bytes", (unsigned long long)limit.rlim_max);
     return flat_refuse(
         options, FLAT_NOT_PERMITTED,
         "locking %zu bytes exceeds RLIMIT_MEMLOCK (%s, hard limit %s, for all that the process locks): raise "
         "it (ulimit -l, LimitMEMLOCK= in systemd, memlock in limits.conf) or give the program CAP_IPC_LOCK",
-        size, bytes_or_none(limit.rlim_cur, soft, sizeof soft), bytes_or_none(limit.rlim_max, hard, sizeof hard));
+        size, flat_limit_text(RLIMIT_MEMLOCK, soft, sizeof soft), hard);
 }
 
 /* What the kernel says of the body's pages, against what was required of them. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "smaps.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,11 @@
 /* The next byte, or -1 at the end. */
 static int next_byte(smaps_reader *reader) {
     if (reader->at == reader->end) {
-        ssize_t length = read(reader->file, reader->buffer, sizeof reader->buffer);
+        ssize_t length;
+        do {
+            length = read(reader->file, reader->buffer, sizeof reader->buffer);
+        } while (length < 0 && errno == EINTR);
+        reader->failed = length < 0;
         if (length <= 0) return -1;
         reader->at = 0;
         reader->end = (size_t)length;

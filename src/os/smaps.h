@@ -20,6 +20,7 @@ typedef struct smaps_mapping {
 
 typedef struct smaps_reader {
     int file;
+    bool failed;       /* the system would not hand out the rest */
     size_t at, end;    /* [at, end) of the buffer is still to be read */
     char buffer[4096]; /* the kernel hands out about a page at once */
 } smaps_reader;
@@ -27,10 +28,11 @@ typedef struct smaps_reader {
 /* Of an open file, from where it stands. */
 static inline void flat_smaps_begin(smaps_reader *reader, int file) {
     reader->file = file;
+    reader->failed = false;
     reader->at = reader->end = 0;
 }
 
-/* The next mapping; false iff there is none. Text that is none of the kernel's is passed over. */
+/* The next mapping; false iff there is none, or reading `failed`. Text that is none of the kernel's is passed over. */
 bool flat_smaps_next(smaps_reader *reader, smaps_mapping *mapping);
 
 #ifdef __cplusplus

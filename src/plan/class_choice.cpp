@@ -3,8 +3,8 @@
 // (src/core/pool_setup.c), and the span depends on the whole. So:
 //
 //   - With the span fixed, the end of the blocks of the first j sizes in c classes is least where the end of those
-//   before
-//     the last class is least, as rounding up and adding keep the order: end[c][j] follows from end[c-1][i], i < j.
+//     before the last class is least, as rounding up and adding keep the order: end[c][j] follows from end[c-1][i],
+//     i < j.
 //   - The pool takes the least span with which its blocks make no more spans than its map has entries, which depend on
 //     the number of classes and blocks only. A greater span never makes the blocks end earlier. So for each number of
 //     classes the least span whose least end is few enough spans gives the least end of all.

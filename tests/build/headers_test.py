@@ -17,6 +17,9 @@ CASES = [
     ("is_no_cpp.h", "#ifndef N\n#define N\nint n(int class);\n#endif\n", False),
     ("is_no_c.h", "#ifndef N\n#define N\nstruct n { int a; };\nn f(n);\n#endif\n", False),
     ("warns.h", "#ifndef W\n#define W\nstatic inline char w(int n) { return n; }\n#endif\n", False),
+    ("casts_as_c.h", "#ifndef W\n#define W\nstatic inline char w(int n) { return (char)n; }\n#endif\n", False),
+    ("mixes_signs.h", "#ifndef W\n#define W\nstatic inline unsigned w(int n) { return n; }\n#endif\n", False),
+    ("casts_as_c.hpp", "#ifndef W\n#define W\ninline long w(int n) { return (long)n; }\n#endif\n", False),
     ("right.hpp", "#ifndef R\n#define R\n#include <vector>\nstd::vector<int> r();\n#endif\n", True),
     ("is_no_cpp17.hpp", "#ifndef R\n#define R\n#include <span>\nstd::span<int> r();\n#endif\n", False),
 ]

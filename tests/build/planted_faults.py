@@ -77,6 +77,12 @@ FAULTS = {
     "footprint_a_byte_short": ("core/pool_setup.c",
                                r"(to->metadata_bytes = to->words_at \+ blocks \* sizeof\(uint32_t\));",
                                r"\1 - 1;", ["pool_setup_test"]),
+    "shares_searched_over_one_length_of_map": (
+        "core/pool_setup.c", r"while \(flat_pool_map_length\(count, blocks_in\(tried, count\)\) != spans\)",
+        r"while (false)", ["pool_shares_test"]),
+    "shares_searched_over_the_shortest_map_only": (
+        "core/pool_setup.c", r"flat_pool_map_length\(count, UINT64_MAX\)", r"flat_pool_map_length(count, 0)",
+        ["pool_shares_test"]),
     "reset_keeps_the_high_water_mark": ("core/pool_setup.c", r"class->fresh = 0;", r";",
                                         ["pool_setup_test", "pool_model_test"]),
     "alloc_many_gives_one_too_many": ("core/pool_inspect.c", r"found >= count", r"found + 1 >= count",
@@ -88,6 +94,10 @@ FAULTS = {
                              r"mmap(NULL, mapping_size, PROT_READ | PROT_WRITE,", ["region_test", "pool_create_test"]),
     "prefault_forgotten": ("os/region_settle.c", r"status = make_resident\(body, plan\);", r"status = FLAT_OK;",
                            ["region_test", "region_file_test", "pool_create_test"]),
+    "full_file_system_called_a_bad_address": ("os/region_settle.c", r"if \(in_file && [^)]*\)\)", r"if (false)",
+                                              ["region_file_test"]),
+    "limit_of_a_file_kills": ("os/region_room.c", r"if \(getrlimit\([^;]*return EFBIG;", r"(void)limit;",
+                              ["region_file_test"]),
     "prefault_overwrites_what_is_there": ("os/region_settle.c", r"&content, content, false", r"&content, 0, false",
                                           ["region_file_test"]),
     "lock_not_taken": ("os/region_settle.c", r"mlock2\([^)]*\) == 0", r"true", ["region_settle_test"]),

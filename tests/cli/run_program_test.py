@@ -1,6 +1,7 @@
 """What `flatline run` does with programs that a preload can serve, and with those that it cannot.
 
-usage: run_program_test.py FLATLINE LIBRARY COMPILER OWN_MALLOC    (OWN_MALLOC: the source of a program with a malloc)
+usage: run_program_test.py FLATLINE LIBRARY COMPILER OWN_MALLOC [TEST...]
+(OWN_MALLOC: the source of a program with a malloc)
 """
 
 import os
@@ -29,7 +30,26 @@ int main(void) {
     return 0;
 }
 """
-INTERP = 3
+STATIC = """
+#include <unistd.h>
+int main(int count, char **words) { usleep(count > 1 ? 200000 : 0); return write(1, "static\\n", 7) != 7; }
+"""
+THIRTY_TWO_BITS = """
+void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(0)); }
+"""
+# Goes over to another program from a thread that is not its first.
+OTHER_THREAD = """
+#include <pthread.h>
+#include <unistd.h>
+static void *go_over(void *program) { execl(program, program, "slowly", (char *)0); return NULL; }
+int main(int count, char **words) {
+    pthread_t thread;
+    usleep(50000);
+    pthread_create(&thread, NULL, go_over, words[count - 1]);
+    pthread_join(thread, NULL);
+    return 9;
+}
+"""
 MACHINE_AT = 18  # in the header of an ELF file
 
 
@@ -152,6 +172,118 @@ class Run(unittest.TestCase):
         self.compile("own", OWN_MALLOC, "-rdynamic")
         self.assert_refused(self.run_it("--", "./own"), "malloc of its own")
 
+    def script(self, name, *lines, first="#!/bin/sh"):
+        path = self.folder / name
+        path.write_text("\n".join([first, *lines]) + "\n")
+        path.chmod(0o755)
+        return "./" + name
+
+    def ways_to(self, program):
+        """Commands that go over to `program`, at once or after a while."""
+        wrapper = self.script("wrapper", "exec %s" % program)
+        return [[wrapper], [self.script("nested", "exec ./wrapper")], [self.script("later", "sleep 0.2", "exec %s" % program)],
+                ["env", program], ["env", "A=1", "env", "B=2", program], ["sh", "-c", "exec " + program],
+                [self.script("by-env", "exec " + program, first="#!/usr/bin/env sh")], ["nice", "-n", "0", program],
+                ["bash", "-c", "(true); true | true; exec " + program], ["nohup", program]]
+
+    def assert_refused_on_every_way(self, program, *parts):
+        for command in self.ways_to(program):
+            with self.subTest(command=command):
+                self.assert_refused(self.run_it("--", *command, stdin=subprocess.DEVNULL), program.lstrip("."),
+                                    "went over to", *parts)
+
+    def test_a_static_program_behind_another_is_refused_in_the_same_way_each_time(self):
+        (self.folder / "static.c").write_text(STATIC)
+        self.compile("static", self.folder / "static.c", "-static")
+        self.assert_refused_on_every_way("./static", "statically", "flatline::malloc-static")
+        for _ in range(30):
+            self.assert_refused(self.run_it("--", "./wrapper"), "statically")
+
+    def test_programs_that_cannot_be_served_behind_another(self):
+        shutil.copy(os.path.realpath(self.loader()), self.folder / "ld-musl.so")
+        self.compile("musl", self.folder / "served.c", "-Wl,--dynamic-linker=%s" % (self.folder / "ld-musl.so"))
+        self.assert_refused_on_every_way("./musl", "another C library")
+        self.compile("own", OWN_MALLOC, "-rdynamic")
+        self.assert_refused_on_every_way("./own", "malloc of its own")
+
+    def loader(self):
+        content = (self.folder / "served").read_bytes()
+        at = content.index(b"/lib64/ld-linux" if b"/lib64/ld-linux" in content else b"/lib/ld-linux")
+        return content[at:content.index(b"\0", at)].decode()
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "there is no such program for this machine")
+    def test_a_32_bit_program_behind_another(self):
+        (self.folder / "small.c").write_text(THIRTY_TWO_BITS)
+        self.compile("small", self.folder / "small.c", "-m32", "-nostdlib", "-static")
+        self.assert_refused(self.run_it("--", "./small"), "another machine")
+        self.assert_refused_on_every_way("./small", "another machine")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make such a program")
+    def test_a_program_with_other_rights_behind_another(self):
+        other = self.copy_of("served")
+        os.chown(other, 65534, 65534)
+        other.chmod(0o4755)
+        self.assert_refused_on_every_way("./" + other.name, "other rights")
+
+    def test_a_program_from_whose_environment_the_preload_was_taken(self):
+        for command in ["env", "-i", "./served"], ["env", "-u", "LD_PRELOAD", "./served"], \
+                       ["sh", "-c", "LD_PRELOAD=; exec ./served"]:
+            self.assert_refused(self.run_it("--", *command), "/served", "without LD_PRELOAD")
+
+    def test_programs_behind_another_are_served(self):
+        for command in self.ways_to("./served"):
+            result = self.run_it("--", *command, stdin=subprocess.DEVNULL)
+            self.assertEqual((result.stdout, result.returncode), ("served\n", 0), (command, result.stderr))
+
+    def test_programs_beside_it_may_be_of_any_kind(self):
+        (self.folder / "static.c").write_text(STATIC)
+        self.compile("static", self.folder / "static.c", "-static")
+        script = self.script("tools", "./static", "(exec ./static)", "env -i ./served", "exec ./served")
+        result = self.run_it("--", script)
+        self.assertEqual((result.stdout, result.stderr, result.returncode),
+                         ("static\nstatic\nnot served\nserved\n", "", 0))
+        result = self.run_it("--", self.script("last", "./static", "exit 7"))
+        self.assertEqual((result.stdout, result.returncode), ("static\n", 7))
+
+    def test_a_thread_that_goes_over_to_a_static_program(self):
+        (self.folder / "static.c").write_text(STATIC)
+        self.compile("static", self.folder / "static.c", "-static")
+        (self.folder / "threaded.c").write_text(OTHER_THREAD)
+        self.compile("threaded", self.folder / "threaded.c", "-pthread")
+        self.assert_refused(self.run_it("--", "./threaded", "./static"), "statically")
+
+    def test_the_loader_as_a_program_is_served(self):
+        result = self.run_it("--", self.loader(), "./served")
+        self.assertEqual((result.stdout, result.returncode), ("served\n", 0), result.stderr)
+
+    def test_a_folder_with_spaces_and_colons(self):
+        for name in "a tree", "a:tree", "a: tree of several":
+            if not (self.folder / name).exists():
+                shutil.copytree(self.folder / "tree", self.folder / name)
+            for command in ["./served"], ["sh", "-c", "./served"], ["sh", "-c", "exec ./served"]:
+                result = self.run_it("--", *command, tree=name)
+                self.assertEqual((result.stdout, result.stderr, result.returncode), ("served\n", "", 0))
+            result = self.run_it("--", "sh", "-c", "echo $LD_PRELOAD", tree=name)
+            link = pathlib.Path(result.stdout.strip())
+            self.assertEqual(link.resolve(), self.folder / name / "lib/libflatline-malloc.so")
+            link.unlink()
+
+    def test_it_can_be_stopped_and_goes_on(self):
+        command = [str(self.folder / "tree/bin/flatline"), "run", "--", "sh", "-c", "echo $$; read line; echo $line"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+            inner = int(started.stdout.readline())
+            for number in signal.SIGSTOP, signal.SIGCONT, signal.SIGTSTP, signal.SIGCONT:
+                os.kill(inner, number)
+                time.sleep(0.02)
+            started.stdin.write("on\n")
+            started.stdin.close()
+            self.assertEqual(started.stdout.read(), "on\n")
+            self.assertEqual(started.wait(timeout=20), 0)
+
+    def test_one_that_is_killed_was_not_without(self):
+        result = self.run_it("--", "sh", "-c", "kill -KILL $$")
+        self.assertEqual((result.stderr, result.returncode), ("", 128 + signal.SIGKILL))
+
     def test_signals_are_handed_on(self):
         command = [str(self.folder / "tree/bin/flatline"), "run", "--", "sh", "-c",
                    "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.01; done"]
@@ -170,6 +302,13 @@ class Run(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("ran without the malloc", result.stderr.splitlines()[-1])
 
+    def test_a_library_that_did_not_take_behind_another_is_said(self):
+        """The first program has it in its memory. For the second it is no longer there."""
+        result = self.run_it("--", "sh", "-c", "sleep 0.1; rm tree/lib/libflatline-malloc.so; exec ./served")
+        shutil.copy(LIBRARY, self.folder / "tree/lib/libflatline-malloc.so")
+        self.assertEqual((result.stdout, result.returncode), ("not served\n", 2))
+        self.assertIn("ran without the malloc", result.stderr.splitlines()[-1])
+
     def test_no_library(self):
         (self.folder / "empty/bin").mkdir(parents=True)
         shutil.copy(PROGRAM, self.folder / "empty/bin/flatline")
@@ -177,4 +316,4 @@ class Run(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -38,6 +38,47 @@ std::size_t whole_footprint(const std::vector<flat_class> &classes, flat_footpri
     return round_up(need.block_bytes, need.metadata_alignment) + need.metadata_bytes;
 }
 
+std::size_t part_of(std::size_t budget, unsigned percent) {
+    return budget / 100 * percent + budget % 100 * percent / 100;
+}
+
+// What shares of a budget pay for, worked out anew: a block and its word.
+std::vector<flat_class> paid_for(std::size_t budget, const std::vector<flat_share> &shares) {
+    std::vector<flat_class> classes;
+    for (const flat_share &share : shares) {
+        const std::size_t per_block = round_up(share.block_size, FLAT_POOL_GRANULE) + sizeof(std::uint32_t);
+        classes.push_back({share.block_size, part_of(budget, share.percent) / per_block});
+    }
+    return classes;
+}
+
+// The classes of the largest budget that fits in `bytes` and pays for a block of each, every budget looked at; empty:
+// there is none.
+std::vector<flat_class> by_brute_force(std::size_t bytes, const std::vector<flat_share> &shares) {
+    for (std::size_t budget = bytes; budget > 0; budget--) {
+        const std::vector<flat_class> classes = paid_for(budget, shares);
+        for (const flat_class &each : classes)
+            if (each.block_count == 0) return {}; // nor do smaller ones
+        flat_footprint need;
+        if (whole_footprint(classes, need) <= bytes) return classes;
+    }
+    return {};
+}
+
+// Some classes with sizes up to `most` and percents that sum to 100.
+std::vector<flat_share> random_shares(test::random_source &random, std::size_t count, std::size_t most) {
+    std::vector<flat_share> shares;
+    unsigned left = 100;
+    std::size_t size = 0;
+    for (std::size_t others = count - 1; shares.size() < count; others--) {
+        size = round_up(size, FLAT_POOL_GRANULE) + 1 + random.below(most);
+        const unsigned spare = left - static_cast<unsigned>(others);
+        shares.push_back({size, others == 0 ? left : 1 + static_cast<unsigned>(random.below(spare))});
+        left -= shares.back().percent;
+    }
+    return shares;
+}
+
 constexpr std::size_t megabyte = std::size_t{1} << 20;
 
 } // namespace
@@ -146,4 +187,31 @@ TEST(pool_shares, every_result_fits_and_every_share_gets_its_part) {
         }
     }
     EXPECT_GT(accepted, 0u);
+}
+
+// What a budget needs may fall where it grows, so that a search that takes a refusal for the last word misses some.
+TEST(pool_shares, the_largest_budget_that_fits_is_found_and_none_missed) {
+    test::random_source random(test::seed());
+    SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(test::seed()));
+    std::size_t accepted = 0, refused = 0;
+    for (std::size_t round = test::scaled(4000); round > 0; round--) {
+        const std::size_t count = 1 + random.below(random.below(8) == 0 ? 20 : 5);
+        const std::vector<flat_share> shares = random_shares(random, count, 16 + random.magnitude(400));
+        const std::size_t bytes = 500 + random.magnitude(60000);
+        std::vector<flat_class> classes;
+        const flat_status status = from_shares(bytes, shares, classes);
+        const std::vector<flat_class> best = by_brute_force(bytes, shares);
+        ASSERT_EQ(status, best.empty() ? FLAT_OUT_OF_MEMORY : FLAT_OK) << bytes << " bytes, " << count << " classes";
+        (best.empty() ? refused : accepted)++;
+        for (std::size_t i = 0; i < best.size(); i++)
+            ASSERT_EQ(classes[i].block_count, best[i].block_count) << bytes << " bytes, " << count << " classes, " << i;
+    }
+    EXPECT_GT(accepted, 0u);
+    EXPECT_GT(refused, 0u);
+}
+
+// Larger budgets were refused here, and the search went down past the ones that fit.
+TEST(pool_shares, a_budget_below_which_larger_ones_fit_is_no_end_of_the_search) {
+    EXPECT_EQ(status_of(24879, {{57, 75}, {399, 22}, {593, 3}}), FLAT_OK);
+    EXPECT_EQ(status_of(50934, {{123, 33}, {210, 66}, {463, 1}}), FLAT_OK);
 }

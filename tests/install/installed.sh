@@ -57,6 +57,43 @@ pkg_config)
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig make
     run_consumers .
     ;;
+strict)
+    # By pkg-config, whose folder is not the system's: what is written there is looked at.
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs flatline)
+    for how in gcc:c:c11:gcc clang:c:c2x:clang-19 gcc:c++:c++17:g++ clang:c++:c++20:clang++-19 gcc:c++:c++2b:g++; do
+        IFS=: read -r family language standard compiler <<<"$how"
+        command -v "$compiler" >/dev/null || continue
+        source=$here/consumer/strict.cpp
+        [ "$language" = c++ ] || source=$here/consumer/strict.c
+        warnings=$(python3 -B -c "
+import sys
+sys.path.insert(0, '$here/../build')
+import headers
+print(*headers.WARNINGS, *headers.OF_LANGUAGE['$language'], *headers.OF_COMPILER['$family', '$language'])")
+        # shellcheck disable=SC2086
+        "$compiler" -O1 -std="$standard" $warnings "$source" -o strict $flags -Wl,-rpath,"$prefix/lib" >said.txt 2>&1 ||
+            fail "$compiler with -std=$standard: $(cat said.txt)"
+        ./strict >/dev/null || fail "what $compiler made with -std=$standard does not work"
+    done
+    ;;
+names)
+    "$here/names.py" "$prefix" >said.txt || fail "$(cat said.txt)"
+    ;;
+plain_names)
+    # All of an archive is linked, so that no member of it is left out by chance.
+    for library in flatline flatline-malloc; do
+        for kind in a so; do
+            file=$prefix/lib/lib$library.$kind
+            [ -e "$file" ] || continue
+            define=-DBY_POOL
+            [ $library = flatline ] || define=-UBY_POOL
+            "${CC:-cc}" -std=c11 $define -I "$prefix/include" "$here/consumer/plain_names.c" -o "$library-$kind" \
+                -Wl,--whole-archive "$file" -Wl,--no-whole-archive -Wl,-rpath,"$prefix/lib" 2>said.txt ||
+                fail "a program with plain names does not link with $file: $(cat said.txt)"
+            "./$library-$kind" || fail "$file disturbs a program with plain names"
+        done
+    done
+    ;;
 bench_help)
     "$prefix/bin/flatline" --version
     "$prefix/bin/flatline" bench --help

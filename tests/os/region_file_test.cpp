@@ -9,12 +9,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sched.h>
 #include <string>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <vector>
 
 namespace {
@@ -230,6 +234,82 @@ TEST(region_shared, that_the_system_refuses_keeps_the_reason_and_nothing_else) {
         if (!test::fail_call(SYS_openat, EACCES)) return test::cannot_try;
         const test_region forbidden(10000, 64, name.options());
         DEMAND(forbidden.status() == FLAT_NOT_PERMITTED && forbidden.says("shm_open"));
+        return 0;
+    }));
+}
+
+// With a /dev/shm of its own that has `bytes` bytes; false iff this process may not have one.
+static bool small_shared_memory(std::size_t bytes) {
+    const std::string size = "size=" + std::to_string(bytes);
+    return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("none", "/dev/shm", "tmpfs", 0, size.c_str()) == 0;
+}
+
+TEST(region_shared, that_its_file_system_has_no_room_for_is_refused_by_that_name) {
+    const int done = test::in_child([] {
+        if (!small_shared_memory(1 << 20)) return test::cannot_try;
+        const unique_name name;
+        for (int i = 0; i < 2; i++) { // what was refused takes no room
+            const test_region full(2 << 20, 64, name.options());
+            DEMAND(full.status() == FLAT_OUT_OF_MEMORY);
+            DEMAND(full.says("no room in the file system") && full.says("/dev/shm") && !full.says("address"));
+            DEMAND(flat_region_unlink(name) == FLAT_UNAVAILABLE);
+        }
+        DEMAND(test_region(1 << 19, 64, name.options()).status() == FLAT_OK);
+        // A file whose bytes are promised and not there.
+        const open_file sparse(open("/dev/shm/sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        DEMAND(ftruncate(sparse, 2 << 20) == 0);
+        const test_region of_a_file = mapped(sparse, 0, 0);
+        DEMAND(of_a_file.status() == FLAT_OUT_OF_MEMORY && of_a_file.says("no room in the file system"));
+        return 0;
+    });
+    if (done == test::cannot_try) GTEST_SKIP() << "only root can mount a small /dev/shm";
+    EXPECT_EQ(done, 0);
+}
+
+TEST(region_shared, that_exceeds_the_limit_of_a_file_is_refused_and_no_signal) {
+    for (const bool by_name : {false, true}) {
+        EXPECT_EQ(test::in_child([&] {
+                      DEMAND(test::limit(RLIMIT_FSIZE, 8192));
+                      const unique_name name;
+                      const flat_region_options options = by_name ? name.options() : shared;
+                      const test_region above(10000, 64, options);
+                      DEMAND(above.status() == FLAT_NOT_PERMITTED);
+                      DEMAND(above.says("RLIMIT_FSIZE (8192 bytes") && above.says("ulimit -f"));
+                      sigset_t pending;
+                      DEMAND(sigpending(&pending) == 0 && sigisemptyset(&pending) == 1);
+                      DEMAND(test_region(8192, 64, options).status() == FLAT_OK);
+                      DEMAND(test::limit(RLIMIT_FSIZE, RLIM_INFINITY)); // coverage is kept in files
+                      return 0;
+                  }),
+                  0);
+    }
+}
+
+TEST(region_shared, that_a_quota_forbids_or_that_was_cut_is_called_that) {
+    EXPECT_DONE_OR_SKIP(test::in_child([] {
+        if (!test::fail_call(SYS_madvise, EFAULT, MADV_POPULATE_WRITE)) return test::cannot_try;
+        const test_region cut(65536, 64, shared);
+        DEMAND(cut.status() == FLAT_OUT_OF_MEMORY && cut.says("was cut"));
+        DEMAND(test::fail_call(SYS_fallocate, EDQUOT));
+        const test_region above(65536, 64, shared);
+        DEMAND(above.status() == FLAT_NOT_PERMITTED && above.says("quota"));
+        return 0;
+    }));
+}
+
+// As on Linux before 5.14, where the room is reserved first, and begun anew at each signal.
+TEST(region_shared, is_made_while_a_timer_fires) {
+    EXPECT_DONE_OR_SKIP(test::in_child([] {
+        if (!test::fail_call(SYS_madvise, EINVAL, MADV_POPULATE_WRITE)) return test::cannot_try;
+        struct sigaction ignoring{};
+        ignoring.sa_handler = [](int) {};
+        DEMAND(sigaction(SIGALRM, &ignoring, nullptr) == 0);
+        const itimerval often{{0, 200}, {0, 200}}, never{};
+        DEMAND(setitimer(ITIMER_REAL, &often, nullptr) == 0);
+        const flat_status status = test_region(std::size_t{80} << 20, 64, shared).status();
+        DEMAND(setitimer(ITIMER_REAL, &never, nullptr) == 0);
+        DEMAND(status == FLAT_OK);
         return 0;
     }));
 }

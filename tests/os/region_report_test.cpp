@@ -183,6 +183,16 @@ TEST(region_report, without_proc_is_unavailable) {
               0);
 }
 
+TEST(region_report, that_breaks_off_is_unavailable) {
+    EXPECT_DONE_OR_SKIP(test::in_child([] {
+        const test_region of(65536, 16);
+        flat_region_facts facts{};
+        if (!test::fail_call(SYS_read, EIO)) return test::cannot_try;
+        DEMAND(flat_region_report(&of.region(), &facts) == FLAT_UNAVAILABLE);
+        return 0;
+    }));
+}
+
 TEST(region_report, leaves_no_descriptor_open) {
     EXPECT_EQ(test::in_child([] {
                   const test_region of(65536, 16);

@@ -194,6 +194,39 @@ TEST(region_resident, is_so_on_a_kernel_that_cannot_populate) {
     }));
 }
 
+TEST(region_resident, is_so_in_a_sandbox_that_forbids_to_populate) {
+    for (const int error : {EPERM, ENOSYS}) {
+        EXPECT_DONE_OR_SKIP(test::in_child([&] {
+            if (!test::fail_call(SYS_madvise, error, MADV_POPULATE_WRITE)) return test::cannot_try;
+            const test_region of(1000000, 4096);
+            DEMAND(of.status() == FLAT_OK);
+            DEMAND(test::resident_pages(of.start(), of.size()) == test::pages(of.start(), of.size()));
+            return 0;
+        }));
+    }
+}
+
+TEST(region_mapping, that_the_system_refuses_names_the_limits_that_can_be_the_reason) {
+    EXPECT_DONE_OR_SKIP(test::in_child([] {
+        if (!test::fail_call(SYS_mmap, ENOMEM, PROT_NONE)) return test::cannot_try;
+        for (const flat_pages pages : {FLAT_PAGES_DEFAULT, FLAT_PAGES_EXPLICIT}) { // neither is for want of huge pages
+            flat_region_options options = kind(FLAT_PAGES_DEFAULT);
+            options.required_pages = pages;
+            const test_region none(3 * huge_page, 16, options);
+            DEMAND(none.status() == FLAT_OUT_OF_MEMORY);
+            DEMAND(none.says("RLIMIT_AS: ") && none.says("RLIMIT_DATA: "));
+        }
+        return 0;
+    }));
+    EXPECT_DONE_OR_SKIP(test::in_child([] { // as after mlockall(MCL_FUTURE)
+        if (!test::fail_call(SYS_mmap, EAGAIN, PROT_NONE)) return test::cannot_try;
+        const test_region of(65536, 16);
+        DEMAND(of.status() == FLAT_NOT_PERMITTED);
+        DEMAND(of.says("mlockall") && of.says("RLIMIT_MEMLOCK"));
+        return 0;
+    }));
+}
+
 TEST(region_pages, small_ones_are_never_huge) {
     const test_region of(3 * huge_page, huge_page, kind(FLAT_PAGES_SMALL));
     ASSERT_EQ(of.status(), FLAT_OK);

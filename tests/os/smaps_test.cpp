@@ -115,3 +115,17 @@ TEST(smaps, of_this_process_holds_its_own_stack) {
     close(file);
     EXPECT_EQ(holding, 1);
 }
+
+TEST(smaps, text_that_the_system_would_not_hand_out_is_no_end_of_the_text) {
+    const int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), empty = memfd_create("smaps", MFD_CLOEXEC);
+    smaps_reader reader;
+    smaps_mapping mapping{};
+    flat_smaps_begin(&reader, folder);
+    EXPECT_FALSE(flat_smaps_next(&reader, &mapping));
+    EXPECT_TRUE(reader.failed);
+    flat_smaps_begin(&reader, empty);
+    EXPECT_FALSE(flat_smaps_next(&reader, &mapping));
+    EXPECT_FALSE(reader.failed);
+    close(folder);
+    close(empty);
+}

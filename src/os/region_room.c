@@ -1,0 +1,39 @@
+/* How large a file is, and what its file system has room for. */
+#define _GNU_SOURCE
+#include "region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Bytes that one call reserves: what signals wait for. */
+#define PORTION ((uint64_t)64 << 20)
+
+/* The kernel would refuse what exceeds RLIMIT_FSIZE as well, and end the program by SIGXFSZ besides: so it is not
+ * asked.
+ */
+int flat_set_file_size(int file, uint64_t size) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur) return EFBIG;
+    return ftruncate(file, (off_t)size) == 0 ? 0 : errno;
+}
+
+/* A signal that arrives makes many kernels give back what they had reserved, and a timer could make them begin anew for
+ * ever. So the thread's signals wait meanwhile. */
+static int reserve_portion(int file, uint64_t offset, uint64_t size) {
+    sigset_t all, before;
+    (void)sigfillset(&all); /* fails for no set; nor do the two changes of the mask */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = fallocate(file, 0, (off_t)offset, (off_t)size) == 0 ? 0 : errno;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+int flat_reserve_room(int file, uint64_t offset, uint64_t size) {
+    int error = 0;
+    for (uint64_t done = 0; error == 0 && done < size; done += PORTION)
+        error = reserve_portion(file, offset + done, size - done < PORTION ? size - done : PORTION);
+    return error;
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of one file of the program, links the program with it, and demands that a test sees it.
+
+    planted_faults.py --list
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --main OBJECT --libraries LIBRARY...
+                      --fake-driver FILE --page FILE --library FILE --malloc FILE
+
+The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
+the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+
+from planting import CONTROL, plant, verdict
+
+PACKAGED = ["-lelf", "-ldw", "-lcapstone", "-lmd", "-lfmt", "-ldl", "-pthread"]
+RUN, FILES = "run_program_test.py", "files_test.py"
+BEHIND = "Run.test_a_static_program_behind_another_is_refused_in_the_same_way_each_time"
+
+# name: (file below src, pattern, replacement, script, test)
+FAULTS = {
+    CONTROL: ("cli/watched_child.cpp", r"\A", "", RUN, BEHIND),
+    "programs_behind_the_first_not_looked_at": (
+        "cli/watched_child.cpp", r"if \(event == PTRACE_EVENT_EXEC\) become_another\(\);", "", RUN, BEHIND),
+    "program_of_another_thread_not_looked_at": (
+        "cli/watched_child.cpp", r"if \(first_thread_ended_ && seize\(\)\)", "if (false)", RUN,
+        "Run.test_a_thread_that_goes_over_to_a_static_program"),
+    "served_by_what_it_was_before": (
+        "cli/watched_child.cpp", r"mapped_ = Seen::hidden;\s*try", "try", RUN,
+        "Run.test_a_library_that_did_not_take_behind_another_is_said"),
+    "environment_not_looked_at": (
+        "cli/preload.cpp", r"if \(value && !names\(\*value, preloaded\)\)", "if (false)", RUN,
+        "Run.test_a_program_from_whose_environment_the_preload_was_taken"),
+    "spaces_left_in_the_preload": (
+        "bench/preload_path.cpp", r"if \(can_be_named\(library\)\)", "if (true)", RUN,
+        "Run.test_a_folder_with_spaces_and_colons"),
+    "copies_not_asked_for": (
+        "cli/compare.cpp", r"    require_copies\(before, after, options\);", "", FILES,
+        "Files.test_runs_without_the_copy_are_not_compared"),
+    "standard_output_not_looked_at": (
+        "cli/output.cpp", r"if \(std::fflush\(stdout\) == 0 && [^)]*\) == 0\) return;", "return;", FILES,
+        "Files.test_a_full_standard_output_is_told"),
+    "files_not_looked_at": (
+        "cli/output.cpp", r"if \(!out\)", "if (false)", FILES, "Files.test_a_full_device_is_told"),
+    "limit_of_file_sizes_kills": (
+        "cli/main.cpp", r"    get_errors_for_files_too_large\(\);", "", FILES,
+        "Files.test_a_limit_of_file_sizes_is_told_and_is_no_signal"),
+    "page_of_anything": (
+        "cli/report.cpp", r"\(void\)markdown_of\(document\);", "", FILES, "Files.test_results_that_are_not_whole"),
+}
+
+
+def compile_into(fault, arguments):
+    """The object of a copy of the file, with the fault in it."""
+    file, pattern, replacement = FAULTS[fault][:3]
+    source = os.path.join(arguments.source, "src")
+    os.makedirs(arguments.work, exist_ok=True)
+    unit = os.path.join(arguments.work, os.path.basename(file))
+    shutil.copyfile(os.path.join(source, file), unit)
+    plant(fault, unit, pattern, replacement, "src/" + file)
+    subprocess.run([arguments.linker, "-std=c++20", "-O0", "-fPIC", "-w", "-DNDEBUG", '-DFLATLINE_LIBRARY_FOLDER="lib"',
+                    "-I", os.path.join(source, os.path.dirname(file)), "-I", source, "-I", os.path.join(source, "report"),
+                    "-I", os.path.join(arguments.source, "include"), "-c", unit, "-o", unit + ".o"], check=True)
+    return unit + ".o"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=sorted(FAULTS))
+    for option in ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc"):
+        parser.add_argument("--" + option)
+    parser.add_argument("--libraries", nargs="+", default=[])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(FAULTS), end="")
+        return 0
+    file, _, _, script, test = FAULTS[arguments.fault]
+    made, program = compile_into(arguments.fault, arguments), os.path.join(arguments.work, "flatline")
+    # The object stands before the libraries, whose own copy of it is then not taken.
+    first = [made] if file == "cli/main.cpp" else [arguments.main, made]
+    subprocess.run([arguments.linker, *first, "-Wl,--start-group", *arguments.libraries, "-Wl,--end-group", *PACKAGED,
+                    "-o", program],
+                   check=True)
+    of_script = [arguments.malloc, "cc", os.path.join(arguments.source, "tests/programs/own_malloc.c")]
+    if script == FILES:
+        of_script = [arguments.fake_driver, arguments.page, arguments.library]
+    result = subprocess.run([sys.executable, "-B", os.path.join(HERE, script), program, *of_script, test], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print("  " + (result.stdout.strip().splitlines() or [""])[-1])
+    return verdict(arguments.fault, [(test, result.returncode == 0)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
