@@ -47,9 +47,10 @@ static bool too_much_is_left(void) {
     return __atomic_load_n(&heaps.left_dirty, __ATOMIC_RELAXED) > flat_policy.left_pages;
 }
 
-/* Of a heap without an owner, which has been given something: what is too much goes. */
+/* Of a heap without an owner, which has been given something: whole chunks serve others, and what is too much goes. */
 static void keep_to_what_may_be_left(thread_heap *heap) {
     if (use_of(heap) != HEAP_LEFT) return;
+    flat_give_whole_chunks(heap);
     do count_left(heap, heap->free_pages.dirty);
     while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
 }
