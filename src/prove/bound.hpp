@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph.hpp"
+#include "termination.hpp"
 
 #include <array>
 #include <map>
@@ -36,8 +37,9 @@ struct Proof {
     std::vector<Remark> refusals;          // why there is no bound; the rest holds only if there is none
     std::vector<Remark> assumptions;       // on what the bound rests beside the code
     Counts most;                           // of every path that returns
-    std::optional<Counts> most_to_error;   // of every path that ends the program, if there is one
+    std::optional<Counts> most_to_error;   // of every path that ends the program or throws, if there is one
     std::vector<Remark> error_exits;       // where those end
+    bool errors_are_bounded = true;        // otherwise what is called there has no bound, and most_to_error is none
     std::uint64_t stack_bytes = 0;         // below the stack pointer at entry, on any path
     std::size_t reachable = 0, blocks = 0; // instructions and basic blocks, what is called not included
     std::array<std::vector<Step>, all_counts.size()> paths; // the longest by each count
@@ -59,6 +61,8 @@ class Prover {
   private:
     const Binary &binary_;
     Decoder decoder_;
+    LandingPads pads_;
+    mutable Termination termination_;
 };
 
 } // namespace flat::prove

@@ -1,8 +1,8 @@
 // What a function's entry can reach: basic blocks, and every reason why they have no bound.
 #pragma once
 
-#include "binary.hpp"
-#include "decoder.hpp"
+#include "exceptions.hpp"
+#include "linkage.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -36,6 +36,7 @@ struct Block {
     std::vector<Instruction> instructions; // at least one
     std::vector<std::size_t> next;         // numbers of blocks
     std::optional<std::uint64_t> callee;   // that the last instruction calls
+    std::optional<std::size_t> pad;        // the one of `next` where it goes on when what is called throws
     End end = End::goes_on;
 
     const Instruction &last() const { return instructions.back(); }
@@ -49,10 +50,16 @@ struct Graph {
 /// Whether the function that begins at an address ever returns.
 using Returns = std::function<bool(std::uint64_t)>;
 
+/// What a graph is read from.
+struct Code {
+    const Binary &binary;
+    const Decoder &decoder;
+    const LandingPads &pads;
+};
+
 /// Decodes what can be reached from `entry`, and nothing else. Code that a jump leads to belongs to the function,
 /// whatever its symbol: what the compiler split off, and functions that are called last. `returns` is asked for each
 /// function of the file that is called.
-Graph graph_of(const Binary &binary, const Decoder &decoder, std::uint64_t entry, const Rules &rules,
-               const Returns &returns);
+Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const Returns &returns);
 
 } // namespace flat::prove
