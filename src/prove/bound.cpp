@@ -44,13 +44,15 @@ std::uint64_t weight_of(const Instruction &instruction, Count count) {
     return 0;
 }
 
-/// One function asked for, and those that it calls.
+} // namespace
+
+/// By the same rules: the functions asked for, and those that they call.
 class Proving {
   public:
     Proving(const Code &code, Termination &termination, const Rules &rules)
         : code_(code), binary_(code.binary), termination_(termination), rules_(rules) {}
 
-    Proof prove(std::uint64_t entry) {
+    Proof prove(std::uint64_t entry, bool with_paths) {
         Function &function = look_at(entry, rules_);
         Proof proof = function.proof;
         if (proof.holds() && !function.to_return[function.component_of[0]][0])
@@ -58,6 +60,7 @@ class Proving {
         std::ranges::sort(proof.refusals, {}, [](const Remark &each) { return std::tie(each.address, each.text); });
         if (!proof.holds()) return proof;
         if (!proof.errors_are_bounded) proof.most_to_error.reset();
+        if (!with_paths) return proof;
         for (const Count count : all_counts) append_path(entry, count, 0, 1, proof.paths[index_of(count)]);
         return proof;
     }
@@ -74,6 +77,8 @@ class Proving {
         Proof &proof = function.proof;
         proof.refusals = function.graph.refusals;
         proof.assumptions = function.graph.assumptions;
+        proof.error_exits = function.graph.calls_to_error;
+        proof.errors_are_bounded = proof.error_exits.empty();
         for (const Block &block : function.graph.blocks) proof.reachable += block.instructions.size();
         proof.blocks = function.graph.blocks.size();
         look_for_loops(function);
@@ -149,7 +154,9 @@ class Proving {
             const Block &block = function.graph.blocks[i];
             if (block.last().flow != Flow::call && block.last().flow != Flow::indirect_call) continue;
             const Function *callee = block.callee ? known(*block.callee) : nullptr;
-            const std::uint64_t deeper = callee == nullptr ? 0 : callee->proof.stack_bytes;
+            // Of what has no bound and only ends the program, the stack's depth is not known either.
+            const bool is_unbounded = callee == nullptr || (block.end == End::error && !callee->proof.holds());
+            const std::uint64_t deeper = is_unbounded ? 0 : callee->proof.stack_bytes;
             proof.stack_bytes = std::max(proof.stack_bytes, use.at_block_end[i] + pushed + deeper);
         }
     }
@@ -331,14 +338,12 @@ class Proving {
     const Code code_;
     const Binary &binary_;
     Termination &termination_;
-    const Rules &rules_;
+    const Rules rules_;
     /// What a callee hands over would be the callers' to count.
     const Rules callees_rules_ = {rules_.apart, 0};
     std::map<std::uint64_t, std::unique_ptr<Function>> functions_;
     std::vector<std::uint64_t> under_way_;
 };
-
-} // namespace
 
 std::string_view name_of(Count count) {
     static constexpr std::array<std::string_view, all_counts.size()> names = {"instructions", "loads",    "stores",
@@ -351,8 +356,16 @@ Prover::Prover(const Binary &binary)
 
 Prover::~Prover() = default;
 
-Proof Prover::prove(std::uint64_t entry, const Rules &rules) const {
-    return Proving({binary_, decoder_, pads_}, termination_, rules).prove(entry);
+Proving &Prover::proving_by(const Rules &rules) const {
+    const Code code{binary_, decoder_, pads_};
+    // Where a function may hand over, it is another to those that call it: nothing is kept.
+    std::unique_ptr<Proving> &kept = rules.hands_over > 0 ? handing_over_ : provings_[rules.apart];
+    if (!kept || rules.hands_over > 0) kept = std::make_unique<Proving>(code, termination_, rules);
+    return *kept;
 }
+
+Proof Prover::prove(std::uint64_t entry, const Rules &rules) const { return proving_by(rules).prove(entry, true); }
+
+Proof Prover::bound(std::uint64_t entry, const Rules &rules) const { return proving_by(rules).prove(entry, false); }
 
 } // namespace flat::prove

@@ -37,6 +37,7 @@ class Walk {
         refuse_what_throws_elsewhere();
         Graph graph = blocks_from(entry);
         refuse_catching(graph);
+        judge_calls_outside(graph);
         return graph;
     }
 
@@ -84,7 +85,8 @@ class Walk {
 
     void go_on_behind(const Step &step) {
         for (const std::uint64_t next : step.next) todo_.push_back(next);
-        if (step.next.size() != 1 || step.next[0] != step.instruction.end() || step.callee)
+        if (step.next.size() != 1 || step.next[0] != step.instruction.end() || step.callee ||
+            outside_.contains(step.instruction.address))
             leaders_.insert(step.next.begin(), step.next.end());
     }
 
@@ -131,6 +133,27 @@ class Walk {
                 for (const std::size_t next : each.next)
                     if (seen.insert(next).second) todo.push_back(next);
             }
+        }
+    }
+
+    /// What is called outside has no bound, which matters where a path goes on to a return.
+    void judge_calls_outside(Graph &graph) const {
+        std::vector<bool> returns(graph.blocks.size());
+        for (bool changes = true; changes;) {
+            changes = false;
+            for (std::size_t i = graph.blocks.size(); i-- > 0;) {
+                const Block &block = graph.blocks[i];
+                const bool may_leave = block.end == End::back || block.end == End::elsewhere ||
+                                       (block.end == End::goes_on && block.next.empty());
+                if (returns[i] || !(may_leave || std::ranges::any_of(block.next, [&](std::size_t to) { return returns[to]; })))
+                    continue;
+                changes = returns[i] = true;
+            }
+        }
+        for (std::size_t i = 0; i < graph.blocks.size(); i++) {
+            const auto found = outside_.find(graph.blocks[i].last().address);
+            if (found == outside_.end()) continue;
+            (returns[i] ? graph.refusals : graph.calls_to_error).push_back({found->first, found->second});
         }
     }
 
@@ -267,6 +290,8 @@ class Walk {
                    fmt::format("calls {} through the procedure linkage table, where another file may "
                                "take its place: link with -Bsymbolic-functions",
                                name));
+        else if (is_call)
+            outside_.emplace(instruction.address, fmt::format("calls {}, which is not in this file", name));
         else
             refuse(instruction.address, fmt::format("calls {}, which is not in this file", name));
         return is_call;
@@ -344,7 +369,7 @@ class Walk {
                 block.instructions.push_back(step.instruction);
                 const std::uint64_t behind = block.last().end();
                 const bool ends = step.next.size() != 1 || step.next[0] != behind || step.callee || step.pad ||
-                                  leaders_.contains(behind);
+                                  outside_.contains(at->first) || leaders_.contains(behind);
                 if (!ends) {
                     at = steps_.find(behind);
                     continue;
@@ -371,6 +396,7 @@ class Walk {
     std::map<std::uint64_t, Step> steps_;
     std::set<std::uint64_t> by_register_, given_up_; // jumps and calls
     Targets targets_;                                // of these, by the paths that are known
+    std::map<std::uint64_t, std::string> outside_;   // calls of functions that are not in the file
     std::set<std::uint64_t> regions_;                // parts of the code whose calls have landing pads
     std::set<std::uint64_t> leaders_;
     std::vector<std::uint64_t> todo_;

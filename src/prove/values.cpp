@@ -98,7 +98,7 @@ Value zero_extended(const Value &from, unsigned bits) {
                                                         : Range{0, mask_of(bits)};
     }
     to.name = from.name;
-    to.named_bits = std::min(from.named_bits, bits);
+    to.named_bits = from.views.back().high <= mask_of(bits) ? from.named_bits : std::min(from.named_bits, bits);
     return to;
 }
 
@@ -477,8 +477,10 @@ class Follow {
         const unsigned bits = instruction.operands[0].bits;
         if (with.kind != Operand::Kind::constant || (bits != 8 && bits != 16 && bits != 32 && bits != 64)) return;
         const Value value = read(instruction, 0, state);
-        if (value.name != 0 && value.named_bits >= bits)
-            state.compared = Compared{value.name, bits, static_cast<std::uint64_t>(with.value) & mask_of(bits)};
+        const std::uint64_t number = static_cast<std::uint64_t>(with.value) & mask_of(bits);
+        const bool is_all_named = value.views.back().high <= mask_of(value.named_bits) && number <= mask_of(value.named_bits);
+        if (value.name != 0 && (value.named_bits >= bits || is_all_named))
+            state.compared = Compared{value.name, std::min(bits, value.named_bits), number};
     }
 
     void compute(const Instruction &instruction, State &state) {
