@@ -477,11 +477,17 @@ const Symbol *Binary::function_at(std::uint64_t address) const {
     return found == symbols_.end() || found->address != address ? nullptr : &*found;
 }
 
-std::string Binary::place(std::uint64_t address) const {
+const Symbol *Binary::function_around(std::uint64_t address) const {
     const auto after = std::ranges::upper_bound(symbols_, address, {}, &Symbol::address);
-    if (after == symbols_.begin()) return fmt::format("{:#x}", address);
+    if (after == symbols_.begin()) return nullptr;
     const Symbol &symbol = *std::prev(after);
-    if (symbol.size != 0 && address - symbol.address >= symbol.size) return fmt::format("{:#x}", address);
+    return symbol.size != 0 && address - symbol.address >= symbol.size ? nullptr : &symbol;
+}
+
+std::string Binary::place(std::uint64_t address) const {
+    const Symbol *around = function_around(address);
+    if (around == nullptr) return fmt::format("{:#x}", address);
+    const Symbol &symbol = *around;
     if (address == symbol.address) return symbol.name;
     return fmt::format("{}+{:#x}", symbol.name, address - symbol.address);
 }

@@ -79,6 +79,8 @@ class Binary {
     std::vector<const Symbol *> clones_of(std::string_view name) const;
     /// The function that begins at `address`, or nullptr.
     const Symbol *function_at(std::uint64_t address) const;
+    /// The last that begins at `address` or before and, if it says how long it is, reaches there; or nullptr.
+    const Symbol *function_around(std::uint64_t address) const;
     /// "function+0x1c", or the bare address.
     std::string place(std::uint64_t address) const;
     /// Whether it has names for functions that are not exported.

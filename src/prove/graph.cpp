@@ -163,11 +163,23 @@ class Walk {
     const std::vector<std::uint64_t> *known_targets(std::uint64_t address) const {
         const auto found = targets_.find(address);
         if (found == targets_.end() || found->second.empty()) return nullptr;
-        const auto is_odd = [this](std::uint64_t target) {
-            return binary_.code_at(target).empty() || import_behind(binary_, decoder_, target) != nullptr ||
+        const bool is_jump = steps_.at(address).instruction.flow == Flow::indirect_jump;
+        const auto is_odd = [this, is_jump, address](std::uint64_t target) {
+            return binary_.code_at(target).empty() || (is_jump && !is_in_one_function(address, target)) ||
+                   import_behind(binary_, decoder_, target) != nullptr ||
                    is_special(target, name_at(target));
         };
         return std::ranges::any_of(found->second, is_odd) ? nullptr : &found->second;
+    }
+
+    /// Or in a part that was split off it. Otherwise the table is taken to be longer than it is.
+    bool is_in_one_function(std::uint64_t one, std::uint64_t other) const {
+        const Symbol *first = binary_.function_around(one), *second = binary_.function_around(other);
+        if (first == nullptr || second == nullptr || first == second) return first == second;
+        const auto whole = [](const Symbol *symbol) {
+            return std::string_view(symbol->name).substr(0, symbol->name.find('.'));
+        };
+        return first->address == second->address || whole(first) == whole(second);
     }
 
     bool adds_targets() {

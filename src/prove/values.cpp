@@ -364,9 +364,9 @@ class Follow {
         return named(zero_extended({}, bits), instruction, place, state);
     }
 
-    /// Under a name of its own, if what it holds is not known.
+    /// Under a name of its own, where it has none.
     Value named(Value value, const Instruction &instruction, unsigned place, State &state) {
-        if (value.name != 0 || value.set || value.stack) return value;
+        if (value.name != 0 || value.stack) return value;
         value.name = name_at(instruction.address, place);
         value.named_bits = 64;
         state.forget(value.name);

@@ -23,7 +23,7 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 FUNCTIONS = 250  # of one source
 
 #: How the code is placed: as a library, or as a program at fixed addresses that contains what steps through it.
-LIBRARY, PROGRAM = ("-fPIC", "-shared"), ("-fno-pic", "-no-pie", "-rdynamic")
+LIBRARY, PROGRAM = ("-fPIC", "-shared", "-fno-semantic-interposition", "-Wl,-Bsymbolic"), ("-fno-pic", "-no-pie", "-rdynamic")
 
 
 class CannotRun(Exception):
