@@ -10,7 +10,7 @@ VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_t
 SECONDS := 1200
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test validate soak real-programs calibrate results build install coverage format clean
+.PHONY: help bench test validate soundness soak real-programs calibrate results build install coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
 	@echo "  make test                  build everything with warnings as errors and run every test"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
+	@echo "  make soundness             100,000 random functions, each proved and stepped through; some 20 minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
 	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
@@ -53,6 +54,14 @@ validate:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
 	@cmake --build $(BUILD) --target $(VALIDATIONS)
 	@for test in $(VALIDATIONS); do FLATLINE_TEST_SCALE=50 $(BUILD)/tests/$$test || exit 1; done
+
+soundness:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON
+	@cmake --build $(BUILD) --target prove_counts
+	tests/prove/soundness/libraries.py --counts $(BUILD)/tests/prove_counts
+	tests/prove/soundness/campaign.py --counts $(BUILD)/tests/prove_counts --steps tests/prove/soundness/steps.cpp \
+	    --work $(BUILD)/soundness
 
 soak:
 	@scripts/bootstrap test

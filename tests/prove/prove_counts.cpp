@@ -2,7 +2,7 @@
 //
 //     prove_counts FILE [FUNCTION...]
 //
-// NAME<tab>proved<tab>INSTRUCTIONS, or NAME<tab>refused<tab>REASON<tab>...; a reason is without its address.
+// NAME<tab>proved<tab>INSTRUCTIONS<tab>ADDRESS, or NAME<tab>refused<tab>REASON<tab>...; a reason is without its address.
 #include "prove/bound.hpp"
 
 #include <cstdio>
@@ -14,8 +14,9 @@ namespace {
 
 void report(const std::string &name, const flat::prove::Proof &proof) {
     if (proof.holds()) {
-        std::printf("%s\tproved\t%llu\n", name.c_str(),
-                    static_cast<unsigned long long>(proof.most[flat::prove::Count::instructions]));
+        std::printf("%s\tproved\t%llu\t%llu\n", name.c_str(),
+                    static_cast<unsigned long long>(proof.most[flat::prove::Count::instructions]),
+                    static_cast<unsigned long long>(proof.address));
         return;
     }
     std::printf("%s\trefused", name.c_str());

@@ -5,7 +5,7 @@ and none that was proved may run for ever.
     campaign.py --counts PROVE_COUNTS --steps STEPS_CPP --work FOLDER [--functions N] [--seed S] [--jobs N] [--save FILE]
 
 PROVE_COUNTS: the program of that name. Every source has 250 functions; its seed is printed, and `--seed S --functions 1`
-makes it again. Exit status: 0 no function is above its proof, 1 one is, 2 the campaign could not be run.
+makes it again. With --stop-at N the campaign is done once so many were found above their proof. Exit status: 0 no function is above its proof, 1 one is, 2 the campaign could not be run.
 """
 import argparse
 import collections
@@ -20,8 +20,6 @@ import sys
 import generate
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
-FUNCTIONS = 250  # of one source
-
 #: How the code is placed: as a library, or as a program at fixed addresses that contains what steps through it.
 LIBRARY, PROGRAM = ("-fPIC", "-shared", "-fno-semantic-interposition", "-Wl,-Bsymbolic"), ("-fno-pic", "-no-pie", "-rdynamic")
 
@@ -52,7 +50,7 @@ def build(seed, level, compiler, placing, options):
     os.makedirs(folder, exist_ok=True)
     source = os.path.join(folder, "source.cpp" if is_cxx else "source.c")
     with open(source, "w") as file:
-        file.write(generate.program(seed, is_cxx, FUNCTIONS))
+        file.write(generate.program(seed, is_cxx, options.of_a_source))
     binary, flags = os.path.join(folder, "functions"), ["-w", level, "-fno-builtin-abort"]
     if placing is LIBRARY:
         run([compiler[is_cxx], *flags, *placing, source, "-o", binary])
@@ -67,7 +65,7 @@ def judge(seed, level, compiler, placing, options):
     """How many of each verdict, why functions were refused, and what is wrong."""
     folder, binary, stepper = build(seed, level, compiler, placing, options)
     bounds, reasons = {}, collections.Counter()
-    names = ["f%d" % number for number in range(FUNCTIONS)]
+    names = ["f%d" % number for number in range(options.of_a_source)]
     for line in run([options.counts, binary, *names]).splitlines():
         name, verdict, *rest = line.split("\t")
         if verdict == "proved":
@@ -87,16 +85,18 @@ def judge(seed, level, compiler, placing, options):
     tight = sum(most[name] == bounds[name] for name in bounds)
     if not wrong:
         shutil.rmtree(folder)
-    return FUNCTIONS, len(bounds), tight, reasons, wrong
+    return options.of_a_source, len(bounds), tight, reasons, wrong
 
 
 def jobs_of(options):
     seed, asked = options.seed, 0
-    while asked < options.functions:
+    while asked < options.functions and not options.is_done:
         for level in LEVELS:
             for number, compiler in enumerate(options.compilers):
+                if options.is_done:
+                    return
                 yield seed, level, compiler, (LIBRARY, PROGRAM)[(seed + number + LEVELS.index(level)) % 2], options
-                asked += FUNCTIONS
+                asked += options.of_a_source
         seed += 1
 
 
@@ -106,8 +106,11 @@ def main():
         parser.add_argument(option, required=True)
     parser.add_argument("--functions", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1, 1_000_000))
+    parser.add_argument("--of-a-source", type=int, default=250)
+    parser.add_argument("--stop-at", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    options.is_done = False
     options.work = os.path.abspath(options.work)
     print("seed %d" % options.seed, flush=True)
     total, proved, tight, reasons, wrong = 0, 0, 0, collections.Counter(), []
@@ -118,12 +121,15 @@ def main():
         run(["g++", "-std=c++17", "-O1", "-mno-red-zone", "-fno-pic", "-c", options.steps, "-o", options.stepper + ".o"])
         run(["g++", "-no-pie", options.stepper + ".o", "-ldl", "-o", options.stepper])
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for part in pool.map(lambda job: judge(*job), jobs_of(options)):
+            for part in pool.map(lambda job: None if options.is_done else judge(*job), jobs_of(options)):
+                if part is None:
+                    continue
                 total, proved, tight = total + part[0], proved + part[1], tight + part[2]
                 reasons.update(part[3])
                 wrong += part[4]
                 for each in part[4]:
                     print("UNSOUND: " + each, flush=True)
+                options.is_done = len(wrong) >= options.stop_at
     except CannotRun as why:
         print("soundness: " + str(why), file=sys.stderr)
         return 2
