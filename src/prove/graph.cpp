@@ -145,7 +145,8 @@ class Walk {
                 const Block &block = graph.blocks[i];
                 const bool may_leave = block.end == End::back || block.end == End::elsewhere ||
                                        (block.end == End::goes_on && block.next.empty());
-                if (returns[i] || !(may_leave || std::ranges::any_of(block.next, [&](std::size_t to) { return returns[to]; })))
+                if (returns[i] ||
+                    !(may_leave || std::ranges::any_of(block.next, [&](std::size_t to) { return returns[to]; })))
                     continue;
                 changes = returns[i] = true;
             }
@@ -166,8 +167,7 @@ class Walk {
         const bool is_jump = steps_.at(address).instruction.flow == Flow::indirect_jump;
         const auto is_odd = [this, is_jump, address](std::uint64_t target) {
             return binary_.code_at(target).empty() || (is_jump && !is_in_one_function(address, target)) ||
-                   import_behind(binary_, decoder_, target) != nullptr ||
-                   is_special(target, name_at(target));
+                   import_behind(binary_, decoder_, target) != nullptr || is_special(target, name_at(target));
         };
         return std::ranges::any_of(found->second, is_odd) ? nullptr : &found->second;
     }

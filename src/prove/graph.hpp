@@ -45,8 +45,8 @@ struct Block {
 struct Graph {
     std::vector<Block> blocks; // the first is the entry
     std::vector<Remark> refusals, assumptions;
-    std::vector<Remark> calls_to_error; // of functions that are not in the file, on paths that never return: these have no
-                                        // bound, and need none
+    std::vector<Remark> calls_to_error; // of functions that are not in the file, on paths that never return: these have
+                                        // no bound, and need none
 };
 
 /// Whether the function that begins at an address ever returns.

@@ -478,7 +478,8 @@ class Follow {
         if (with.kind != Operand::Kind::constant || (bits != 8 && bits != 16 && bits != 32 && bits != 64)) return;
         const Value value = read(instruction, 0, state);
         const std::uint64_t number = static_cast<std::uint64_t>(with.value) & mask_of(bits);
-        const bool is_all_named = value.views.back().high <= mask_of(value.named_bits) && number <= mask_of(value.named_bits);
+        const bool is_all_named =
+            value.views.back().high <= mask_of(value.named_bits) && number <= mask_of(value.named_bits);
         if (value.name != 0 && (value.named_bits >= bits || is_all_named))
             state.compared = Compared{value.name, std::min(bits, value.named_bits), number};
     }

@@ -2,7 +2,8 @@
 //
 //     prove_counts FILE [FUNCTION...]
 //
-// NAME<tab>proved<tab>INSTRUCTIONS<tab>ADDRESS, or NAME<tab>refused<tab>REASON<tab>...; a reason is without its address.
+// NAME<tab>proved<tab>INSTRUCTIONS<tab>ADDRESS, or NAME<tab>refused<tab>REASON<tab>...; a reason is without its
+// address.
 #include "prove/bound.hpp"
 
 #include <cstdio>

@@ -8,7 +8,8 @@ struct Counts {
 };
 struct Waits {
     ~Waits() {
-        while (shared) { }
+        while (shared) {
+        }
     }
 };
 
@@ -72,7 +73,8 @@ FUNCTION int catches_what_never_returns(int x) {
     try {
         if (x > 2) fails(x);
     } catch (int) {
-        while (shared != x) { }
+        while (shared != x) {
+        }
     }
     return x;
 }

@@ -47,8 +47,7 @@ FUNCTION int jumps_by_byte(unsigned char x, int *p) {
     return p[0];
 }
 FUNCTION int jumps_in_a_loop(int x, int *p) {
-    for (int i = 0; i < 5; i++)
-        switch (x + i) {
+    for (int i = 0; i < 5; i++) switch (x + i) {
         case 0: p[0]++; break;
         case 1: p[1] += p[0]; break;
         case 2: p[3] ^= p[1]; break;

@@ -44,9 +44,15 @@ FUNCTION int spins_deep(int x) {
 }
 
 /* Each returns, whatever its name says. */
-#define RETURNS(name, symbol) __attribute__((noinline, visibility("hidden"))) void name(int x) __asm__(symbol);        \
+#define RETURNS(name, symbol)                                                                                          \
+    __attribute__((noinline, visibility("hidden"))) void name(int x) __asm__(symbol);                                  \
     void name(int x) { shared = x; }                                                                                   \
-    FUNCTION int believes_##name(int x) { name(x); while (shared == x) { } return x; }
+    FUNCTION int believes_##name(int x) {                                                                              \
+        name(x);                                                                                                       \
+        while (shared == x) {                                                                                          \
+        }                                                                                                              \
+        return x;                                                                                                      \
+    }
 RETURNS(named_chk_fail, "__chk_fail")
 RETURNS(named_fortify_fail, "__fortify_fail")
 RETURNS(named_assert, "__assert")

@@ -31,7 +31,7 @@ REASONS = [("calls a function of another file, or one that another may replace",
            ("an exception may be caught", "exception"),
            ("repeats as often as a register says", "repeats as often"),
            ("the stack cannot be followed", "stack|address to return|return address"),
-           ("an instruction that is refused or cannot be decoded", "an instruction|no instruction|middle of another"),
+           ("an instruction that is refused or cannot be decoded", "an instruction|no instruction|middle of another|a transaction"),
            ("no path through it returns", "no path through it"),
            ("more can be reached than is read", "instructions can be reached"),
            ("anything else", "")]

@@ -52,13 +52,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in ("--source", "--build", "--work"):
         parser.add_argument(option, required=True)
-    parser.add_argument("fault", choices=FAULTS)
+    parser.add_argument("fault", choices=[*FAULTS, "loops_free_in_libraries"])
     arguments = parser.parse_args()
-    program = build(arguments, FAULTS[arguments.fault])
+    program = build(arguments, FAULTS[arguments.fault.removesuffix("_in_libraries")])
+    if arguments.fault.endswith("_in_libraries"):
+        return judge(subprocess.run([sys.executable, "-B", os.path.join(HERE, "libraries.py"), "--counts", program, "--quick"],
+                                    text=True, stdout=subprocess.PIPE))
     campaign = subprocess.run([sys.executable, "-B", os.path.join(HERE, "campaign.py"), "--counts", program, "--steps",
                                os.path.join(HERE, "steps.cpp"), "--work", os.path.join(arguments.work, "campaign"), "--functions", "1",
                                "--seed", "1", "--of-a-source", "120", "--stop-at", "1"],
                               text=True, stdout=subprocess.PIPE)
+    return judge(campaign)
+
+
+def judge(campaign):
     print(campaign.stdout)
     if campaign.returncode != 1 or "UNSOUND" not in campaign.stdout:
         print("MISSED: exit status %d, and no function above its proof" % campaign.returncode)

@@ -72,7 +72,7 @@ void on_abort(int) { siglongjmp(ended, aborted); }
 void on_time(int) { siglongjmp(ended, no_time_left); }
 
 void handle(int signal, void (*simple)(int), void (*full)(int, siginfo_t *, void *)) {
-    struct sigaction action {};
+    struct sigaction action{};
     sigemptyset(&action.sa_mask);
     action.sa_flags = full != nullptr ? SA_SIGINFO : 0;
     if (full != nullptr)
