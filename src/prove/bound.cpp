@@ -26,6 +26,7 @@ struct Function {
     std::vector<std::optional<LoopBound>> bounds; // of each component that is a loop
     std::vector<std::size_t> component_of;        // block
     std::vector<Ways> to_return;                  // from each component
+    std::uint32_t kept = 0;                       // registers, as in StackUse
     bool runs_for_ever = false;                   // on some path, by itself or in what it calls
     Proof proof;
 };
@@ -72,8 +73,8 @@ class Proving {
         Function &function = *made;
         under_way_.push_back(entry);
         function.proof.address = entry;
-        const Returns returns = [this](std::uint64_t callee) { return does_return(callee); };
-        function.graph = graph_of(code_, entry, rules, returns);
+        const CallEffects effects = [this](std::uint64_t callee) { return effect_of(callee); };
+        function.graph = graph_of(code_, entry, rules, effects);
         Proof &proof = function.proof;
         proof.refusals = function.graph.refusals;
         proof.assumptions = function.graph.assumptions;
@@ -91,11 +92,11 @@ class Proving {
     }
 
     /// A function under way is its own caller: refused where it is called, so that what follows does not matter.
-    bool does_return(std::uint64_t callee) {
-        if (std::ranges::find(under_way_, callee) != under_way_.end()) return true;
+    CallEffect effect_of(std::uint64_t callee) {
+        if (std::ranges::find(under_way_, callee) != under_way_.end()) return {};
         const Function &function = look_at(callee, callees_rules_);
-        if (function.proof.holds()) return function.to_return[function.component_of[0]][0].has_value();
-        return termination_.may_return(callee);
+        if (!function.proof.holds()) return {termination_.may_return(callee), 0};
+        return {function.to_return[function.component_of[0]][0].has_value(), function.kept};
     }
 
     /// Of a function that has no bound: whether a path leads where none goes on to an end of the function or of the
@@ -149,6 +150,7 @@ class Proving {
         Proof &proof = function.proof;
         proof.refusals.insert(proof.refusals.end(), use.refusals.begin(), use.refusals.end());
         proof.stack_bytes = use.depth;
+        function.kept = use.kept;
         const std::uint64_t pushed = binary_.machine() == Machine::x86_64 ? 8 : 0; // by a call
         for (std::size_t i = 0; i < function.graph.blocks.size(); i++) {
             const Block &block = function.graph.blocks[i];

@@ -22,8 +22,8 @@ bool is_outlined_atomic(std::string_view name) {
 
 class Walk {
   public:
-    Walk(const Code &code, const Rules &rules, const Returns &returns)
-        : binary_(code.binary), decoder_(code.decoder), pads_(code.pads), rules_(rules), returns_(returns) {}
+    Walk(const Code &code, const Rules &rules, const CallEffects &effects)
+        : binary_(code.binary), decoder_(code.decoder), pads_(code.pads), rules_(rules), effects_(effects) {}
 
     /// Where a jump by a register leads depends on the paths to it, and these on where jumps lead: the graph grows
     /// until both agree.
@@ -333,7 +333,9 @@ class Walk {
             return;
         }
         step.callee = target;
-        if (returns_(target))
+        const CallEffect effect = effects_(target);
+        step.instruction.counting.writes = ~effect.kept;
+        if (effect.returns)
             step.next = {behind};
         else
             step.end = End::error;
@@ -403,7 +405,7 @@ class Walk {
     const Decoder &decoder_;
     const LandingPads &pads_;
     const Rules &rules_;
-    const Returns &returns_;
+    const CallEffects &effects_;
     unsigned hands_over_ = 0; // jumps that have ended a path so
     std::map<std::uint64_t, Step> steps_;
     std::set<std::uint64_t> by_register_, given_up_; // jumps and calls
@@ -417,8 +419,8 @@ class Walk {
 
 } // namespace
 
-Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const Returns &returns) {
-    return Walk(code, rules, returns).graph_from(entry);
+Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const CallEffects &effects) {
+    return Walk(code, rules, effects).graph_from(entry);
 }
 
 } // namespace flat::prove

@@ -49,8 +49,14 @@ struct Graph {
                                         // no bound, and need none
 };
 
-/// Whether the function that begins at an address ever returns.
-using Returns = std::function<bool(std::uint64_t)>;
+/// What a call of a function does to its caller.
+struct CallEffect {
+    bool returns = true;    // ever
+    std::uint32_t kept = 0; // x86-64: a bit for each register that holds afterwards what it held before
+};
+
+/// Of the function that begins at an address.
+using CallEffects = std::function<CallEffect(std::uint64_t)>;
 
 /// What a graph is read from.
 struct Code {
@@ -60,8 +66,8 @@ struct Code {
 };
 
 /// Decodes what can be reached from `entry`, and nothing else. Code that a jump leads to belongs to the function,
-/// whatever its symbol: what the compiler split off, and functions that are called last. `returns` is asked for each
+/// whatever its symbol: what the compiler split off, and functions that are called last. `effects` is asked for each
 /// function of the file that is called.
-Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const Returns &returns);
+Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const CallEffects &effects);
 
 } // namespace flat::prove

@@ -160,6 +160,7 @@ class X86 {
     void back() {
         to_.flow = Flow::back;
         to_.loads = 1;
+        to_.counting = {Counting::Kind::none, 0, 0, 0, true};
         if (!written_out().empty()) refuse("a return that takes arguments off the stack");
         if (decoded_.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) refuse("a far return");
     }

@@ -27,6 +27,9 @@ struct State {
     // x86-64: other registers that point to the stack, and where on it such pointers were saved.
     std::map<unsigned, Place> copies;
     std::map<Place, Place> saved;
+    // And which hold what one held at entry, as does what was saved on the stack.
+    std::map<unsigned, unsigned> originals;
+    std::map<Place, unsigned> saved_originals;
 
     bool operator==(const State &) const = default;
 };
@@ -51,6 +54,7 @@ constexpr std::int64_t return_address_bytes = 8;
 
 constexpr unsigned register_pointer = 4, register_frame = 5; // x86-64's
 constexpr std::uint32_t lost_in_calls = 0x0fc7;              // rax, rcx, rdx, rsi, rdi, r8 to r11, by the ABI
+constexpr unsigned register_count = 16;
 
 class Follow {
   public:
@@ -63,6 +67,8 @@ class Follow {
     StackUse use() {
         if (graph_.blocks.empty()) return use_;
         entered_[0] = State{};
+        for (unsigned reg = 0; reg < register_count; reg++) entered_[0]->originals[reg] = reg;
+        use_.kept = x86_ ? (std::uint32_t{1} << register_count) - 1 : 0;
         todo_ = {0};
         while (!todo_.empty()) {
             const std::size_t block = todo_.back();
@@ -89,6 +95,11 @@ class Follow {
             refuse(block.last(), "returns with the stack pointer elsewhere than where it was at the call");
         else if (leaves && !x86_ && !state.link)
             refuse(block.last(), "returns to an address that need not be its caller's");
+        if (leaves || block.end == End::elsewhere)
+            for (unsigned reg = 0; reg < register_count; reg++)
+                if (const auto held = state.originals.find(reg);
+                    reg != register_pointer && (held == state.originals.end() || held->second != reg))
+                    use_.kept &= ~(std::uint32_t{1} << reg);
         for (const std::size_t next : block.next) enter(next, state);
     }
 
@@ -112,6 +123,8 @@ class Follow {
         if (joined.saved_link != state.saved_link) joined.saved_link.reset();
         keep_common(joined.copies, state.copies);
         keep_common(joined.saved, state.saved);
+        keep_common(joined.originals, state.originals);
+        keep_common(joined.saved_originals, state.saved_originals);
         if (joined == *known) return;
         known = joined;
         todo_.push_back(number);
@@ -134,6 +147,7 @@ class Follow {
         links(effect, state);
         const State before = state;
         if (x86_) copies(instruction, before, state);
+        if (x86_) keeps(instruction, before, state);
         if (!moves_pointer(instruction, before, state)) return false;
         switch (effect.frame) {
         case StackEffect::Frame::kept: break;
@@ -183,7 +197,9 @@ class Follow {
         if (x86_ && may_overlap(*place, written.bytes, return_address, return_address_bytes))
             return refuse(instruction, "writes where the address to return to is"), false;
         if (state.saved_link && may_overlap(*place, written.bytes, *state.saved_link, 8)) state.saved_link.reset();
-        std::erase_if(state.saved, [&](const auto &each) { return may_overlap(*place, written.bytes, each.first, 8); });
+        const auto is_written = [&](const auto &each) { return may_overlap(*place, written.bytes, each.first, 8); };
+        std::erase_if(state.saved, is_written);
+        std::erase_if(state.saved_originals, is_written);
         return true;
     }
 
@@ -231,6 +247,39 @@ class Follow {
             state.saved[*to] = *value;
         else if (first.kind == Operand::Kind::reg && first.reg != register_pointer && first.reg != register_frame)
             state.copies[first.reg] = *value;
+    }
+
+    /// x86-64: which registers hold what they held at entry; what is called says so of itself.
+    static void keeps(const Instruction &instruction, const State &before, State &state) {
+        const std::uint32_t lost = instruction.counting.writes;
+        std::erase_if(state.originals, [lost](const auto &each) { return (lost >> each.first & 1) != 0; });
+        const Operand &first = instruction.operands[0], &second = instruction.operands[1];
+        const bool moves = instruction.operation == Operation::move && first.bits == 64;
+        const auto in_register = [&before](unsigned reg) { return before.originals.find(reg); };
+        std::optional<Place> from;
+        if (instruction.operation == Operation::push && instruction.stack.pointer_by == -8 &&
+            first.kind == Operand::Kind::reg) {
+            if (const auto held = in_register(first.reg); held != before.originals.end())
+                state.saved_originals[before.pointer + instruction.stack.pointer_by] = held->second;
+        } else if (moves && first.kind == Operand::Kind::memory && second.kind == Operand::Kind::reg) {
+            const auto held = in_register(second.reg);
+            if (const std::optional<Place> to = place_named(first, before); to && held != before.originals.end())
+                state.saved_originals[*to] = held->second;
+        } else if (moves && first.kind == Operand::Kind::reg && second.kind == Operand::Kind::reg) {
+            if (const auto held = in_register(second.reg); held != before.originals.end())
+                state.originals[first.reg] = held->second;
+        } else if (instruction.operation == Operation::pop && instruction.stack.pointer_by == 8) {
+            from = before.pointer;
+        } else if (moves && second.kind == Operand::Kind::memory) {
+            from = place_named(second, before);
+        }
+        unsigned to = first.kind == Operand::Kind::reg ? first.reg : register_count;
+        const bool leaves = instruction.stack.pointer == StackEffect::Pointer::from_frame &&
+                            instruction.stack.frame == StackEffect::Frame::lost;
+        if (leaves) from = before.frame, to = register_frame;
+        if (!from || to >= register_count) return;
+        if (const auto held = before.saved_originals.find(*from); held != before.saved_originals.end())
+            state.originals[to] = held->second;
     }
 
     void links(const StackEffect &effect, State &state) const {

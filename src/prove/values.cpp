@@ -316,7 +316,8 @@ class Follow {
     void step(const Instruction &instruction, State &state) {
         if (instruction.flow == Flow::indirect_jump || instruction.flow == Flow::indirect_call)
             note_targets(instruction, state);
-        if (instruction.flow == Flow::call || instruction.flow == Flow::indirect_call) return called(state);
+        if (instruction.flow == Flow::call || instruction.flow == Flow::indirect_call)
+            return called(instruction, state);
         const bool keeps_all = instruction.counting.keeps_flags && instruction.counting.writes == 0;
         if (keeps_all && instruction.stores == 0) return;
         if (!instruction.counting.keeps_flags) state.compared.reset();
@@ -344,10 +345,12 @@ class Follow {
         other(instruction, state);
     }
 
-    /// What is called may change all but the stack pointer, and the frame's, as in stack.cpp.
-    static void called(State &state) {
+    /// What is called may change all but the stack pointer, the frame's, as in stack.cpp, and what it is known to keep.
+    static void called(const Instruction &call, State &state) {
         for (unsigned i = 0; i < register_count; i++)
-            if (i != register_pointer && !(i == register_frame && state.registers[i].stack)) state.registers[i] = {};
+            if (i != register_pointer && !(i == register_frame && state.registers[i].stack) &&
+                (call.counting.writes >> i & 1) != 0)
+                state.registers[i] = {};
         state.stack.clear();
         state.compared.reset();
     }

@@ -62,6 +62,22 @@ FUNCTION int ten(const int *p) {
     for (int i = 0; i < 10; i++) s += p[i] ^ s >> 3;
     return s;
 }
+FUNCTION int helps(int x) { return x * shared; }
+FUNCTION int calls_in_a_loop(int x) {
+    for (int i = 0; i < 10; i++) x += helps(i);
+    return x;
+}
+/* Against the ABI: it changes rbx, which holds the counter here. */
+void changes_rbx(void);
+__asm__(".text; .type changes_rbx, @function; changes_rbx: push %rax; xor %ebx, %ebx; pop %rax; ret; .size "
+        "changes_rbx, . - changes_rbx");
+FUNCTION int calls_what_changes_the_counter(void) {
+    __asm__ volatile("xor %%ebx, %%ebx\n1: call changes_rbx\n add $1, %%ebx\n cmp $10, %%ebx\n jne 1b"
+                     :
+                     :
+                     : "rbx", "rax", "memory");
+    return shared;
+}
 FUNCTION int nested(const int *p) {
     int s = 0;
     for (int i = 0; i < 6; i++)

@@ -16,8 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 #: Where: `old` is once in the file of src/prove, and becomes `new`.
 FAULTS = {
     "pads_not_walked": ("graph.cpp", "        if (!thrown.pad) return;\n", "        if (thrown.pad || !thrown.pad) return;\n"),
-    "names_believed": ("graph.cpp", "        step.callee = target;\n        if (returns_(target))",
-                       "        step.callee = target;\n        if (returns_(target) && !name_at(target).starts_with(\"_\"))"),
+    "names_believed": ("graph.cpp", "        if (effect.returns)", "        if (effect.returns && !name_at(target).starts_with(\"_\"))"),
     "rounds_short": ("trip_count.cpp", "        return before_first_test ? *most : *most - 1;", "        return *most - 1;"),
     "tables_short": ("values.cpp", "        if (each == range.high) return all;\n", "        if (each - range.low >= (range.high - range.low) / 2) return all;\n"),
     "callees_free": ("bound.cpp", "            if (const Function *callee = known(*block.callee)) sum += callee->proof.most[count];\n",
