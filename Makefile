@@ -8,6 +8,7 @@ CONFIGURE := cmake --preset release -B $(BUILD)
 VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_test heap_test heap_realloc_test
 
 SECONDS := 1200
+FUNCTIONS := 100000
 
 .DEFAULT_GOAL := help
 .PHONY: help bench test validate soundness soak real-programs calibrate results build install coverage format clean
@@ -61,7 +62,7 @@ soundness:
 	@cmake --build $(BUILD) --target prove_counts
 	tests/prove/soundness/libraries.py --counts $(BUILD)/tests/prove_counts
 	tests/prove/soundness/campaign.py --counts $(BUILD)/tests/prove_counts --steps tests/prove/soundness/steps.cpp \
-	    --work $(BUILD)/soundness
+	    --work $(BUILD)/soundness --functions $(FUNCTIONS)
 
 soak:
 	@scripts/bootstrap test

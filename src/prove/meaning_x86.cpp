@@ -277,7 +277,7 @@ class X86 {
             to.value = from.mem.disp.value;
             to.scale = from.mem.scale == 0 ? 1 : from.mem.scale;
             if (from.mem.base == ZYDIS_REGISTER_RIP)
-                to.value += static_cast<std::int64_t>(to_.end());
+                to.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(to.value) + to_.end());
             else if (from.mem.base != ZYDIS_REGISTER_NONE)
                 to.base = *number_of(from.mem.base);
             if (from.mem.index != ZYDIS_REGISTER_NONE) to.index = *number_of(from.mem.index);

@@ -141,9 +141,10 @@ class Count {
             return std::nullopt;
         const std::optional<Sum> from = sum_before(moving), to = sum_before(fixed);
         if (!from || !to || from->behind != to->behind || from->reg != to->reg) return std::nullopt;
-        const auto apart = static_cast<std::int64_t>(to->constant - from->constant);
+        const std::uint64_t apart = to->constant - from->constant;
         return passes_from(test, *update, compared, [&](bool updated) -> std::optional<std::uint64_t> {
-            const std::int64_t left = apart - (updated ? adding.counting.value : 0);
+            const auto step = static_cast<std::uint64_t>(adding.counting.value);
+            const auto left = static_cast<std::int64_t>(updated ? apart - step : apart);
             const bool is_far = left > std::int64_t{1} << 40 || left < -(std::int64_t{1} << 40);
             if (is_far || left % adding.counting.value != 0 || left / adding.counting.value < 0) return std::nullopt;
             const auto tests = static_cast<std::uint64_t>(left / adding.counting.value) + 1;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t most_values = 4096; // of one place that are told apart: entries of a jump table
 constexpr unsigned most_joins = 4;        // until a place whose range keeps growing may hold anything
+constexpr std::int64_t most_distance = std::int64_t{1} << 40; // on the stack
 constexpr unsigned register_count = 16, register_pointer = 4, register_frame = 5;
 
 constexpr std::array<unsigned, 4> widths = {8, 16, 32, 64}; // bits of what a register's name means
@@ -442,7 +443,9 @@ class Follow {
     static Value sum(const Value &one, const Value &other) {
         Value value;
         if (one.stack && other.set && other.set->size() == 1) {
-            value.stack = *one.stack + static_cast<std::int64_t>(other.set->front());
+            const std::int64_t place = *one.stack, by = static_cast<std::int64_t>(other.set->front());
+            const auto is_near = [](std::int64_t each) { return each > -most_distance && each < most_distance; };
+            if (is_near(by) && is_near(place)) value.stack = place + by;
             return value;
         }
         if (other.stack && !one.stack) return sum(other, one);
@@ -526,7 +529,7 @@ class Follow {
         Value &pointer = state.registers[register_pointer];
         Value value = read(instruction, 0, state);
         const bool is_whole = instruction.stack.pointer_by == -8;
-        if (!pointer.stack || !is_whole) {
+        if (!pointer.stack || !is_whole || *pointer.stack < -most_distance) {
             pointer.stack.reset();
             return state.stack.clear();
         }

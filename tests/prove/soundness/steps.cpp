@@ -106,7 +106,7 @@ const char *judged_call(Called function, std::mt19937_64 &random, std::uint64_t 
     if (ending == runs_for_ever) return "runs for ever";
     if (ending == no_time_left) return "goes on without an end outside of its code";
     if (ending == aborted) return nullptr;
-    allow_time(5);
+    allow_time(2);
     try {
         call_stepped(function, a, b, memory);
     } catch (...) {
