@@ -15,6 +15,7 @@ constexpr std::size_t most_calls_deep = 200;
 struct Termination::Search {
     std::vector<std::uint64_t> under_way;
     std::size_t instructions = 0;
+    bool asks_callees = true; // otherwise each is taken to return
     /// The outermost function under way that an answer was taken to be "does not return" of, by its place. Whatever
     /// rests on it is certain once that function is done with: a path to a return that leads through a call of a
     /// function under way has a shorter one without.
@@ -38,6 +39,22 @@ bool Termination::look_at(std::uint64_t entry, Search &search) {
     const std::size_t depth = search.under_way.size();
     const std::size_t rested_on = std::exchange(search.rests_on, ~std::size_t{0});
     search.under_way.push_back(entry);
+    // Most that never return do not whatever they call.
+    const bool asked = std::exchange(search.asks_callees, false);
+    bool returns = walk(entry, search);
+    search.asks_callees = asked;
+    if (returns) returns = walk(entry, search);
+    search.under_way.pop_back();
+    if (returns || search.rests_on >= depth) {
+        known_[entry] = returns;
+        search.rests_on = ~std::size_t{0};
+    }
+    search.rests_on = std::min(search.rests_on, rested_on);
+    return returns;
+}
+
+/// Whether a path from `entry` leads to a return.
+bool Termination::walk(std::uint64_t entry, Search &search) {
     std::set<std::uint64_t> seen;
     std::vector<std::uint64_t> todo = {entry};
     bool returns = false;
@@ -49,12 +66,6 @@ bool Termination::look_at(std::uint64_t entry, Search &search) {
         if (code.empty() || search.instructions++ == most_instructions) returns = true;
         if (!returns) returns = goes_on(decoder_.decode(address, code), search, todo);
     }
-    search.under_way.pop_back();
-    if (returns || search.rests_on >= depth) {
-        known_[entry] = returns;
-        search.rests_on = ~std::size_t{0};
-    }
-    search.rests_on = std::min(search.rests_on, rested_on);
     return returns;
 }
 
@@ -93,7 +104,7 @@ bool Termination::comes_back(const Instruction &call, Search &search) {
     }
     if (const Import *import = import_behind(binary_, decoder_, target)) return !never_returns(binary_, *import);
     const Symbol *symbol = binary_.function_at(target);
-    return (symbol != nullptr && symbol->is_resolver) || look_at(target, search);
+    return (symbol != nullptr && symbol->is_resolver) || !search.asks_callees || look_at(target, search);
 }
 
 bool Termination::leaves_through(const Instruction &jump, std::vector<std::uint64_t> &todo) const {

@@ -21,6 +21,7 @@ class Termination {
     struct Search;
 
     bool look_at(std::uint64_t entry, Search &search);
+    bool walk(std::uint64_t entry, Search &search);
     bool goes_on(const Instruction &instruction, Search &search, std::vector<std::uint64_t> &todo);
     bool comes_back(const Instruction &call, Search &search);
     bool leaves_through(const Instruction &jump, std::vector<std::uint64_t> &todo) const;
