@@ -8,9 +8,13 @@ CONFIGURE := cmake --preset release -B $(BUILD)
 VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_test heap_test heap_realloc_test
 
 SECONDS := 1200
+# How much the campaigns of make check do.
+FUNCTIONS := 100000
+OPERATIONS := 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test test-on-6.1 failing-calls validate soak real-programs calibrate results build install coverage format clean
+.PHONY: help bench test check test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install coverage \
+        format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -18,8 +22,10 @@ help:
 	@echo
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
 	@echo "  make test                  build everything with warnings as errors and run every test"
+	@echo "  make check                 the campaigns: the next three, some 40 minutes; FUNCTIONS and OPERATIONS make them shorter"
 	@echo "  make test-on-6.1           the malloc's tests on Debian 12's own kernel, in an emulated machine; some five minutes"
 	@echo "  make failing-calls         the malloc while its calls of the system fail at random: a million operations a policy"
+	@echo "  make soundness             100,000 random functions, each proved and stepped through; some 20 minutes"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
 	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
@@ -60,11 +66,13 @@ test-on-6.1:
 	tests/guest/guest_test.py $(BUILD)
 	scripts/guest --kernel 6.1 --env FLATLINE_TEST_SCALE=0.05 --seconds 900 "$(GUEST_TESTS)"
 
+check: test-on-6.1 failing-calls soundness
+
 failing-calls:
 	@scripts/bootstrap test
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
 	@cmake --build $(BUILD) --target flatline-malloc failing_round failing-calls
-	@for policy in latency balanced memory; do tests/malloc/failing_campaign.py --policy $$policy --jobs $$(nproc) \
+	@for policy in latency balanced memory; do tests/malloc/failing_campaign.py --policy $$policy --jobs $$(nproc) --operations $(OPERATIONS) \
 		--round $(BUILD)/tests/failing_round --failing $(BUILD)/tests/libfailing-calls.so \
 		--malloc $(BUILD)/lib/libflatline-malloc.so || exit 1; done
 
@@ -73,6 +81,14 @@ validate:
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON
 	@cmake --build $(BUILD) --target $(VALIDATIONS)
 	@for test in $(VALIDATIONS); do FLATLINE_TEST_SCALE=50 $(BUILD)/tests/$$test || exit 1; done
+
+soundness:
+	@scripts/bootstrap test
+	@$(CONFIGURE) -DFLATLINE_TESTS=ON
+	@cmake --build $(BUILD) --target prove_counts
+	tests/prove/soundness/libraries.py --counts $(BUILD)/tests/prove_counts
+	tests/prove/soundness/campaign.py --counts $(BUILD)/tests/prove_counts --steps tests/prove/soundness/steps.cpp \
+	    --work $(BUILD)/soundness --functions $(FUNCTIONS)
 
 soak:
 	@scripts/bootstrap test

@@ -7,8 +7,8 @@
 #define FLATLINE_BOUNDED_H
 
 /* At file scope, ended by a semicolon: FLAT_BOUNDED("function"); the function as the linker names it, in C++ mangled.
- * Its code must have a bound: without loops but those of FLAT_LOOP_AT_MOST, without calls out of the file, locks or
- * waits. Behind the name, as many as apply:
+ * Its code must have a bound: without loops but those that count between constants and those of FLAT_LOOP_AT_MOST,
+ * without calls out of the file, locks or waits. Behind the name, as many as apply:
  *
  *   apart=NAME         a call of NAME, a function of another file, counts as one instruction: its cost is stated apart
  *   hands-over=PLACES  at no more places than these the function ends by a jump to code that its caller named, which is

@@ -34,14 +34,37 @@ struct Target {
     std::vector<std::string> functions;
 };
 
+/// Where a function's name ends: at a comma or colon that is not a part of it, as in A::f(int, B<C, D>).
+std::size_t end_of_name(const std::string &text, std::size_t at) {
+    unsigned depth = 0;
+    for (; at < text.size(); at++) {
+        if (std::string_view("([{<").find(text[at]) != std::string_view::npos) depth++;
+        if (std::string_view(")]}>").find(text[at]) != std::string_view::npos && depth > 0) depth--;
+        if (depth > 0) continue;
+        if (text[at] == ',') return at;
+        if (text[at] != ':') continue;
+        if (at + 1 == text.size() || text[at + 1] != ':') return at;
+        at++;
+    }
+    return text.size();
+}
+
+/// The colon behind the file's name, which may have colons itself.
+std::size_t end_of_file_name(const std::string &text) {
+    std::error_code ignored;
+    for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1))
+        if (fs::is_regular_file(text.substr(0, colon), ignored)) return colon;
+    return text.find(':', text.rfind('/') == std::string::npos ? 0 : text.rfind('/'));
+}
+
 /// "FILE", or "FILE:FUNCTION,FUNCTION:FUNCTION". A file whose name has a colon counts as it is.
 Target target_from(const std::string &text) {
     std::error_code ignored;
-    const std::size_t colon = text.find(':', text.rfind('/') == std::string::npos ? 0 : text.rfind('/'));
+    const std::size_t colon = end_of_file_name(text);
     if (colon == std::string::npos || fs::exists(text, ignored)) return {text, {}};
     Target target{text.substr(0, colon), {}};
     for (std::size_t at = colon + 1; at <= text.size();) {
-        const std::size_t end = std::min(text.find_first_of(",:", at), text.size());
+        const std::size_t end = end_of_name(text, at);
         if (end == at)
             throw std::runtime_error(fmt::format("{}: a function's name is missing: give FILE:FUNCTION,...", text));
         target.functions.push_back(text.substr(at, end - at));

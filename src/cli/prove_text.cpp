@@ -113,6 +113,10 @@ std::string prove_text(const prove::Certificate &certificate, const Binary &bina
                                                function.name, function.proof.error_exits.size(),
                                                grouped((*errors)[Count::instructions])),
                                    widest);
+        else if (!function.proof.errors_are_bounded)
+            text += "\n" + wrapped(fmt::format("{} ends the program or throws at {} places, after what has no bound",
+                                               function.name, function.proof.error_exits.size()),
+                                   widest);
     }
     return text;
 }

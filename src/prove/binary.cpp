@@ -101,15 +101,26 @@ class BinaryReader {
         for (std::size_t i = 0; i < count; i++) {
             GElf_Phdr segment;
             if (gelf_getphdr(elf_.get(), static_cast<int>(i), &segment) == nullptr) unreadable();
+            if (segment.p_type == PT_GNU_RELRO) {
+                require_within(segment.p_offset, segment.p_filesz);
+                add_constant(segment.p_vaddr, segment.p_filesz);
+            }
+            if (segment.p_type == PT_GNU_EH_FRAME) index_of_unwinding_ = segment.p_vaddr;
             if (segment.p_type != PT_LOAD) continue;
             require_within(segment.p_offset, segment.p_filesz);
+            if (segment.p_vaddr + segment.p_filesz < segment.p_vaddr) unreadable();
+            binary_.loaded_.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz});
+            if ((segment.p_flags & PF_W) == 0) add_constant(segment.p_vaddr, segment.p_filesz);
             if ((segment.p_flags & PF_X) == 0) continue;
             if ((segment.p_flags & PF_W) != 0)
                 refuse(binary_.path_, "has code that may be written while it runs: nothing about it can be proved");
-            if (segment.p_vaddr + segment.p_filesz < segment.p_vaddr) unreadable();
             binary_.code_.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz});
         }
         if (binary_.code_.empty()) refuse(binary_.path_, "has no code");
+    }
+
+    void add_constant(std::uint64_t address, std::uint64_t bytes) {
+        if (address + bytes >= address) binary_.constant_.push_back({address, address + bytes});
     }
 
     void read_sections() {
@@ -131,6 +142,14 @@ class BinaryReader {
                 relocations.push_back({section, header});
             if (header.sh_type == SHT_GNU_versym) versions_ = content(section);
             if (header.sh_type == SHT_GNU_verdef) read_versions(section, header);
+            if (header.sh_type == SHT_GNU_verneed) read_needed_versions(section, header);
+            if (header.sh_type == SHT_DYNAMIC) read_needed(section, header);
+            // What the program itself never writes to, nor is anybody else to.
+            if (called == ".got" || called == ".got.plt") add_constant(header.sh_addr, header.sh_size);
+            if (called == ".eh_frame" && (header.sh_flags & SHF_ALLOC) != 0) {
+                binary_.unwind_tables_ = header.sh_addr;
+                binary_.unwind_bytes_ = header.sh_size;
+            }
             if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) tables.push_back({section, header});
             if (called == ".comment") read_comment(section);
             if (called == ".flatline.bounded") read_marks(section);
@@ -143,6 +162,55 @@ class BinaryReader {
                               std::string_view(symbol.version));
         });
         for (const auto &[section, header] : relocations) read_relocations(section, header);
+        std::ranges::sort(binary_.relocated_);
+        if (binary_.unwind_tables_ == 0 && index_of_unwinding_ != 0) find_unwind_tables();
+    }
+
+    /// By the index that the program itself would look them up in (.eh_frame_hdr), where no section bears their name.
+    void find_unwind_tables() {
+        const std::span<const std::byte> index = binary_.loaded_at(index_of_unwinding_);
+        constexpr std::byte relative_of_4_bytes{0x1b};
+        std::int32_t by = 0;
+        if (index.size() < 8 || index[1] != relative_of_4_bytes)
+            refuse(binary_.path_,
+                   "has an index of exception tables in an unknown form, so that no call is known to come back");
+        std::memcpy(&by, &index[4], sizeof by);
+        binary_.unwind_tables_ = index_of_unwinding_ + 4 + static_cast<std::uint64_t>(std::int64_t{by});
+        binary_.unwind_bytes_ = binary_.loaded_at(binary_.unwind_tables_).size();
+    }
+
+    void read_needed(Elf_Scn *section, const GElf_Shdr &header) {
+        Elf_Data *data = elf_getdata(section, nullptr);
+        if (data == nullptr || header.sh_entsize == 0) unreadable();
+        for (std::uint64_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
+            GElf_Dyn entry;
+            if (gelf_getdyn(data, static_cast<int>(i), &entry) == nullptr) unreadable();
+            if (entry.d_tag != DT_NEEDED) continue;
+            const char *name = elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val);
+            binary_.needed_.emplace_back(name == nullptr ? "" : name);
+        }
+    }
+
+    /// From which library the versions of what is imported are to come.
+    void read_needed_versions(Elf_Scn *section, const GElf_Shdr &header) {
+        Elf_Data *data = elf_getdata(section, nullptr);
+        if (data == nullptr) unreadable();
+        int at = 0;
+        for (std::uint64_t i = 0; i < header.sh_info; i++) {
+            GElf_Verneed needed;
+            if (gelf_getverneed(data, at, &needed) == nullptr) unreadable();
+            const char *file = elf_strptr(elf_.get(), header.sh_link, needed.vn_file);
+            int version_at = at + static_cast<int>(needed.vn_aux);
+            for (unsigned k = 0; k < needed.vn_cnt; k++) {
+                GElf_Vernaux version;
+                if (gelf_getvernaux(data, version_at, &version) == nullptr) unreadable();
+                if (file != nullptr) version_files_[version.vna_other & 0x7fff] = file;
+                if (version.vna_next == 0) break;
+                version_at += static_cast<int>(version.vna_next);
+            }
+            if (needed.vn_next == 0) break;
+            at += static_cast<int>(needed.vn_next);
+        }
     }
 
     void read_versions(Elf_Scn *section, const GElf_Shdr &header) {
@@ -185,10 +253,16 @@ class BinaryReader {
         }
     }
 
-    void add_version(std::uint64_t index, Symbol &symbol) const {
+    /// Of a dynamic symbol; 0 where there is none.
+    std::uint16_t version_of(std::uint64_t index) const {
         std::uint16_t version = 0;
-        if (versions_.size() < (index + 1) * sizeof version) return;
+        if (index >= versions_.size() / sizeof version) return 0;
         std::memcpy(&version, versions_.data() + index * sizeof version, sizeof version);
+        return version;
+    }
+
+    void add_version(std::uint64_t index, Symbol &symbol) const {
+        const std::uint16_t version = version_of(index);
         const auto found = version_names_.find(version & 0x7fff);
         if (found == version_names_.end() || (version & 0x7fff) <= 1) return;
         symbol.version = found->second;
@@ -202,13 +276,18 @@ class BinaryReader {
         const std::uint64_t slot = x86 ? R_X86_64_JUMP_SLOT : R_AARCH64_JUMP_SLOT;
         const std::uint64_t data_slot = x86 ? R_X86_64_GLOB_DAT : R_AARCH64_GLOB_DAT;
         const std::uint64_t resolved = x86 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE;
+        const std::uint64_t relative = x86 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
         for (std::uint64_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
             GElf_Rela entry;
             if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) unreadable();
             const std::uint64_t type = GELF_R_TYPE(entry.r_info);
+            if (type == relative)
+                binary_.relative_[entry.r_offset] = static_cast<std::uint64_t>(entry.r_addend);
+            else
+                binary_.relocated_.push_back(entry.r_offset);
             if (type == resolved) {
                 binary_.imports_[entry.r_offset] = {name_of_resolved(static_cast<std::uint64_t>(entry.r_addend)), true,
-                                                    true};
+                                                    true, ""};
             } else if (type == slot || type == data_slot) {
                 if (std::optional<Import> import = import_of(header, GELF_R_SYM(entry.r_info)))
                     binary_.imports_[entry.r_offset] = *import;
@@ -231,7 +310,9 @@ class BinaryReader {
         Elf_Data *data = elf_getdata(section, nullptr);
         if (data == nullptr || gelf_getsym(data, static_cast<int>(index), &symbol) == nullptr) return std::nullopt;
         const char *name = elf_strptr(elf_.get(), header.sh_link, symbol.st_name);
-        return Import{name == nullptr ? "" : name, symbol.st_shndx != SHN_UNDEF, false};
+        const auto file = version_files_.find(version_of(index) & 0x7fff);
+        return Import{name == nullptr ? "" : name, symbol.st_shndx != SHN_UNDEF, false,
+                      file == version_files_.end() ? "" : file->second};
     }
 
     void read_comment(Elf_Scn *section) {
@@ -320,7 +401,8 @@ class BinaryReader {
     Binary &binary_;
     std::unique_ptr<Elf, Close> elf_;
     std::span<const std::byte> versions_;
-    std::map<unsigned, std::string> version_names_;
+    std::map<unsigned, std::string> version_names_, version_files_;
+    std::uint64_t index_of_unwinding_ = 0;
 };
 
 Binary::Binary(const std::string &path) : Binary(path, content_of(path)) {}
@@ -334,13 +416,33 @@ std::string Binary::sha256() const {
     return SHA256Data(reinterpret_cast<const std::uint8_t *>(bytes_.data()), bytes_.size(), text);
 }
 
-std::span<const std::byte> Binary::code_at(std::uint64_t address) const {
-    for (const Code &code : code_) {
-        if (address < code.address || address - code.address >= code.size) continue;
-        const std::size_t from = address - code.address;
-        return std::span(bytes_).subspan(code.offset + from, code.size - from);
+std::span<const std::byte> Binary::part_at(const std::vector<Code> &parts, std::uint64_t address) const {
+    for (const Code &part : parts) {
+        if (address < part.address || address - part.address >= part.size) continue;
+        const std::size_t from = address - part.address;
+        return std::span(bytes_).subspan(part.offset + from, part.size - from);
     }
     return {};
+}
+
+std::span<const std::byte> Binary::code_at(std::uint64_t address) const { return part_at(code_, address); }
+
+std::span<const std::byte> Binary::loaded_at(std::uint64_t address) const { return part_at(loaded_, address); }
+
+std::optional<std::uint64_t> Binary::constant_at(std::uint64_t address, unsigned bytes) const {
+    const auto holds = [&](const Range &range) { return range.holds(address, bytes); };
+    if (bytes > 8 || std::ranges::none_of(constant_, holds)) return std::nullopt;
+    constexpr std::uint64_t slot = 8; // bytes that a relocation changes, at most
+    const auto other = std::ranges::lower_bound(relocated_, address < slot ? 0 : address - slot + 1);
+    if (other != relocated_.end() && *other < address + bytes) return std::nullopt;
+    const auto relative = relative_.lower_bound(address < slot ? 0 : address - slot + 1);
+    if (relative != relative_.end() && relative->first < address + bytes)
+        return relative->first == address && bytes == slot ? std::optional(relative->second) : std::nullopt;
+    const std::span<const std::byte> content = loaded_at(address);
+    if (content.size() < bytes) return std::nullopt;
+    std::uint64_t value = 0;
+    std::memcpy(&value, content.data(), bytes);
+    return value;
 }
 
 std::vector<const Symbol *> Binary::functions_named(std::string_view name) const {
@@ -375,11 +477,17 @@ const Symbol *Binary::function_at(std::uint64_t address) const {
     return found == symbols_.end() || found->address != address ? nullptr : &*found;
 }
 
-std::string Binary::place(std::uint64_t address) const {
+const Symbol *Binary::function_around(std::uint64_t address) const {
     const auto after = std::ranges::upper_bound(symbols_, address, {}, &Symbol::address);
-    if (after == symbols_.begin()) return fmt::format("{:#x}", address);
+    if (after == symbols_.begin()) return nullptr;
     const Symbol &symbol = *std::prev(after);
-    if (symbol.size != 0 && address - symbol.address >= symbol.size) return fmt::format("{:#x}", address);
+    return symbol.size != 0 && address - symbol.address >= symbol.size ? nullptr : &symbol;
+}
+
+std::string Binary::place(std::uint64_t address) const {
+    const Symbol *around = function_around(address);
+    if (around == nullptr) return fmt::format("{:#x}", address);
+    const Symbol &symbol = *around;
     if (address == symbol.address) return symbol.name;
     return fmt::format("{}+{:#x}", symbol.name, address - symbol.address);
 }

@@ -26,6 +26,8 @@ struct Function {
     std::vector<std::optional<LoopBound>> bounds; // of each component that is a loop
     std::vector<std::size_t> component_of;        // block
     std::vector<Ways> to_return;                  // from each component
+    std::uint32_t kept = 0;                       // registers, as in StackUse
+    bool runs_for_ever = false;                   // on some path, by itself or in what it calls
     Proof proof;
 };
 
@@ -43,19 +45,23 @@ std::uint64_t weight_of(const Instruction &instruction, Count count) {
     return 0;
 }
 
-/// One function asked for, and those that it calls.
+} // namespace
+
+/// By the same rules: the functions asked for, and those that they call.
 class Proving {
   public:
-    Proving(const Binary &binary, const Decoder &decoder, const Rules &rules)
-        : binary_(binary), decoder_(decoder), rules_(rules) {}
+    Proving(const Code &code, Termination &termination, const Rules &rules)
+        : code_(code), binary_(code.binary), termination_(termination), rules_(rules) {}
 
-    Proof prove(std::uint64_t entry) {
+    Proof prove(std::uint64_t entry, bool with_paths) {
         Function &function = look_at(entry, rules_);
         Proof proof = function.proof;
         if (proof.holds() && !function.to_return[function.component_of[0]][0])
             proof.refusals.push_back({entry, "no path through it returns"});
         std::ranges::sort(proof.refusals, {}, [](const Remark &each) { return std::tie(each.address, each.text); });
         if (!proof.holds()) return proof;
+        if (!proof.errors_are_bounded) proof.most_to_error.reset();
+        if (!with_paths) return proof;
         for (const Count count : all_counts) append_path(entry, count, 0, 1, proof.paths[index_of(count)]);
         return proof;
     }
@@ -67,26 +73,50 @@ class Proving {
         Function &function = *made;
         under_way_.push_back(entry);
         function.proof.address = entry;
-        const Returns returns = [this](std::uint64_t callee) { return does_return(callee); };
-        function.graph = graph_of(binary_, decoder_, entry, rules, returns);
+        const CallEffects effects = [this](std::uint64_t callee) { return effect_of(callee); };
+        function.graph = graph_of(code_, entry, rules, effects);
         Proof &proof = function.proof;
         proof.refusals = function.graph.refusals;
         proof.assumptions = function.graph.assumptions;
+        proof.error_exits = function.graph.calls_to_error;
+        proof.errors_are_bounded = proof.error_exits.empty();
         for (const Block &block : function.graph.blocks) proof.reachable += block.instructions.size();
         proof.blocks = function.graph.blocks.size();
         look_for_loops(function);
         measure_stack(function);
         if (proof.holds()) find_longest(function);
         take_over_remarks(function);
+        function.runs_for_ever = !proof.holds() && may_run_for_ever(function);
         under_way_.pop_back();
         return *functions_.emplace(entry, std::move(made)).first->second;
     }
 
     /// A function under way is its own caller: refused where it is called, so that what follows does not matter.
-    bool does_return(std::uint64_t callee) {
-        if (std::ranges::find(under_way_, callee) != under_way_.end()) return true;
+    CallEffect effect_of(std::uint64_t callee) {
+        if (std::ranges::find(under_way_, callee) != under_way_.end()) return {};
         const Function &function = look_at(callee, callees_rules_);
-        return !function.proof.holds() || function.to_return[function.component_of[0]][0].has_value();
+        if (!function.proof.holds()) return {termination_.may_return(callee), 0};
+        return {function.to_return[function.component_of[0]][0].has_value(), function.kept};
+    }
+
+    /// Of a function that has no bound: whether a path leads where none goes on to an end of the function or of the
+    /// program.
+    bool may_run_for_ever(const Function &function) const {
+        const std::vector<Block> &blocks = function.graph.blocks;
+        std::vector<bool> ends(blocks.size());
+        for (bool changes = true; changes;) {
+            changes = false;
+            for (std::size_t i = 0; i < blocks.size(); i++) {
+                if (ends[i]) continue;
+                const Function *callee = blocks[i].callee ? known(*blocks[i].callee) : nullptr;
+                if (callee != nullptr && callee->runs_for_ever) return true;
+                const auto has_end = [&ends](std::size_t next) { return ends[next]; };
+                ends[i] = blocks[i].end != End::goes_on || blocks[i].next.empty() ||
+                          std::ranges::any_of(blocks[i].next, has_end);
+                changes = changes || ends[i];
+            }
+        }
+        return std::ranges::find(ends, false) != ends.end();
     }
 
     const Function *known(std::uint64_t entry) const {
@@ -120,12 +150,15 @@ class Proving {
         Proof &proof = function.proof;
         proof.refusals.insert(proof.refusals.end(), use.refusals.begin(), use.refusals.end());
         proof.stack_bytes = use.depth;
+        function.kept = use.kept;
         const std::uint64_t pushed = binary_.machine() == Machine::x86_64 ? 8 : 0; // by a call
         for (std::size_t i = 0; i < function.graph.blocks.size(); i++) {
             const Block &block = function.graph.blocks[i];
             if (block.last().flow != Flow::call && block.last().flow != Flow::indirect_call) continue;
             const Function *callee = block.callee ? known(*block.callee) : nullptr;
-            const std::uint64_t deeper = callee == nullptr ? 0 : callee->proof.stack_bytes;
+            // Of what has no bound and only ends the program, the stack's depth is not known either.
+            const bool is_unbounded = callee == nullptr || (block.end == End::error && !callee->proof.holds());
+            const std::uint64_t deeper = is_unbounded ? 0 : callee->proof.stack_bytes;
             proof.stack_bytes = std::max(proof.stack_bytes, use.at_block_end[i] + pushed + deeper);
         }
     }
@@ -150,6 +183,14 @@ class Proving {
                 add_new(proof.refusals,
                         {{block.last().address, "calls itself: " + chain + binary_.place(*block.callee)}});
             } else if (const Function *callee = known(*block.callee)) {
+                proof.errors_are_bounded = proof.errors_are_bounded && callee->proof.errors_are_bounded;
+                if (block.end == End::error && !callee->proof.holds() && !callee->runs_for_ever) {
+                    proof.errors_are_bounded = false;
+                    add_new(proof.error_exits, {{block.last().address,
+                                                 fmt::format("{}, which never returns; how long it takes has no bound",
+                                                             block.last().text)}});
+                    continue;
+                }
                 add_new(proof.refusals, callee->proof.refusals);
                 add_new(proof.assumptions, callee->proof.assumptions);
                 add_new(proof.error_exits, callee->proof.error_exits);
@@ -248,8 +289,10 @@ class Proving {
             for (const std::size_t to : function.graph.blocks[block].next) {
                 const std::size_t next = function.component_of[to];
                 if (next == number) continue;
+                const Block &code = function.graph.blocks[block];
+                const std::uint64_t throws = code.pad == to ? length_to_error(code, count).value_or(0) : 0;
                 extend(back, weight, function.to_return[next][i], next);
-                extend(error, weight, to_error[next][i], next);
+                extend(error, weight + throws, to_error[next][i], next);
             }
     }
 
@@ -294,16 +337,15 @@ class Proving {
         if (block.callee && !block.next.empty()) append_path(*block.callee, count, depth + 1, times, path);
     }
 
+    const Code code_;
     const Binary &binary_;
-    const Decoder &decoder_;
-    const Rules &rules_;
+    Termination &termination_;
+    const Rules rules_;
     /// What a callee hands over would be the callers' to count.
     const Rules callees_rules_ = {rules_.apart, 0};
     std::map<std::uint64_t, std::unique_ptr<Function>> functions_;
     std::vector<std::uint64_t> under_way_;
 };
-
-} // namespace
 
 std::string_view name_of(Count count) {
     static constexpr std::array<std::string_view, all_counts.size()> names = {"instructions", "loads",    "stores",
@@ -311,12 +353,21 @@ std::string_view name_of(Count count) {
     return names[static_cast<std::size_t>(count)];
 }
 
-Prover::Prover(const Binary &binary) : binary_(binary), decoder_(binary.machine()) {}
+Prover::Prover(const Binary &binary)
+    : binary_(binary), decoder_(binary.machine()), pads_(binary), termination_(binary, decoder_, pads_) {}
 
 Prover::~Prover() = default;
 
-Proof Prover::prove(std::uint64_t entry, const Rules &rules) const {
-    return Proving(binary_, decoder_, rules).prove(entry);
+Proving &Prover::proving_by(const Rules &rules) const {
+    const Code code{binary_, decoder_, pads_};
+    // Where a function may hand over, it is another to those that call it: nothing is kept.
+    std::unique_ptr<Proving> &kept = rules.hands_over > 0 ? handing_over_ : provings_[rules.apart];
+    if (!kept || rules.hands_over > 0) kept = std::make_unique<Proving>(code, termination_, rules);
+    return *kept;
 }
+
+Proof Prover::prove(std::uint64_t entry, const Rules &rules) const { return proving_by(rules).prove(entry, true); }
+
+Proof Prover::bound(std::uint64_t entry, const Rules &rules) const { return proving_by(rules).prove(entry, false); }
 
 } // namespace flat::prove

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph.hpp"
+#include "termination.hpp"
 
 #include <array>
 #include <map>
@@ -36,9 +37,10 @@ struct Proof {
     std::vector<Remark> refusals;          // why there is no bound; the rest holds only if there is none
     std::vector<Remark> assumptions;       // on what the bound rests beside the code
     Counts most;                           // of every path that returns
-    std::optional<Counts> most_to_error;   // of every path that ends the program, if there is one
+    std::optional<Counts> most_to_error;   // of every path that ends the program or throws, if there is one
     std::vector<Remark> error_exits;       // where those end
-    std::uint64_t stack_bytes = 0;         // below the stack pointer at entry, on any path
+    bool errors_are_bounded = true;        // otherwise what is called there has no bound, and most_to_error is none
+    std::uint64_t stack_bytes = 0;         // below the stack pointer at entry, on any path that has a bound
     std::size_t reachable = 0, blocks = 0; // instructions and basic blocks, what is called not included
     std::array<std::vector<Step>, all_counts.size()> paths; // the longest by each count
 
@@ -46,6 +48,9 @@ struct Proof {
     const std::vector<Step> &path(Count count) const { return paths[static_cast<std::size_t>(count)]; }
 };
 
+class Proving;
+
+/// Keeps what it has read of the file's functions, since most are called by others.
 class Prover {
   public:
     explicit Prover(const Binary &binary);
@@ -53,12 +58,20 @@ class Prover {
 
     /// Of the function that begins at `entry`.
     Proof prove(std::uint64_t entry, const Rules &rules) const;
+    /// The same without the paths.
+    Proof bound(std::uint64_t entry, const Rules &rules) const;
 
     const Binary &binary() const { return binary_; }
 
   private:
     const Binary &binary_;
     Decoder decoder_;
+    LandingPads pads_;
+    mutable Termination termination_;
+    mutable std::map<std::set<std::string, std::less<>>, std::unique_ptr<Proving>> provings_; // by what counts apart
+    mutable std::unique_ptr<Proving> handing_over_;
+
+    Proving &proving_by(const Rules &rules) const;
 };
 
 } // namespace flat::prove

@@ -1,5 +1,7 @@
 #include "certificate.hpp"
 
+#include "names.hpp"
+
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -13,9 +15,28 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+/// By a name of C++ or Rust; more than one only if they are written alike to the last parameter, as constructors are.
+std::vector<const Symbol *> written_by_people(const Binary &binary, const std::string &name) {
+    std::vector<const Symbol *> found = functions_written(binary, name);
+    std::vector<std::string> written;
+    for (const Symbol *symbol : found)
+        if (std::string text = demangled(symbol->name); std::ranges::find(written, text) == written.end())
+            written.push_back(std::move(text));
+    if (written.size() > 1)
+        throw std::runtime_error(fmt::format("{} has {} functions {}: name one with its parameters, of {}",
+                                             binary.path(), written.size(), name, fmt::join(written, ", ")));
+    return found;
+}
+
 /// The function, and what the compiler made of it under other names; empty where there is neither.
 std::vector<const Symbol *> all_called(const Binary &binary, const std::string &name) {
     std::vector<const Symbol *> found = binary.functions_named(name);
+    if (found.empty()) found = written_by_people(binary, name);
+    if (!found.empty() && found[0]->name != name && name.find('@') == std::string::npos) {
+        const std::vector<const Symbol *> clones = binary.clones_of(found[0]->name);
+        found.insert(found.end(), clones.begin(), clones.end());
+        return found;
+    }
     if (found.size() > 1)
         throw std::runtime_error(
             fmt::format("{} has {} functions {}: rename those that are not meant", binary.path(), found.size(), name));
@@ -96,7 +117,7 @@ json function_json(const ProvedFunction &function, const Binary &binary, const S
     one["basic_blocks"] = proof.blocks;
     one["assumptions"] = remarks_json(proof.assumptions, binary, lines);
     one["refusals"] = remarks_json(proof.refusals, binary, lines);
-    json exits{{"places", remarks_json(proof.error_exits, binary, lines)}};
+    json exits{{"places", remarks_json(proof.error_exits, binary, lines)}, {"bounded", proof.errors_are_bounded}};
     if (holds && proof.most_to_error)
         for (const Count count : all_counts) exits[std::string(name_of(count))] = (*proof.most_to_error)[count];
     one["error_exits"] = std::move(exits);
@@ -164,7 +185,9 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
     Certificate certificate;
     const auto add = [&](const std::string &name, const std::vector<const Symbol *> &symbols, const Rules &by) {
         for (const Symbol *symbol : symbols) {
-            const bool is_clone = symbol->name.size() > name.size() && symbol->name[name.size()] == '.';
+            const bool is_clone =
+                symbol != symbols[0] || (symbol->name.size() > name.size() && symbol->name.starts_with(name) &&
+                                         symbol->name[name.size()] == '.');
             certificate.functions.push_back(proved(prover, is_clone ? symbol->name : name, *symbol, by));
         }
     };
@@ -176,7 +199,8 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
                             binary.has_symbol_table()
                                 ? "see the names in it with `nm`"
                                 : "it is stripped, so that only what it exports has a name: give it unstripped"));
-        add(request.function, found, rules_of(mark_of(request.function), request.rules));
+        const Mark *mark = mark_of(request.function);
+        add(request.function, found, rules_of(mark == nullptr ? mark_of(found[0]->name) : mark, request.rules));
     }
     if (!requests.empty()) return certificate;
     if (binary.marks().empty())

@@ -9,7 +9,7 @@
 namespace flat::prove {
 
 struct Decoder::State {
-    csh handle = 0;
+    csh handle = 0; // capstone's, for aarch64
     cs_insn *decoded = nullptr;
     Machine machine;
 };
@@ -17,9 +17,8 @@ struct Decoder::State {
 Decoder::Decoder(Machine machine) : state_(std::make_unique<State>()) {
     State &state = *state_;
     state.machine = machine;
-    const bool x86 = machine == Machine::x86_64;
-    const cs_err error =
-        cs_open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, x86 ? CS_MODE_64 : CS_MODE_LITTLE_ENDIAN, &state.handle);
+    if (machine == Machine::x86_64) return;
+    const cs_err error = cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &state.handle);
     if (error != CS_ERR_OK) throw std::runtime_error(fmt::format("capstone: {}", cs_strerror(error)));
     cs_option(state.handle, CS_OPT_DETAIL, CS_OPT_ON);
     state.decoded = cs_malloc(state.handle);
@@ -32,24 +31,23 @@ Decoder::~Decoder() {
 }
 
 Instruction Decoder::decode(std::uint64_t address, std::span<const std::byte> code) const {
+    Instruction instruction;
+    instruction.address = address;
+    if (state_->machine == Machine::x86_64) {
+        give_meaning_x86(code, instruction);
+        return instruction;
+    }
     const auto *bytes = reinterpret_cast<const std::uint8_t *>(code.data());
     std::size_t left = code.size();
     std::uint64_t next = address;
     const bool decoded = cs_disasm_iter(state_->handle, &bytes, &left, &next, state_->decoded);
     const cs_insn *insn = decoded ? state_->decoded : nullptr;
-    Instruction instruction;
-    instruction.address = address;
     if (insn != nullptr) {
         instruction.size = insn->size;
         instruction.text = insn->mnemonic;
         if (insn->op_str[0] != 0) instruction.text += std::string(" ") + insn->op_str;
     }
-    if (state_->machine == Machine::aarch64)
-        give_meaning_aarch64(code, insn, instruction);
-    else if (insn != nullptr)
-        give_meaning_x86(state_->handle, *insn, instruction);
-    else
-        instruction.refusal = "no instruction that can be decoded";
+    give_meaning_aarch64(code, insn, instruction);
     return instruction;
 }
 

@@ -1,5 +1,5 @@
-// Machine code to instructions. Capstone decodes; what each instruction means for a bound is said by tables of our own,
-// and an instruction that they do not know is refused.
+// Machine code to instructions. Zydis decodes x86-64, capstone aarch64; what each instruction means for a bound is said
+// by tables of our own, and an instruction that they do not know is refused.
 #pragma once
 
 #include "instruction.hpp"

@@ -1,5 +1,7 @@
 #include "graph.hpp"
 
+#include "values.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,33 +14,6 @@ namespace {
 /// So much code would not be read by anyone either.
 constexpr std::size_t most_instructions = 200'000;
 
-/// Functions that end the program or the path, by their standards.
-constexpr std::string_view never_return[] = {"abort",
-                                             "exit",
-                                             "_exit",
-                                             "_Exit",
-                                             "quick_exit",
-                                             "pthread_exit",
-                                             "longjmp",
-                                             "siglongjmp",
-                                             "__longjmp_chk",
-                                             "__assert_fail",
-                                             "__assert",
-                                             "__assert_perror_fail",
-                                             "__stack_chk_fail",
-                                             "__chk_fail",
-                                             "__fortify_fail",
-                                             "__cxa_throw",
-                                             "__cxa_rethrow",
-                                             "__cxa_bad_cast",
-                                             "__cxa_pure_virtual",
-                                             "__cxa_throw_bad_array_new_length",
-                                             "_Unwind_Resume",
-                                             "_ZSt9terminatev",
-                                             "_ZSt17__throw_bad_allocv",
-                                             "_ZSt20__throw_length_errorPKc",
-                                             "_ZSt24__throw_out_of_range_fmtPKcz"};
-
 bool is_outlined_atomic(std::string_view name) {
     for (const std::string_view operation : {"cas", "swp", "ldadd", "ldclr", "ldeor", "ldset"})
         if (name.starts_with("__aarch64_") && name.substr(10).starts_with(operation)) return true;
@@ -47,32 +22,46 @@ bool is_outlined_atomic(std::string_view name) {
 
 class Walk {
   public:
-    Walk(const Binary &binary, const Decoder &decoder, const Rules &rules, const Returns &returns)
-        : binary_(binary), decoder_(decoder), rules_(rules), returns_(returns), hands_over_left_(rules.hands_over) {}
+    Walk(const Code &code, const Rules &rules, const CallEffects &effects)
+        : binary_(code.binary), decoder_(code.decoder), pads_(code.pads), rules_(rules), effects_(effects) {}
 
+    /// Where a jump by a register leads depends on the paths to it, and these on where jumps lead: the graph grows
+    /// until both agree.
     Graph graph_from(std::uint64_t entry) {
         leaders_.insert(entry);
         todo_ = {entry};
-        while (!todo_.empty()) {
-            const std::uint64_t address = todo_.back();
-            todo_.pop_back();
-            if (steps_.contains(address)) continue;
-            if (steps_.size() == most_instructions) {
-                refuse(address, fmt::format("more than {} instructions can be reached", most_instructions));
-                break;
-            }
-            visit(address);
-        }
-        return blocks_from(entry);
+        do {
+            walk();
+            if (!by_register_.empty()) targets_ = targets_in(blocks_from(entry), binary_);
+        } while (adds_targets() || gives_up_unknown());
+        refuse_what_throws_elsewhere();
+        Graph graph = blocks_from(entry);
+        refuse_catching(graph);
+        judge_calls_outside(graph);
+        return graph;
     }
 
   private:
     struct Step {
         Instruction instruction;
         std::vector<std::uint64_t> next;
-        std::optional<std::uint64_t> callee;
+        std::optional<std::uint64_t> callee, pad;
         End end = End::goes_on;
     };
+
+    void walk() {
+        while (!todo_.empty()) {
+            const std::uint64_t address = todo_.back();
+            todo_.pop_back();
+            if (steps_.contains(address)) continue;
+            if (steps_.size() == most_instructions) {
+                refuse(address, fmt::format("more than {} instructions can be reached", most_instructions));
+                todo_.clear();
+                return;
+            }
+            visit(address);
+        }
+    }
 
     void refuse(std::uint64_t address, std::string why) { graph_.refusals.push_back({address, std::move(why)}); }
     void assume(std::uint64_t address, std::string what) { graph_.assumptions.push_back({address, std::move(what)}); }
@@ -89,10 +78,167 @@ class Walk {
         if (instruction.size == 0) return void(steps_.emplace(address, std::move(step)));
         if (overlaps(instruction)) return refuse(address, "a path jumps into the middle of another instruction");
         follow(step);
-        for (const std::uint64_t next : step.next) todo_.push_back(next);
-        if (step.next.size() != 1 || step.next[0] != instruction.end() || step.callee)
-            leaders_.insert(step.next.begin(), step.next.end());
+        if (instruction.flow == Flow::call || instruction.flow == Flow::indirect_call) add_pad(step);
+        go_on_behind(step);
         steps_.emplace(address, std::move(step));
+    }
+
+    void go_on_behind(const Step &step) {
+        for (const std::uint64_t next : step.next) todo_.push_back(next);
+        if (step.next.size() != 1 || step.next[0] != step.instruction.end() || step.callee ||
+            outside_.contains(step.instruction.address))
+            leaders_.insert(step.next.begin(), step.next.end());
+    }
+
+    // Exceptions. Whatever is called may throw, whether it returns or not.
+
+    void add_pad(Step &step) {
+        const LandingPads::Answer thrown = pads_.at(step.instruction.end() - 1);
+        if (!thrown.is_readable)
+            return refuse(step.instruction.address, "calls what may throw, and the exception tables cannot be read");
+        if (!thrown.pad) return;
+        step.pad = thrown.pad;
+        regions_.insert(thrown.region);
+        if (std::ranges::find(step.next, *thrown.pad) == step.next.end()) step.next.push_back(*thrown.pad);
+    }
+
+    /// Of the parts of the code that have a landing pad, each must have a call that is known to lead there.
+    void refuse_what_throws_elsewhere() {
+        for (const auto &[address, step] : steps_) {
+            const Instruction &instruction = step.instruction;
+            if (instruction.flow != Flow::next || instruction.loads + instruction.stores == 0) continue;
+            const LandingPads::Answer thrown = pads_.at(instruction.end() - 1);
+            if (thrown.pad && regions_.insert(thrown.region).second)
+                refuse(address, "an instruction that is no call may throw here (-fnon-call-exceptions)");
+        }
+    }
+
+    /// What finds the landing pad is the unwinder, whose work has no bound: a path that comes by it may not return.
+    void refuse_catching(Graph &graph) const {
+        for (const Block &block : graph.blocks) {
+            if (!block.pad) continue;
+            std::set<std::size_t> seen = {*block.pad};
+            std::vector<std::size_t> todo = {*block.pad};
+            while (!todo.empty()) {
+                const Block &each = graph.blocks[todo.back()];
+                todo.pop_back();
+                if (each.end == End::back || each.end == End::elsewhere) {
+                    graph.refusals.push_back(
+                        {block.last().address,
+                         fmt::format("an exception may be caught, and the path goes on to a return: the unwinder that "
+                                     "runs between has no bound: {}",
+                                     block.last().text)});
+                    break;
+                }
+                for (const std::size_t next : each.next)
+                    if (seen.insert(next).second) todo.push_back(next);
+            }
+        }
+    }
+
+    /// What is called outside has no bound, which matters where a path goes on to a return.
+    void judge_calls_outside(Graph &graph) const {
+        std::vector<bool> returns(graph.blocks.size());
+        for (bool changes = true; changes;) {
+            changes = false;
+            for (std::size_t i = graph.blocks.size(); i-- > 0;) {
+                const Block &block = graph.blocks[i];
+                const bool may_leave = block.end == End::back || block.end == End::elsewhere ||
+                                       (block.end == End::goes_on && block.next.empty());
+                if (returns[i] ||
+                    !(may_leave || std::ranges::any_of(block.next, [&](std::size_t to) { return returns[to]; })))
+                    continue;
+                changes = returns[i] = true;
+            }
+        }
+        for (std::size_t i = 0; i < graph.blocks.size(); i++) {
+            const auto found = outside_.find(graph.blocks[i].last().address);
+            if (found == outside_.end()) continue;
+            (returns[i] ? graph.refusals : graph.calls_to_error).push_back({found->first, found->second});
+        }
+    }
+
+    // Jumps and calls by a register, or by memory that is never written.
+
+    /// Where the jump or call at `address` leads, if that is known, and to code of this file alone.
+    const std::vector<std::uint64_t> *known_targets(std::uint64_t address) const {
+        const auto found = targets_.find(address);
+        if (found == targets_.end() || found->second.empty()) return nullptr;
+        const bool is_jump = steps_.at(address).instruction.flow == Flow::indirect_jump;
+        const auto is_odd = [this, is_jump, address](std::uint64_t target) {
+            return binary_.code_at(target).empty() || (is_jump && !is_in_one_function(address, target)) ||
+                   import_behind(binary_, decoder_, target) != nullptr || is_special(target, name_at(target));
+        };
+        return std::ranges::any_of(found->second, is_odd) ? nullptr : &found->second;
+    }
+
+    /// Or in a part that was split off it. Otherwise the table is taken to be longer than it is.
+    bool is_in_one_function(std::uint64_t one, std::uint64_t other) const {
+        const Symbol *first = binary_.function_around(one), *second = binary_.function_around(other);
+        if (first == nullptr || second == nullptr || first == second) return first == second;
+        const auto whole = [](const Symbol *symbol) {
+            return std::string_view(symbol->name).substr(0, symbol->name.find('.'));
+        };
+        return first->address == second->address || whole(first) == whole(second);
+    }
+
+    bool adds_targets() {
+        bool adds = false;
+        for (const std::uint64_t address : by_register_) {
+            const std::vector<std::uint64_t> *targets = known_targets(address);
+            Step &step = steps_.at(address);
+            if (targets == nullptr || given_up_.contains(address)) continue;
+            if (step.instruction.flow == Flow::indirect_call) {
+                if (step.callee || targets->size() != 1) continue;
+                call(step, targets->front());
+                if (step.pad) step.next.push_back(*step.pad);
+                adds = true;
+            } else {
+                for (const std::uint64_t target : *targets)
+                    if (std::ranges::find(step.next, target) == step.next.end()) {
+                        step.next.push_back(target);
+                        adds = true;
+                    }
+            }
+            go_on_behind(step);
+        }
+        return adds;
+    }
+
+    /// Once nothing more is known. True where paths go on behind what was given up.
+    bool gives_up_unknown() {
+        bool adds = false;
+        for (const std::uint64_t address : by_register_) {
+            const std::vector<std::uint64_t> *targets = known_targets(address);
+            Step &step = steps_.at(address);
+            const bool is_call = step.instruction.flow == Flow::indirect_call;
+            const bool is_known =
+                targets != nullptr && (!is_call || (targets->size() == 1 && step.callee == targets->front()));
+            if (is_known || !given_up_.insert(address).second) continue;
+            if (!is_call) {
+                give_up(step);
+                continue;
+            }
+            refuse(address, fmt::format("calls what a register or memory says: {}", step.instruction.text));
+            const std::uint64_t behind = step.instruction.end();
+            if (std::ranges::find(step.next, behind) == step.next.end()) step.next.push_back(behind);
+            go_on_behind(step);
+            adds = true;
+        }
+        return adds;
+    }
+
+    void give_up(Step &step) {
+        const Instruction &instruction = step.instruction;
+        if (hands_over_ < rules_.hands_over) {
+            hands_over_++;
+            step.end = End::elsewhere;
+            return assume(instruction.address, "goes on in code that its caller named, which is not counted");
+        }
+        refuse(
+            instruction.address,
+            fmt::format("jumps where a register or memory says: {} (if it is a switch: compile with -fno-jump-tables)",
+                        instruction.text));
     }
 
     static std::string bytes_of(std::span<const std::byte> code) {
@@ -115,8 +261,8 @@ class Walk {
         case Flow::branch: step.next = {instruction.end(), instruction.target}; break;
         case Flow::back: step.end = End::back; break;
         case Flow::trap: step.end = End::error; break;
-        case Flow::jump: jump(step); break;
-        case Flow::call: call(step); break;
+        case Flow::jump: jump(step, instruction.target); break;
+        case Flow::call: call(step, instruction.target); break;
         case Flow::indirect_jump: indirect_jump(step); break;
         case Flow::indirect_call: indirect_call(step); break;
         }
@@ -129,48 +275,13 @@ class Walk {
         return symbol == nullptr ? std::string_view() : symbol->name;
     }
 
-    /// What `address` holds, if all it does is go on where a slot says: an entry of the procedure linkage table.
-    const Import *import_behind(std::uint64_t address) const {
-        std::uint64_t page = 0;
-        for (unsigned i = 0; i < 5; i++) {
-            const std::span<const std::byte> code = binary_.code_at(address);
-            if (code.empty()) return nullptr;
-            const Instruction instruction = decoder_.decode(address, code);
-            if (instruction.size == 0) return nullptr;
-            if (instruction.flow == Flow::indirect_jump) return binary_.import_at(page != 0 ? page : instruction.slot);
-            if (binary_.machine() == Machine::x86_64) {
-                if (!instruction.text.starts_with("endbr64")) return nullptr;
-            } else if (const std::optional<std::uint64_t> slot = slot_of(code, address, page)) {
-                page = *slot;
-            }
-            address = instruction.end();
-        }
-        return nullptr;
-    }
-
-    /// Of adrp x16, PAGE and ldr x17, [x16, OFFSET]: what x16, then both together name. Anything but these, bti and
-    /// add x16 is no entry of such a table.
-    static std::optional<std::uint64_t> slot_of(std::span<const std::byte> code, std::uint64_t address,
-                                                std::uint64_t page) {
-        std::uint32_t word = 0;
-        if (code.size() < 4) return std::nullopt;
-        std::copy_n(code.begin(), 4, reinterpret_cast<std::byte *>(&word));
-        if ((word & 0x9f00001f) == 0x90000010) { // adrp x16
-            std::int64_t pages = static_cast<std::int64_t>((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3));
-            if ((pages & 0x100000) != 0) pages -= 0x200000;
-            return (address & ~std::uint64_t{4095}) + static_cast<std::uint64_t>(pages * 4096);
-        }
-        if ((word & 0xffc003ff) == 0xf9400211) return page + (word >> 10 & 0xfff) * 8; // ldr x17, [x16, ...]
-        return std::nullopt;
-    }
-
     bool is_apart(std::string_view name) const { return rules_.apart.contains(name); }
 
     /// Where a function of another file, or one that a resolver picks, is called or jumped to. True where the path goes
     /// on after the call.
     bool leave(Step &step, std::string_view name, const Import *import, bool is_call) {
         const Instruction &instruction = step.instruction;
-        if (std::ranges::find(never_return, name) != std::end(never_return)) {
+        if (import != nullptr && never_returns(binary_, *import)) {
             step.end = End::error;
             return false;
         }
@@ -191,14 +302,16 @@ class Walk {
                    fmt::format("calls {} through the procedure linkage table, where another file may "
                                "take its place: link with -Bsymbolic-functions",
                                name));
+        else if (is_call)
+            outside_.emplace(instruction.address, fmt::format("calls {}, which is not in this file", name));
         else
             refuse(instruction.address, fmt::format("calls {}, which is not in this file", name));
         return is_call;
     }
 
-    void jump(Step &step) {
-        const std::uint64_t target = step.instruction.target;
-        if (const Import *import = import_behind(target)) return void(leave(step, import->name, import, false));
+    void jump(Step &step, std::uint64_t target) {
+        if (const Import *import = import_behind(binary_, decoder_, target))
+            return void(leave(step, import->name, import, false));
         if (const std::string_view name = name_at(target); is_special(target, name))
             return void(leave(step, name, nullptr, false));
         step.next = {target};
@@ -206,13 +319,12 @@ class Walk {
 
     bool is_special(std::uint64_t target, std::string_view name) const {
         const Symbol *symbol = binary_.function_at(target);
-        return std::ranges::find(never_return, name) != std::end(never_return) || is_apart(name) ||
-               is_outlined_atomic(name) || (symbol != nullptr && symbol->is_resolver);
+        return is_apart(name) || is_outlined_atomic(name) || (symbol != nullptr && symbol->is_resolver);
     }
 
-    void call(Step &step) {
-        const std::uint64_t target = step.instruction.target, behind = step.instruction.end();
-        if (const Import *import = import_behind(target)) {
+    void call(Step &step, std::uint64_t target) {
+        const std::uint64_t behind = step.instruction.end();
+        if (const Import *import = import_behind(binary_, decoder_, target)) {
             if (leave(step, import->name, import, true)) step.next = {behind};
             return;
         }
@@ -221,7 +333,9 @@ class Walk {
             return;
         }
         step.callee = target;
-        if (returns_(target))
+        const CallEffect effect = effects_(target);
+        step.instruction.counting.writes = ~effect.kept;
+        if (effect.returns)
             step.next = {behind};
         else
             step.end = End::error;
@@ -231,25 +345,29 @@ class Walk {
         const Instruction &instruction = step.instruction;
         if (const Import *import = instruction.slot == 0 ? nullptr : binary_.import_at(instruction.slot))
             return void(leave(step, import->name, import, false));
-        if (hands_over_left_ > 0) {
-            hands_over_left_--;
-            step.end = End::elsewhere;
-            return assume(instruction.address, "goes on in code that its caller named, which is not counted");
-        }
-        refuse(instruction.address, fmt::format("jumps where a register or memory says: {}", instruction.text));
+        if (const std::optional<std::uint64_t> target = behind_slot(instruction)) return jump(step, *target);
+        if (instruction.refusal.empty()) by_register_.insert(instruction.address);
     }
 
     void indirect_call(Step &step) {
         const Instruction &instruction = step.instruction;
-        bool goes_on = true;
-        if (const Import *import = instruction.slot == 0 ? nullptr : binary_.import_at(instruction.slot))
-            goes_on = leave(step, import->name, import, true);
-        else
-            refuse(instruction.address, fmt::format("calls what a register or memory says: {}", instruction.text));
-        if (goes_on) step.next = {instruction.end()};
+        if (const Import *import = instruction.slot == 0 ? nullptr : binary_.import_at(instruction.slot)) {
+            if (leave(step, import->name, import, true)) step.next = {instruction.end()};
+            return;
+        }
+        if (const std::optional<std::uint64_t> target = behind_slot(instruction)) return call(step, *target);
+        by_register_.insert(instruction.address);
     }
 
-    Graph blocks_from(std::uint64_t entry) {
+    /// What a slot that only the loader fills holds.
+    std::optional<std::uint64_t> behind_slot(const Instruction &instruction) const {
+        if (instruction.slot == 0) return std::nullopt;
+        const std::optional<std::uint64_t> target = binary_.constant_at(instruction.slot, 8);
+        return target && !binary_.code_at(*target).empty() ? target : std::nullopt;
+    }
+
+    Graph blocks_from(std::uint64_t entry) const {
+        Graph graph = graph_;
         std::map<std::uint64_t, std::size_t> numbers;
         std::vector<std::uint64_t> starts = {entry};
         numbers[entry] = 0;
@@ -261,11 +379,11 @@ class Walk {
         for (const std::uint64_t start : starts) {
             Block block;
             for (auto at = steps_.find(start); at != steps_.end();) {
-                Step &step = at->second;
-                block.instructions.push_back(std::move(step.instruction));
+                const Step &step = at->second;
+                block.instructions.push_back(step.instruction);
                 const std::uint64_t behind = block.last().end();
-                const bool ends =
-                    step.next.size() != 1 || step.next[0] != behind || step.callee || leaders_.contains(behind);
+                const bool ends = step.next.size() != 1 || step.next[0] != behind || step.callee || step.pad ||
+                                  outside_.contains(at->first) || leaders_.contains(behind);
                 if (!ends) {
                     at = steps_.find(behind);
                     continue;
@@ -273,20 +391,27 @@ class Walk {
                 block.callee = step.callee;
                 block.end = step.end;
                 for (const std::uint64_t next : step.next)
-                    if (numbers.contains(next)) block.next.push_back(numbers[next]);
+                    if (const auto number = numbers.find(next); number != numbers.end())
+                        block.next.push_back(number->second);
+                if (step.pad && numbers.contains(*step.pad)) block.pad = numbers.at(*step.pad);
                 break;
             }
-            if (!block.instructions.empty()) graph_.blocks.push_back(std::move(block));
+            if (!block.instructions.empty()) graph.blocks.push_back(std::move(block));
         }
-        return std::move(graph_);
+        return graph;
     }
 
     const Binary &binary_;
     const Decoder &decoder_;
+    const LandingPads &pads_;
     const Rules &rules_;
-    const Returns &returns_;
-    unsigned hands_over_left_;
+    const CallEffects &effects_;
+    unsigned hands_over_ = 0; // jumps that have ended a path so
     std::map<std::uint64_t, Step> steps_;
+    std::set<std::uint64_t> by_register_, given_up_; // jumps and calls
+    Targets targets_;                                // of these, by the paths that are known
+    std::map<std::uint64_t, std::string> outside_;   // calls of functions that are not in the file
+    std::set<std::uint64_t> regions_;                // parts of the code whose calls have landing pads
     std::set<std::uint64_t> leaders_;
     std::vector<std::uint64_t> todo_;
     Graph graph_;
@@ -294,9 +419,8 @@ class Walk {
 
 } // namespace
 
-Graph graph_of(const Binary &binary, const Decoder &decoder, std::uint64_t entry, const Rules &rules,
-               const Returns &returns) {
-    return Walk(binary, decoder, rules, returns).graph_from(entry);
+Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const CallEffects &effects) {
+    return Walk(code, rules, effects).graph_from(entry);
 }
 
 } // namespace flat::prove

@@ -1,8 +1,8 @@
 // What a function's entry can reach: basic blocks, and every reason why they have no bound.
 #pragma once
 
-#include "binary.hpp"
-#include "decoder.hpp"
+#include "exceptions.hpp"
+#include "linkage.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -36,6 +36,7 @@ struct Block {
     std::vector<Instruction> instructions; // at least one
     std::vector<std::size_t> next;         // numbers of blocks
     std::optional<std::uint64_t> callee;   // that the last instruction calls
+    std::optional<std::size_t> pad;        // the one of `next` where it goes on when what is called throws
     End end = End::goes_on;
 
     const Instruction &last() const { return instructions.back(); }
@@ -44,15 +45,29 @@ struct Block {
 struct Graph {
     std::vector<Block> blocks; // the first is the entry
     std::vector<Remark> refusals, assumptions;
+    std::vector<Remark> calls_to_error; // of functions that are not in the file, on paths that never return: these have
+                                        // no bound, and need none
 };
 
-/// Whether the function that begins at an address ever returns.
-using Returns = std::function<bool(std::uint64_t)>;
+/// What a call of a function does to its caller.
+struct CallEffect {
+    bool returns = true;    // ever
+    std::uint32_t kept = 0; // x86-64: a bit for each register that holds afterwards what it held before
+};
+
+/// Of the function that begins at an address.
+using CallEffects = std::function<CallEffect(std::uint64_t)>;
+
+/// What a graph is read from.
+struct Code {
+    const Binary &binary;
+    const Decoder &decoder;
+    const LandingPads &pads;
+};
 
 /// Decodes what can be reached from `entry`, and nothing else. Code that a jump leads to belongs to the function,
-/// whatever its symbol: what the compiler split off, and functions that are called last. `returns` is asked for each
+/// whatever its symbol: what the compiler split off, and functions that are called last. `effects` is asked for each
 /// function of the file that is called.
-Graph graph_of(const Binary &binary, const Decoder &decoder, std::uint64_t entry, const Rules &rules,
-               const Returns &returns);
+Graph graph_of(const Code &code, std::uint64_t entry, const Rules &rules, const CallEffects &effects);
 
 } // namespace flat::prove

@@ -2,6 +2,7 @@
 // the stack. The same for every machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -33,8 +34,10 @@ struct Slot {
 /// What becomes of the stack pointer, of the frame pointer, and on aarch64 of the link register, which holds where to
 /// return to.
 struct StackEffect {
-    enum class Pointer { kept, moved, from_frame, lost } pointer = Pointer::kept;
-    std::int64_t pointer_by = 0; // bytes: the new pointer is the old one, or the frame, plus this
+    enum class Pointer { kept, moved, from_frame, from_register, aligned, lost } pointer = Pointer::kept;
+    std::int64_t pointer_by = 0;   // bytes: the new pointer is the old one, the frame or the register, plus this; of an
+                                   // aligned one, that to a multiple of which it is rounded down
+    unsigned pointer_register = 0; // that it is set from
     enum class Frame { kept, from_pointer, lost } frame = Frame::kept;
     std::int64_t frame_by = 0;
     enum class Link { kept, saved, restored, lost } link = Link::kept;
@@ -45,15 +48,51 @@ struct StackEffect {
 /// What an instruction does to a general register that could count the rounds of a loop. Registers have the numbers
 /// that the machine gives them.
 struct Counting {
-    enum class Kind { none, sets, adds, compares } kind = Kind::none; // with the constant `value`
+    enum class Kind {
+        none,
+        sets,               // to the constant `value`
+        adds,               // the constant `value`
+        copies,             // `other` plus the constant `value`, all 64 bits
+        compares,           // with the constant `value`
+        compares_registers, // with `other`, all 64 bits
+    } kind = Kind::none;
     unsigned reg = 0;
     std::int64_t value = 0;
     std::uint32_t writes = ~std::uint32_t{0}; // a bit for each register that it may write
     bool keeps_flags = false;
+    unsigned other = 0;   // register
+    bool is_wide = false; // adds to all 64 bits of the register
 };
 
 /// When a branch goes to its target, by what was compared before it; without regard to signs.
 enum class Condition { other, equal, unequal, less, less_or_equal, greater, greater_or_equal };
+
+/// A register, a constant, or memory at base + index * scale + value, as far as values are followed.
+struct Operand {
+    enum class Kind { none, reg, constant, memory } kind = Kind::none;
+    static constexpr unsigned no_register = 32;
+    unsigned bits = 0; // of what is read or written
+    unsigned reg = no_register;
+    unsigned base = no_register, index = no_register, scale = 1;
+    std::int64_t value = 0;
+};
+
+/// What an instruction does to its first operand with its second, where values are followed. Everything else is
+/// `other`, and may make anything of the registers that it writes.
+enum class Operation {
+    other,
+    move,
+    move_zero, // to more bits, of which the new ones are 0
+    move_sign, // to more bits, of which the new ones are the sign's
+    address,   // of the memory that the second names
+    add,
+    subtract,
+    bit_and,
+    shift_left,
+    compare,
+    push,
+    pop,
+};
 
 struct Instruction {
     std::uint64_t address = 0;
@@ -72,6 +111,9 @@ struct Instruction {
     StackEffect stack;
     Counting counting;
     Condition condition = Condition::other; // of a branch
+    bool compares_unsigned = false;         // the condition takes what was compared as numbers without signs
+    Operation operation = Operation::other; // x86-64 only
+    std::array<Operand, 2> operands;
 
     std::string refusal; // why there is no bound for it, or empty
 

@@ -1,5 +1,5 @@
-// What a decoded instruction means for a bound, by machine: our own tables, not capstone's flags, some of which are
-// wrong in the version that Debian has.
+// What an instruction means for a bound, by machine. x86-64: Zydis decodes, and says which operands are read and
+// written. aarch64: our own tables, not capstone's flags, some of which are wrong in the version that Debian has.
 #pragma once
 
 #include "instruction.hpp"
@@ -11,8 +11,8 @@
 
 namespace flat::prove {
 
-/// Fills everything but address, size and text.
-void give_meaning_x86(csh handle, const cs_insn &insn, Instruction &instruction);
+/// Fills everything but the address, of what `code` begins with.
+void give_meaning_x86(std::span<const std::byte> code, Instruction &instruction);
 
 /// The same, from the four bytes that `code` begins with; `insn` is null where capstone could not decode them. Gives
 /// size and text to what capstone does not know.

@@ -56,11 +56,13 @@ class A64 {
         if (matches(word_, 0x7c000000, 0x14000000)) { // b, bl
             to_.flow = (word_ >> 31) != 0 ? Flow::call : Flow::jump;
             if (to_.flow == Flow::call) to_.stack.link = StackEffect::Link::lost;
+            if (to_.flow == Flow::jump) to_.counting = {Counting::Kind::none, 0, 0, 0, true};
             return to(25, 0);
         }
         if (matches(word_, 0xfe000000, 0x54000000)) { // b.cond
             to_.flow = bits(word_, 3, 1) == 7 ? Flow::jump : Flow::branch;
             to_.condition = condition_of(bits(word_, 3, 0));
+            to_.counting = {Counting::Kind::none, 0, 0, 0, true};
             return to(23, 5);
         }
         if (matches(word_, 0x7e000000, 0x34000000)) { // cbz, cbnz
@@ -69,7 +71,11 @@ class A64 {
             to_.counting = {Counting::Kind::compares, first_register(), 0, 0, true};
             return to(23, 5);
         }
-        if (matches(word_, 0x7e000000, 0x36000000)) return to_.flow = Flow::branch, to(18, 5); // tbz, tbnz
+        if (matches(word_, 0x7e000000, 0x36000000)) { // tbz, tbnz
+            to_.flow = Flow::branch;
+            to_.counting = {Counting::Kind::none, 0, 0, 0, true};
+            return to(18, 5);
+        }
         if (matches(word_, 0xfe000000, 0xd6000000)) return to_register();
         if (matches(word_, 0xff000000, 0xd4000000)) return exception();
         if (matches(word_, 0xfffff01f, 0xd503201f)) return count(), hint();
@@ -90,6 +96,7 @@ class A64 {
         } else if (kind == 2 && (which == register_link || bits(word_, 11, 11) != 0)) { // ret, retaa, retab
             to_.flow = Flow::back;
         } else {
+            to_.flow = Flow::back;
             refuse("returns through another register than the link register");
         }
     }

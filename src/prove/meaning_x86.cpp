@@ -5,237 +5,331 @@
 #include <optional>
 #include <string_view>
 
+#include <Zydis/Zydis.h>
 #include <fmt/format.h>
 
 namespace flat::prove {
 namespace {
 
-using Names = std::span<const std::string_view>;
+constexpr unsigned register_count = 1, register_pointer = 4, register_frame = 5; // rcx, rsp, rbp
 
-bool is_in(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+// Instructions of these categories compute, and access what memory their operands name: nothing else.
+constexpr ZydisInstructionCategory computing[] = {ZYDIS_CATEGORY_ADOX_ADCX,   ZYDIS_CATEGORY_AES,
+                                                  ZYDIS_CATEGORY_AVX,         ZYDIS_CATEGORY_AVX2,
+                                                  ZYDIS_CATEGORY_AVX512,      ZYDIS_CATEGORY_AVX512_BITALG,
+                                                  ZYDIS_CATEGORY_AVX512_VBMI, ZYDIS_CATEGORY_AVX512_VP2INTERSECT,
+                                                  ZYDIS_CATEGORY_BINARY,      ZYDIS_CATEGORY_BITBYTE,
+                                                  ZYDIS_CATEGORY_BLEND,       ZYDIS_CATEGORY_BMI1,
+                                                  ZYDIS_CATEGORY_BMI2,        ZYDIS_CATEGORY_BROADCAST,
+                                                  ZYDIS_CATEGORY_CMOV,        ZYDIS_CATEGORY_COMPRESS,
+                                                  ZYDIS_CATEGORY_CONFLICT,    ZYDIS_CATEGORY_CONVERT,
+                                                  ZYDIS_CATEGORY_DATAXFER,    ZYDIS_CATEGORY_EXPAND,
+                                                  ZYDIS_CATEGORY_FCMOV,       ZYDIS_CATEGORY_FLAGOP,
+                                                  ZYDIS_CATEGORY_FMA4,        ZYDIS_CATEGORY_FP16,
+                                                  ZYDIS_CATEGORY_GFNI,        ZYDIS_CATEGORY_IFMA,
+                                                  ZYDIS_CATEGORY_KMASK,       ZYDIS_CATEGORY_LOGICAL,
+                                                  ZYDIS_CATEGORY_LOGICAL_FP,  ZYDIS_CATEGORY_LZCNT,
+                                                  ZYDIS_CATEGORY_MMX,         ZYDIS_CATEGORY_MOVDIR,
+                                                  ZYDIS_CATEGORY_PCLMULQDQ,   ZYDIS_CATEGORY_POP,
+                                                  ZYDIS_CATEGORY_PREFETCH,    ZYDIS_CATEGORY_PREFETCHWT1,
+                                                  ZYDIS_CATEGORY_PUSH,        ZYDIS_CATEGORY_RDPID,
+                                                  ZYDIS_CATEGORY_RDRAND,      ZYDIS_CATEGORY_RDSEED,
+                                                  ZYDIS_CATEGORY_ROTATE,      ZYDIS_CATEGORY_SEMAPHORE,
+                                                  ZYDIS_CATEGORY_SETCC,       ZYDIS_CATEGORY_SHA,
+                                                  ZYDIS_CATEGORY_SHIFT,       ZYDIS_CATEGORY_SSE,
+                                                  ZYDIS_CATEGORY_STTNI,       ZYDIS_CATEGORY_TBM,
+                                                  ZYDIS_CATEGORY_VAES,        ZYDIS_CATEGORY_VBMI2,
+                                                  ZYDIS_CATEGORY_VEX,         ZYDIS_CATEGORY_VFMA,
+                                                  ZYDIS_CATEGORY_VPCLMULQDQ,  ZYDIS_CATEGORY_X87_ALU,
+                                                  ZYDIS_CATEGORY_XOP,         ZYDIS_CATEGORY_CLFLUSHOPT,
+                                                  ZYDIS_CATEGORY_CLWB,        ZYDIS_CATEGORY_CLDEMOTE,
+                                                  ZYDIS_CATEGORY_AVX2GATHER,  ZYDIS_CATEGORY_GATHER,
+                                                  ZYDIS_CATEGORY_SCATTER,     ZYDIS_CATEGORY_STRINGOP};
 
-// What memory as the first operand is: read, written, or both. Names as in Intel's manual, volume 2.
-constexpr std::string_view first_is_read[] = {
-    "cmp", "test",     "bt",         "mul",        "imul",       "div",         "idiv",      "push",    "call",
-    "jmp", "prefetch", "prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw", "ldmxcsr", "vldmxcsr"};
-constexpr std::string_view first_is_written[] = {"mov",  "movabs",  "movbe",    "movnti", "movd",
-                                                 "movq", "stmxcsr", "vstmxcsr", "pop"};
-constexpr std::string_view first_is_both[] = {"add",  "or",   "adc",     "sbb",       "and",       "sub", "xor", "inc",
-                                              "dec",  "neg",  "not",     "shl",       "sal",       "shr", "sar", "rol",
-                                              "ror",  "rcl",  "rcr",     "shld",      "shrd",      "bts", "btr", "btc",
-                                              "xchg", "xadd", "cmpxchg", "cmpxchg8b", "cmpxchg16b"};
+// And these of other categories.
+constexpr ZydisMnemonic computing_too[] = {
+    ZYDIS_MNEMONIC_LEA,    ZYDIS_MNEMONIC_LEAVE,  ZYDIS_MNEMONIC_PAUSE,  ZYDIS_MNEMONIC_MFENCE, ZYDIS_MNEMONIC_LFENCE,
+    ZYDIS_MNEMONIC_SFENCE, ZYDIS_MNEMONIC_RDTSC,  ZYDIS_MNEMONIC_RDTSCP, ZYDIS_MNEMONIC_XGETBV, ZYDIS_MNEMONIC_CLFLUSH,
+    ZYDIS_MNEMONIC_XLAT,   ZYDIS_MNEMONIC_RDSSPD, ZYDIS_MNEMONIC_RDSSPQ};
 
-// The other instructions for general registers; memory as their second operand is read.
-constexpr std::string_view general[] = {
-    "movzx", "movsx", "movsxd", "bsf",    "bsr",    "tzcnt",  "lzcnt", "popcnt", "bswap", "cdqe", "cwde", "cbw",
-    "cqo",   "cdq",   "cwd",    "andn",   "bextr",  "blsi",   "blsr",  "blsmsk", "bzhi",  "pdep", "pext", "rorx",
-    "sarx",  "shlx",  "shrx",   "mulx",   "adcx",   "adox",   "crc32", "clc",    "stc",   "cmc",  "cld",  "std",
-    "lahf",  "sahf",  "pause",  "mfence", "lfence", "sfence", "rdtsc", "rdtscp", "xgetbv"};
+// Neither read nor write what memory they name.
+constexpr ZydisMnemonic without_access[] = {ZYDIS_MNEMONIC_NOP, ZYDIS_MNEMONIC_ENDBR64, ZYDIS_MNEMONIC_ENDBR32};
 
-// Neither reads nor writes the memory it names.
-constexpr std::string_view without_access[] = {"lea", "nop", "endbr64", "endbr32"};
+// Of the categories above, but they access more than their operand says, or change how other instructions mean theirs.
+constexpr ZydisMnemonic not_in_the_table[] = {
+    ZYDIS_MNEMONIC_ENTER,   ZYDIS_MNEMONIC_FNSAVE,   ZYDIS_MNEMONIC_FRSTOR,
+    ZYDIS_MNEMONIC_FLDENV,  ZYDIS_MNEMONIC_FNSTENV,  ZYDIS_MNEMONIC_FXSAVE,
+    ZYDIS_MNEMONIC_FXRSTOR, ZYDIS_MNEMONIC_FXSAVE64, ZYDIS_MNEMONIC_FXRSTOR64};
 
-constexpr std::string_view system_calls[] = {"syscall", "sysenter", "int", "int1", "into"};
-constexpr std::string_view privileged[] = {"hlt",   "in",     "out",     "insb",   "insw",  "insd",  "outsb",
-                                           "outsw", "outsd",  "cli",     "sti",    "rdmsr", "wrmsr", "iretq",
-                                           "iretd", "sysret", "sysexit", "swapgs", "cpuid"};
+constexpr ZydisInstructionCategory systems[] = {ZYDIS_CATEGORY_SYSCALL, ZYDIS_CATEGORY_INTERRUPT};
 
-struct StringAccess {
-    std::string_view name;
-    unsigned loads, stores;
-};
-constexpr StringAccess string_accesses[] = {{"movsb", 1, 1}, {"movsw", 1, 1}, {"movsd", 1, 1}, {"movsq", 1, 1},
-                                            {"stosb", 0, 1}, {"stosw", 0, 1}, {"stosd", 0, 1}, {"stosq", 0, 1},
-                                            {"lodsb", 1, 0}, {"lodsw", 1, 0}, {"lodsd", 1, 0}, {"lodsq", 1, 0},
-                                            {"scasb", 1, 0}, {"scasw", 1, 0}, {"scasd", 1, 0}, {"scasq", 1, 0},
-                                            {"cmpsb", 2, 0}, {"cmpsw", 2, 0}, {"cmpsd", 2, 0}, {"cmpsq", 2, 0}};
-
-// Vector instructions that access more than one place, or a place under a mask.
-constexpr std::string_view scattered[] = {"gather", "scatter", "maskmov", "compress", "expand"};
-
-// Memory as their first operand is written, and nothing of it read.
-constexpr std::string_view vector_stores[] = {"mov", "vmov", "pextr", "vpextr", "extractps", "vextract", "vcvtps2ph"};
-
-constexpr std::uint8_t vector_groups[] = {X86_GRP_MMX,    X86_GRP_SSE1,  X86_GRP_SSE2, X86_GRP_SSE3, X86_GRP_SSSE3,
-                                          X86_GRP_SSE41,  X86_GRP_SSE42, X86_GRP_AVX,  X86_GRP_AVX2, X86_GRP_AES,
-                                          X86_GRP_PCLMUL, X86_GRP_FMA,   X86_GRP_F16C, X86_GRP_SHA,  X86_GRP_AVX512,
-                                          X86_GRP_VLX,    X86_GRP_BWI,   X86_GRP_DQI};
-
-bool starts_with_one_of(std::string_view name, Names beginnings) {
-    return std::ranges::any_of(beginnings, [name](std::string_view each) { return name.starts_with(each); });
+template <typename List, typename Item> bool is_in(const List &list, Item item) {
+    return std::ranges::find(list, item) != std::end(list);
 }
+
+/// The number of the general register that `reg` is, or is a part of.
+std::optional<unsigned> number_of(ZydisRegister reg) {
+    const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15) return std::nullopt;
+    return static_cast<unsigned>(whole - ZYDIS_REGISTER_RAX);
+}
+
+bool is_high_byte(ZydisRegister reg) { return reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH; }
+
+constexpr std::uint32_t bit(unsigned reg) { return std::uint32_t{1} << reg; }
 
 /// One instruction on its way to its meaning.
 class X86 {
   public:
-    X86(csh handle, const cs_insn &insn, Instruction &to)
-        : handle_(handle), insn_(insn), x86_(insn.detail->x86), to_(to) {
-        std::string_view name = insn.mnemonic;
-        name_ = name.substr(name.rfind(' ') + 1); // npos + 1 is 0
-    }
+    X86(const ZydisDecodedInstruction &decoded, std::span<const ZydisDecodedOperand> operands, Instruction &to)
+        : decoded_(decoded), mnemonic_(decoded.mnemonic), operands_(operands), to_(to) {}
 
     void give() {
         if (flow()) return;
-        if (is_system()) return;
-        if (is_string()) return;
+        if (is_refused()) return;
         accesses();
-        if (!to_.refusal.empty()) return;
+        follow_values();
         stack();
         count();
     }
 
   private:
-    const cs_x86_op &operand(unsigned i) const { return x86_.operands[i]; }
-    bool is_memory(unsigned i) const { return i < x86_.op_count && operand(i).type == X86_OP_MEM; }
-    bool is_register(unsigned i, x86_reg reg) const {
-        return i < x86_.op_count && operand(i).type == X86_OP_REG && operand(i).reg == reg;
+    bool is(ZydisMnemonic mnemonic) const { return mnemonic_ == mnemonic; }
+    bool has(std::uint64_t attribute) const { return (decoded_.attributes & attribute) != 0; }
+    std::span<const ZydisDecodedOperand> written_out() const { return operands_.first(decoded_.operand_count_visible); }
+    static bool reads(const ZydisDecodedOperand &operand) {
+        return (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     }
-    bool has_prefix(std::uint8_t prefix) const { return x86_.prefix[0] == prefix; }
+    static bool writes(const ZydisDecodedOperand &operand) {
+        return (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    }
+    static bool is_memory(const ZydisDecodedOperand &operand) { return operand.type == ZYDIS_OPERAND_TYPE_MEMORY; }
 
     void refuse(std::string_view why) { to_.refusal = why; }
+    void refuse_unlisted() {
+        to_.refusal = fmt::format("an instruction that is not in the table of what each accesses ({})",
+                                  ZydisISASetGetString(decoded_.meta.isa_set));
+    }
 
     /// Jumps, calls and returns. True where nothing else is to be said.
     bool flow() {
-        const bool jumps = name_.starts_with('j'), loops = name_.starts_with("loop");
-        if (name_ == "ret") {
-            if (x86_.op_count != 0) return refuse("a return that takes arguments off the stack"), true;
-            to_.flow = Flow::back;
-            to_.loads = 1;
+        if (is(ZYDIS_MNEMONIC_RET)) return back(), true;
+        static constexpr ZydisMnemonic traps[] = {ZYDIS_MNEMONIC_UD0, ZYDIS_MNEMONIC_UD1, ZYDIS_MNEMONIC_UD2,
+                                                  ZYDIS_MNEMONIC_INT3, ZYDIS_MNEMONIC_HLT};
+        if (is_in(traps, mnemonic_)) {
+            to_.flow = Flow::trap;
+            if (is(ZYDIS_MNEMONIC_HLT)) refuse("an instruction for the operating system, or one that it may intercept");
             return true;
         }
-        if (name_ == "ud2" || name_ == "ud1" || name_ == "ud0" || name_ == "int3") return to_.flow = Flow::trap, true;
-        if (!jumps && !loops && name_ != "call") return false;
-        const bool constant = x86_.op_count > 0 && operand(0).type == X86_OP_IMM;
-        if (constant) to_.target = static_cast<std::uint64_t>(operand(0).imm);
-        if (name_ == "call") {
-            to_.flow = constant ? Flow::call : Flow::indirect_call;
+        if (decoded_.meta.category == ZYDIS_CATEGORY_RET || decoded_.meta.category == ZYDIS_CATEGORY_SYSRET) {
+            to_.flow = Flow::back; // of an interrupt, or of the operating system
+            return refuse("an instruction for the operating system, or one that it may intercept"), true;
+        }
+        if (is(ZYDIS_MNEMONIC_XBEGIN)) {
+            to_.flow = Flow::branch;
+            to_.target = target_of(operands_[0]);
+            return refuse("a transaction, which others can make fail"), true;
+        }
+        const bool calls = is(ZYDIS_MNEMONIC_CALL), jumps = is(ZYDIS_MNEMONIC_JMP);
+        const bool branches =
+            decoded_.meta.category == ZYDIS_CATEGORY_COND_BR && !is(ZYDIS_MNEMONIC_XEND) && !is(ZYDIS_MNEMONIC_XABORT);
+        if (!calls && !jumps && !branches) return false;
+        const ZydisDecodedOperand &where = operands_[0];
+        const bool constant = where.type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+        to_.flow = Flow::indirect_jump;
+        if (decoded_.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR || where.type == ZYDIS_OPERAND_TYPE_POINTER)
+            return refuse("a far jump"), true;
+        if (decoded_.operand_width == 16) return refuse("a jump within 64 KiB"), true;
+        if (constant) to_.target = target_of(where);
+        to_.operands[0] = operand_of(where);
+        to_.flow = branches   ? Flow::branch
+                   : calls    ? (constant ? Flow::call : Flow::indirect_call)
+                   : constant ? Flow::jump
+                              : Flow::indirect_jump;
+        if (calls) {
             to_.stores = 1;
             to_.stack.written = {Base::pointer, -8, 8}; // where to return to
-        } else {
-            to_.flow = name_ != "jmp" ? Flow::branch : constant ? Flow::jump : Flow::indirect_jump;
-            if (!constant && name_ != "jmp") refuse("a far jump");
-            to_.condition = condition_of(name_);
         }
-        if (is_memory(0)) {
-            to_.loads += 1;
-            note_accessed(operand(0).mem);
-            const x86_op_mem &memory = operand(0).mem;
-            if (memory.base == X86_REG_RIP && memory.index == X86_REG_INVALID)
-                to_.slot = to_.end() + static_cast<std::uint64_t>(memory.disp);
-        }
+        if (branches) condition();
+        const bool counts_down = is(ZYDIS_MNEMONIC_LOOP) || is(ZYDIS_MNEMONIC_LOOPE) || is(ZYDIS_MNEMONIC_LOOPNE);
+        if (!calls) to_.counting = {Counting::Kind::none, 0, 0, counts_down ? bit(register_count) : 0, true};
+        if (is_memory(where)) jumps_by_memory(where.mem);
         return true;
     }
 
-    bool is_system() {
-        if (is_in(system_calls, name_)) return refuse("a system call"), true;
-        if (is_in(privileged, name_))
-            return refuse("an instruction for the operating system, or one that it may intercept"), true;
+    void back() {
+        to_.flow = Flow::back;
+        to_.loads = 1;
+        to_.counting = {Counting::Kind::none, 0, 0, 0, true};
+        if (!written_out().empty()) refuse("a return that takes arguments off the stack");
+        if (decoded_.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) refuse("a far return");
+    }
+
+    std::uint64_t target_of(const ZydisDecodedOperand &operand) const {
+        return operand.imm.is_relative ? to_.end() + operand.imm.value.u : operand.imm.value.u;
+    }
+
+    void jumps_by_memory(const ZydisDecodedOperandMem &memory) {
+        to_.loads += 1;
+        note_accessed(memory);
+        if (memory.base == ZYDIS_REGISTER_RIP && memory.index == ZYDIS_REGISTER_NONE && !is_thread_local(memory))
+            to_.slot = to_.end() + static_cast<std::uint64_t>(memory.disp.value);
+    }
+
+    void condition() {
+        struct Named {
+            ZydisMnemonic mnemonic;
+            Condition condition;
+            bool is_unsigned;
+        };
+        static constexpr Named named[] = {{ZYDIS_MNEMONIC_JZ, Condition::equal, true},
+                                          {ZYDIS_MNEMONIC_JNZ, Condition::unequal, true},
+                                          {ZYDIS_MNEMONIC_JB, Condition::less, true},
+                                          {ZYDIS_MNEMONIC_JL, Condition::less, false},
+                                          {ZYDIS_MNEMONIC_JBE, Condition::less_or_equal, true},
+                                          {ZYDIS_MNEMONIC_JLE, Condition::less_or_equal, false},
+                                          {ZYDIS_MNEMONIC_JNBE, Condition::greater, true},
+                                          {ZYDIS_MNEMONIC_JNLE, Condition::greater, false},
+                                          {ZYDIS_MNEMONIC_JNB, Condition::greater_or_equal, true},
+                                          {ZYDIS_MNEMONIC_JNL, Condition::greater_or_equal, false}};
+        for (const Named &each : named)
+            if (is(each.mnemonic)) {
+                to_.condition = each.condition;
+                to_.compares_unsigned = each.is_unsigned;
+            }
+    }
+
+    /// System calls, what waits or repeats, and what no table knows.
+    bool is_refused() {
+        const ZydisInstructionCategory category = decoded_.meta.category;
+        if (is_in(systems, category)) return refuse("a system call"), true;
+        if (has(ZYDIS_ATTRIB_IS_PRIVILEGED) || is(ZYDIS_MNEMONIC_CPUID) || category == ZYDIS_CATEGORY_SYSTEM ||
+            category == ZYDIS_CATEGORY_IO || category == ZYDIS_CATEGORY_IOSTRINGOP || category == ZYDIS_CATEGORY_SYSRET)
+            if (!is_in(computing_too, mnemonic_))
+                return refuse("an instruction for the operating system, or one that it may intercept"), true;
+        if (category == ZYDIS_CATEGORY_WAITPKG) return refuse("waits until something wakes it"), true;
+        if (is_in(without_access, mnemonic_)) return false;
+        if (has(ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE) &&
+            category == ZYDIS_CATEGORY_STRINGOP)
+            return refuse("repeats as often as a register says"), true;
+        if ((!is_in(computing, category) && !is_in(computing_too, mnemonic_)) || is_in(not_in_the_table, mnemonic_))
+            return refuse_unlisted(), true;
         return false;
-    }
-
-    bool is_string() {
-        const auto *found = std::ranges::find(string_accesses, name_, &StringAccess::name);
-        if (found == std::end(string_accesses) || !has_implied_memory()) return false;
-        if (has_prefix(X86_PREFIX_REP) || has_prefix(X86_PREFIX_REPNE)) {
-            refuse("repeats as often as a register says");
-            return true;
-        }
-        to_.loads = found->loads;
-        to_.stores = found->stores;
-        return true;
-    }
-
-    /// movsd and cmpsd are vector instructions too.
-    bool has_implied_memory() const {
-        for (unsigned i = 0; i < x86_.op_count; i++) {
-            if (!is_memory(i)) continue;
-            const x86_op_mem &memory = operand(i).mem;
-            if ((memory.base == X86_REG_RDI || memory.base == X86_REG_RSI) && memory.disp == 0 &&
-                memory.index == X86_REG_INVALID && insn_.size <= 3 && (insn_.bytes[insn_.size - 1] & 0xf0) == 0xa0)
-                return true;
-        }
-        return false;
-    }
-
-    bool is_vector() const {
-        return std::ranges::any_of(vector_groups,
-                                   [this](std::uint8_t group) { return cs_insn_group(handle_, &insn_, group); });
     }
 
     void accesses() {
-        if (has_prefix(X86_PREFIX_LOCK)) to_.atomic = true;
-        to_.compares = name_.starts_with("cmpxchg");
-        unsigned memory = 0;
-        while (memory < x86_.op_count && !is_memory(memory)) memory++;
-        const bool is_float = cs_insn_group(handle_, &insn_, X86_GRP_FPU) || (name_.starts_with('f') && !is_vector());
-        const bool is_known = is_in(general, name_) || is_in(first_is_read, name_) || is_in(first_is_written, name_) ||
-                              is_in(first_is_both, name_) || is_in(without_access, name_) || name_.starts_with("set") ||
-                              name_.starts_with("cmov") || name_ == "leave" || name_ == "pushfq" || name_ == "popfq" ||
-                              is_vector() || is_float;
-        if (!is_known || starts_with_any_scattered())
-            return refuse("an instruction that is not in the table of what each accesses");
-        if (is_in(without_access, name_)) return;
-        if (memory < x86_.op_count) {
-            note_accessed(operand(memory).mem);
-            if (is_float) return float_access();
-            if (memory == 0 || name_ == "xchg")
-                first_access();
-            else
-                to_.loads += 1;
-            if (name_ == "xchg") to_.atomic = true; // with or without a prefix
-        } else if (is_float && is_wide_float()) {
-            return refuse("an instruction that is not in the table of what each accesses");
+        if (has(ZYDIS_ATTRIB_HAS_LOCK)) to_.atomic = true;
+        to_.compares = is(ZYDIS_MNEMONIC_CMPXCHG) || is(ZYDIS_MNEMONIC_CMPXCHG8B) || is(ZYDIS_MNEMONIC_CMPXCHG16B);
+        if (is_in(without_access, mnemonic_)) return;
+        const bool prefetches =
+            decoded_.meta.category == ZYDIS_CATEGORY_PREFETCH || decoded_.meta.category == ZYDIS_CATEGORY_PREFETCHWT1;
+        for (const ZydisDecodedOperand &operand : operands_) {
+            if (!is_memory(operand) || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
+            const unsigned places = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB ? elements() : 1;
+            if (reads(operand) || prefetches) to_.loads += places;
+            if (writes(operand) && !prefetches) to_.stores += places;
+            if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN) note_accessed(operand.mem);
+            if (is(ZYDIS_MNEMONIC_XCHG)) to_.atomic = true; // with or without a prefix
         }
-        if (name_ == "push" || name_ == "pushfq") to_.stores += 1;
-        if (name_ == "pop" || name_ == "popfq" || name_ == "leave") to_.loads += 1;
     }
 
-    bool starts_with_any_scattered() const {
-        return std::ranges::any_of(scattered, [this](std::string_view each) {
-            return name_.find(each) != std::string_view::npos && is_vector();
-        });
-    }
-
-    bool is_wide_float() const {
-        return name_.find("save") != std::string_view::npos || name_.find("rstor") != std::string_view::npos ||
-               name_.find("env") != std::string_view::npos;
-    }
-
-    void float_access() {
-        if (is_wide_float()) return refuse("an instruction that is not in the table of what each accesses");
-        const bool stores = name_.starts_with("fst") || name_.starts_with("fist") || name_.starts_with("fnst") ||
-                            name_.starts_with("fbst");
-        (stores ? to_.stores : to_.loads) += 1;
-    }
-
-    void first_access() {
-        const bool reads = is_in(first_is_read, name_), both = is_in(first_is_both, name_);
-        const bool writes = is_in(first_is_written, name_) || name_.starts_with("set") ||
-                            (!reads && !both && is_vector() && starts_with_one_of(name_, vector_stores));
-        if (!reads && !both && !writes) return refuse("an instruction that is not in the table of what each accesses");
-        to_.loads += reads || both;
-        to_.stores += writes || both;
+    /// No more places than this are gathered or scattered to.
+    unsigned elements() const {
+        unsigned most = 1;
+        for (const ZydisDecodedOperand &operand : written_out())
+            if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && operand.element_size != 0)
+                most = std::max(most, unsigned{operand.size} / operand.element_size);
+        return most;
     }
 
     /// The operand as an address, but for the part of its displacement that stays within a cache line.
-    void note_accessed(const x86_op_mem &memory) {
-        const auto name = [this](x86_reg reg) { return reg == X86_REG_INVALID ? "" : cs_reg_name(handle_, reg); };
+    void note_accessed(const ZydisDecodedOperandMem &memory) {
+        const auto name = [](ZydisRegister reg) {
+            return reg == ZYDIS_REGISTER_NONE ? "" : ZydisRegisterGetString(reg);
+        };
+        const std::int64_t by = memory.disp.value;
         const std::int64_t line =
-            memory.base == X86_REG_RIP ? (static_cast<std::int64_t>(to_.end()) + memory.disp) >> 6 : memory.disp >> 6;
-        to_.accessed = fmt::format("{}:{}+{}*{}+{}", name(memory.segment), name(memory.base), name(memory.index),
-                                   memory.scale, line);
+            memory.base == ZYDIS_REGISTER_RIP ? (static_cast<std::int64_t>(to_.end()) + by) >> 6 : by >> 6;
+        const std::string_view segment = is_thread_local(memory) ? name(memory.segment) : "";
+        to_.accessed =
+            fmt::format("{}:{}+{}*{}+{}", segment, name(memory.base), name(memory.index), memory.scale, line);
+    }
+
+    static bool is_thread_local(const ZydisDecodedOperandMem &memory) {
+        return memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS;
+    }
+
+    // Values, as far as they are followed.
+
+    Operand operand_of(const ZydisDecodedOperand &from) const {
+        Operand to;
+        to.bits = from.size;
+        if (from.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+            to.kind = Operand::Kind::constant;
+            to.value = from.imm.value.s;
+        } else if (from.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            const std::optional<unsigned> number = number_of(from.reg.value);
+            if (!number || is_high_byte(from.reg.value)) return to;
+            to.kind = Operand::Kind::reg;
+            to.reg = *number;
+        } else if (is_memory(from) && from.mem.type != ZYDIS_MEMOP_TYPE_VSIB && !is_thread_local(from.mem) &&
+                   decoded_.address_width == 64) {
+            to.value = from.mem.disp.value;
+            to.scale = from.mem.scale == 0 ? 1 : from.mem.scale;
+            if (from.mem.base == ZYDIS_REGISTER_RIP)
+                to.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(to.value) + to_.end());
+            else if (from.mem.base != ZYDIS_REGISTER_NONE)
+                to.base = *number_of(from.mem.base);
+            if (from.mem.index != ZYDIS_REGISTER_NONE) to.index = *number_of(from.mem.index);
+            to.kind = Operand::Kind::memory;
+        }
+        return to;
+    }
+
+    void follow_values() {
+        struct Named {
+            ZydisMnemonic mnemonic;
+            Operation operation;
+        };
+        static constexpr Named named[] = {
+            {ZYDIS_MNEMONIC_MOV, Operation::move},        {ZYDIS_MNEMONIC_MOVZX, Operation::move_zero},
+            {ZYDIS_MNEMONIC_MOVSX, Operation::move_sign}, {ZYDIS_MNEMONIC_MOVSXD, Operation::move_sign},
+            {ZYDIS_MNEMONIC_LEA, Operation::address},     {ZYDIS_MNEMONIC_ADD, Operation::add},
+            {ZYDIS_MNEMONIC_SUB, Operation::subtract},    {ZYDIS_MNEMONIC_AND, Operation::bit_and},
+            {ZYDIS_MNEMONIC_SHL, Operation::shift_left},  {ZYDIS_MNEMONIC_CMP, Operation::compare},
+            {ZYDIS_MNEMONIC_PUSH, Operation::push},       {ZYDIS_MNEMONIC_POP, Operation::pop}};
+        const std::span<const ZydisDecodedOperand> visible = written_out();
+        for (const Named &each : named)
+            if (is(each.mnemonic)) to_.operation = each.operation;
+        for (std::size_t i = 0; i < std::min<std::size_t>(visible.size(), 2); i++)
+            to_.operands[i] = operand_of(visible[i]);
+        Operand &first = to_.operands[0], &second = to_.operands[1];
+        const bool itself = second.kind == Operand::Kind::reg && first.kind == Operand::Kind::reg &&
+                            second.reg == first.reg && second.bits == first.bits;
+        if ((is(ZYDIS_MNEMONIC_XOR) || is(ZYDIS_MNEMONIC_SUB)) && itself) {
+            to_.operation = Operation::move;
+            second = {Operand::Kind::constant, first.bits};
+        }
+        if (is(ZYDIS_MNEMONIC_CDQE)) {
+            to_.operation = Operation::move_sign;
+            first = {Operand::Kind::reg, 64, 0};
+            second = {Operand::Kind::reg, 32, 0};
+        }
+        if (is(ZYDIS_MNEMONIC_INC) || is(ZYDIS_MNEMONIC_DEC)) {
+            to_.operation = Operation::add;
+            second = {Operand::Kind::constant, first.bits};
+            second.value = is(ZYDIS_MNEMONIC_INC) ? 1 : -1;
+        }
     }
 
     // The stack: the pointer is rsp, the frame rbp.
 
-    static Base base_of(x86_reg reg) {
-        return reg == X86_REG_RSP ? Base::pointer : reg == X86_REG_RBP ? Base::frame : Base::none;
+    static Base base_of(unsigned reg) {
+        return reg == register_pointer ? Base::pointer : reg == register_frame ? Base::frame : Base::none;
     }
 
-    static bool is_part_of(std::uint32_t reg, x86_reg whole) {
-        if (whole == X86_REG_RSP)
-            return reg == X86_REG_RSP || reg == X86_REG_ESP || reg == X86_REG_SP || reg == X86_REG_SPL;
-        return reg == X86_REG_RBP || reg == X86_REG_EBP || reg == X86_REG_BP || reg == X86_REG_BPL;
+    bool is_register(unsigned i, unsigned reg) const {
+        return to_.operands[i].kind == Operand::Kind::reg && to_.operands[i].reg == reg && to_.operands[i].bits == 64;
     }
 
     void move_pointer(std::int64_t by) {
@@ -244,42 +338,42 @@ class X86 {
     }
 
     void stack() {
-        if (to_.stores > 0 && is_memory(0)) note_slot(operand(0));
-        if (push_or_pop()) return;
-        if (adds_to_pointer()) return;
-        if (copies()) return;
-        // Whatever else names one of both may write it.
-        const bool only_reads = is_in(first_is_read, name_);
-        for (unsigned i = 0; i < x86_.op_count; i++) {
-            if (operand(i).type != X86_OP_REG || only_reads) continue;
-            const bool is_source = i > 0 && name_ != "xchg" && name_ != "xadd";
-            if (is_source) continue;
-            if (is_part_of(operand(i).reg, X86_REG_RSP)) to_.stack.pointer = StackEffect::Pointer::lost;
-            if (is_part_of(operand(i).reg, X86_REG_RBP)) to_.stack.frame = StackEffect::Frame::lost;
-        }
-        if (name_ == "cmpxchg16b" || name_ == "cmpxchg8b") return; // rbx, rax, rdx
+        to_.counting.writes = written_registers();
+        const Operand &first = to_.operands[0];
+        if (to_.stores > 0 && first.kind == Operand::Kind::memory && first.index == Operand::no_register &&
+            base_of(first.base) != Base::none)
+            to_.stack.written = {base_of(first.base), first.value, first.bits == 0 ? 64U : first.bits / 8};
+        if (push_or_pop() || adds_to_pointer() || copies()) return;
+        // Whatever else writes one of both makes of it what is not followed.
+        if ((to_.counting.writes & bit(register_pointer)) != 0) to_.stack.pointer = StackEffect::Pointer::lost;
+        if ((to_.counting.writes & bit(register_frame)) != 0) to_.stack.frame = StackEffect::Frame::lost;
     }
 
-    void note_slot(const cs_x86_op &written) {
-        const Base base = base_of(written.mem.base);
-        if (base == Base::none || written.mem.index != X86_REG_INVALID) return;
-        to_.stack.written = {base, written.mem.disp, written.size == 0 ? 64U : written.size};
+    std::uint32_t written_registers() const {
+        std::uint32_t all = 0;
+        for (const ZydisDecodedOperand &operand : operands_)
+            if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && writes(operand))
+                if (const std::optional<unsigned> number = number_of(operand.reg.value)) all |= bit(*number);
+        return all;
     }
 
     bool push_or_pop() {
-        if (name_ == "push" || name_ == "pushfq") {
+        const bool pushes = decoded_.meta.category == ZYDIS_CATEGORY_PUSH,
+                   pops = decoded_.meta.category == ZYDIS_CATEGORY_POP;
+        if (pushes) {
             move_pointer(-std::int64_t{word()});
             to_.stack.written = {Base::pointer, -std::int64_t{word()}, word()};
             return true;
         }
-        if (name_ == "pop" || name_ == "popfq") {
+        if (pops) {
             move_pointer(word());
-            if (is_register(0, X86_REG_RBP)) to_.stack.frame = StackEffect::Frame::lost;
-            if (is_register(0, X86_REG_RSP)) to_.stack.pointer = StackEffect::Pointer::lost;
+            if (is_part(0, register_frame)) to_.stack.frame = StackEffect::Frame::lost;
+            if (is_part(0, register_pointer)) to_.stack.pointer = StackEffect::Pointer::lost;
             return true;
         }
-        if (name_ == "leave") {
-            to_.stack.pointer = StackEffect::Pointer::from_frame;
+        if (is(ZYDIS_MNEMONIC_LEAVE)) {
+            to_.stack.pointer =
+                decoded_.operand_width == 16 ? StackEffect::Pointer::lost : StackEffect::Pointer::from_frame;
             to_.stack.pointer_by = 8;
             to_.stack.frame = StackEffect::Frame::lost;
             return true;
@@ -287,36 +381,52 @@ class X86 {
         return false;
     }
 
+    bool is_part(unsigned i, unsigned reg) const {
+        return to_.operands[i].kind == Operand::Kind::reg && to_.operands[i].reg == reg;
+    }
+
     /// What push and pop move: 8 bytes, but 2 behind an operand-size prefix.
-    std::uint32_t word() const { return x86_.prefix[2] == X86_PREFIX_OPSIZE ? 2 : 8; }
+    std::uint32_t word() const {
+        for (const ZydisDecodedOperand &operand : operands_)
+            if (is_memory(operand) && operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) return operand.size / 8U;
+        return 8;
+    }
 
     bool adds_to_pointer() {
-        if ((name_ != "add" && name_ != "sub") || !is_register(0, X86_REG_RSP)) return false;
-        if (operand(1).type != X86_OP_IMM)
-            to_.stack.pointer = StackEffect::Pointer::lost;
-        else
-            move_pointer(name_ == "add" ? operand(1).imm : -operand(1).imm);
+        const Operand &by = to_.operands[1];
+        if (!is_register(0, register_pointer) || by.kind != Operand::Kind::constant) return false;
+        if (is(ZYDIS_MNEMONIC_ADD) || is(ZYDIS_MNEMONIC_SUB))
+            return move_pointer(is(ZYDIS_MNEMONIC_ADD) ? by.value : -by.value), true;
+        // To a multiple of a power of two.
+        const std::int64_t multiple = -by.value;
+        if (!is(ZYDIS_MNEMONIC_AND) || multiple <= 0 || multiple > 1 << 20 || (multiple & (multiple - 1)) != 0)
+            return false;
+        to_.stack.pointer = StackEffect::Pointer::aligned;
+        to_.stack.pointer_by = multiple;
         return true;
     }
 
-    /// mov and lea between both.
+    /// mov and lea to either, from either or another register.
     bool copies() {
-        const bool to_pointer = is_register(0, X86_REG_RSP), to_frame = is_register(0, X86_REG_RBP);
-        if (!to_pointer && !to_frame) return false;
-        Base from = Base::none;
+        const bool to_pointer = is_register(0, register_pointer), to_frame = is_register(0, register_frame);
+        const Operand &source = to_.operands[1];
+        unsigned reg = Operand::no_register;
         std::int64_t by = 0;
-        if (name_ == "mov" && x86_.op_count == 2 && operand(1).type == X86_OP_REG) {
-            from = base_of(operand(1).reg);
-        } else if (name_ == "lea" && operand(1).mem.index == X86_REG_INVALID) {
-            from = base_of(operand(1).mem.base);
-            by = operand(1).mem.disp;
+        if (to_.operation == Operation::move && source.kind == Operand::Kind::reg) {
+            reg = source.reg;
+        } else if (to_.operation == Operation::address && source.index == Operand::no_register) {
+            reg = source.base;
+            by = source.value;
         }
-        if (to_pointer && from == Base::pointer) {
-            move_pointer(by);
-        } else if (to_pointer && from == Base::frame) {
-            to_.stack.pointer = StackEffect::Pointer::from_frame;
+        if ((!to_pointer && !to_frame) || reg == Operand::no_register) return false;
+        const Base from = base_of(reg);
+        if (to_pointer) {
+            to_.stack.pointer = from == Base::pointer ? StackEffect::Pointer::moved
+                                : from == Base::frame ? StackEffect::Pointer::from_frame
+                                                      : StackEffect::Pointer::from_register;
             to_.stack.pointer_by = by;
-        } else if (to_frame && from == Base::pointer) {
+            to_.stack.pointer_register = reg;
+        } else if (from == Base::pointer) {
             to_.stack.frame = StackEffect::Frame::from_pointer;
             to_.stack.frame_by = by;
         } else {
@@ -327,81 +437,92 @@ class X86 {
 
     // What may count the rounds of a loop.
 
-    static Condition condition_of(std::string_view name) {
-        if (name == "je") return Condition::equal;
-        if (name == "jne") return Condition::unequal;
-        if (name == "jb" || name == "jl") return Condition::less;
-        if (name == "jbe" || name == "jle") return Condition::less_or_equal;
-        if (name == "ja" || name == "jg") return Condition::greater;
-        if (name == "jae" || name == "jge") return Condition::greater_or_equal;
-        return Condition::other;
+    bool keeps_flags() const {
+        if (decoded_.cpu_flags == nullptr) return true;
+        const ZydisAccessedFlags &flags = *decoded_.cpu_flags;
+        return (flags.modified | flags.set_0 | flags.set_1 | flags.undefined) == 0;
     }
 
-    /// The number of a whole general register, of 32 or 64 bits.
-    static std::optional<unsigned> number_of(std::uint32_t reg) {
-        static constexpr std::array wide = {
-            X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
-            X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11, X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
-        static constexpr std::array narrow = {X86_REG_EAX,  X86_REG_ECX,  X86_REG_EDX,  X86_REG_EBX,
-                                              X86_REG_ESP,  X86_REG_EBP,  X86_REG_ESI,  X86_REG_EDI,
-                                              X86_REG_R8D,  X86_REG_R9D,  X86_REG_R10D, X86_REG_R11D,
-                                              X86_REG_R12D, X86_REG_R13D, X86_REG_R14D, X86_REG_R15D};
-        for (unsigned i = 0; i < wide.size(); i++)
-            if (reg == static_cast<std::uint32_t>(wide[i]) || reg == static_cast<std::uint32_t>(narrow[i])) return i;
-        return std::nullopt;
-    }
-
-    /// What is not in these forms may write every register.
     void count() {
         Counting &counting = to_.counting;
-        static constexpr std::string_view plain[] = {"mov", "lea", "movzx", "movsx", "movsxd", "nop",    "add",  "sub",
-                                                     "and", "or",  "xor",   "inc",   "dec",    "cmp",    "test", "shl",
-                                                     "shr", "sar", "neg",   "not",   "imul",   "endbr64"};
-        static constexpr std::string_view without_flags[] = {"mov",    "lea", "movzx", "movsx",
-                                                             "movsxd", "nop", "not",   "endbr64"};
-        if (name_ == "cdqe" || name_ == "cwde")
-            counting = {Counting::Kind::none, 0, 0, std::uint32_t{1} << 0, true}; // rax
-        if (name_ == "cqo" || name_ == "cdq")
-            counting = {Counting::Kind::none, 0, 0, std::uint32_t{1} << 2, true}; // rdx
-        if (!is_in(plain, name_) || (name_ == "imul" && x86_.op_count == 1)) return;
-        counting.keeps_flags = is_in(without_flags, name_);
-        const bool only_reads = is_in(first_is_read, name_) && name_ != "imul";
-        const bool has_target = x86_.op_count > 0 && operand(0).type == X86_OP_REG && !only_reads;
-        const std::optional<unsigned> reg =
-            x86_.op_count > 0 && operand(0).type == X86_OP_REG ? number_of(operand(0).reg) : std::nullopt;
-        if (has_target && !reg) return; // a part of a register
-        counting.writes = has_target ? std::uint32_t{1} << *reg : 0;
-        if (!reg) return;
-        counting.reg = *reg;
-        const bool constant = x86_.op_count == 2 && operand(1).type == X86_OP_IMM;
-        const bool itself = x86_.op_count == 2 && operand(1).type == X86_OP_REG && operand(1).reg == operand(0).reg;
-        const auto is = [&counting](Counting::Kind kind, std::int64_t value) {
+        counting.keeps_flags = keeps_flags();
+        const Operand &first = to_.operands[0], &second = to_.operands[1];
+        if (first.kind != Operand::Kind::reg || first.bits < 32) return;
+        const auto is_a = [&](Counting::Kind kind, std::int64_t value) {
             counting.kind = kind;
+            counting.reg = first.reg;
             counting.value = value;
+            counting.is_wide = first.bits == 64;
         };
-        if (name_ == "mov" && constant) is(Counting::Kind::sets, operand(1).imm);
-        if (name_ == "xor" && itself) is(Counting::Kind::sets, 0);
-        if (name_ == "add" && constant) is(Counting::Kind::adds, operand(1).imm);
-        if (name_ == "sub" && constant) is(Counting::Kind::adds, -operand(1).imm);
-        if (name_ == "inc") is(Counting::Kind::adds, 1);
-        if (name_ == "dec") is(Counting::Kind::adds, -1);
-        if (name_ == "cmp" && constant) is(Counting::Kind::compares, operand(1).imm);
-        if (name_ == "test" && itself) is(Counting::Kind::compares, 0);
-        if (name_ == "lea" && operand(1).mem.index == X86_REG_INVALID && number_of(operand(1).mem.base) == reg)
-            is(Counting::Kind::adds, operand(1).mem.disp);
+        const bool constant = second.kind == Operand::Kind::constant, reg = second.kind == Operand::Kind::reg;
+        const bool itself = reg && second.reg == first.reg;
+        if (to_.operation == Operation::move && constant) is_a(Counting::Kind::sets, second.value);
+        if (to_.operation == Operation::add && constant) is_a(Counting::Kind::adds, second.value);
+        if (to_.operation == Operation::subtract && constant) is_a(Counting::Kind::adds, -second.value);
+        if (to_.operation == Operation::compare && constant) is_a(Counting::Kind::compares, second.value);
+        if (is(ZYDIS_MNEMONIC_TEST) && itself) is_a(Counting::Kind::compares, 0);
+        if (to_.operation == Operation::address && second.index == Operand::no_register) {
+            if (second.base == first.reg)
+                is_a(Counting::Kind::adds, second.value);
+            else if (second.base == Operand::no_register && second.kind == Operand::Kind::memory)
+                is_a(Counting::Kind::sets, second.value);
+            else if (first.bits == 64 && second.kind == Operand::Kind::memory)
+                is_a(Counting::Kind::copies, second.value), counting.other = second.base;
+        }
+        if (first.bits != 64 || !reg || second.bits != 64) return;
+        if (to_.operation == Operation::move) is_a(Counting::Kind::copies, 0), counting.other = second.reg;
+        if (to_.operation == Operation::compare)
+            is_a(Counting::Kind::compares_registers, 0), counting.other = second.reg;
     }
 
-    csh handle_;
-    const cs_insn &insn_;
-    const cs_x86 &x86_;
+    const ZydisDecodedInstruction &decoded_;
+    const ZydisMnemonic mnemonic_;
+    const std::span<const ZydisDecodedOperand> operands_;
     Instruction &to_;
-    std::string_view name_; // without a prefix
 };
+
+ZydisDecoder decoder_of_64_bits() {
+    ZydisDecoder decoder;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return decoder;
+}
+
+ZydisFormatter formatter_like_intel() {
+    ZydisFormatter formatter;
+    ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
+    ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
+    ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
+    ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED);
+    return formatter;
+}
+
+/// The instruction set that the first bytes belong to, where they say so.
+std::string_view encoding_of(std::span<const std::byte> code) {
+    const auto first = code.empty() ? std::byte{0} : code[0];
+    if (first == std::byte{0x62}) return ", encoded by EVEX (AVX-512, AVX10 or APX)";
+    if (first == std::byte{0xd5}) return ", encoded by REX2 (APX)";
+    if (first == std::byte{0xc4} || first == std::byte{0xc5}) return ", encoded by VEX (AVX or AMX)";
+    return "";
+}
 
 } // namespace
 
-void give_meaning_x86(csh handle, const cs_insn &insn, Instruction &instruction) {
-    X86(handle, insn, instruction).give();
+void give_meaning_x86(std::span<const std::byte> code, Instruction &instruction) {
+    static const ZydisDecoder decoder = decoder_of_64_bits();
+    static const ZydisFormatter formatter = formatter_like_intel();
+    ZydisDecodedInstruction decoded;
+    std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &decoded, operands.data()))) {
+        instruction.refusal = fmt::format("no instruction that can be decoded{}", encoding_of(code));
+        return;
+    }
+    instruction.size = decoded.length;
+    char text[128];
+    if (ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &decoded, operands.data(),
+                                                     decoded.operand_count_visible, text, sizeof text,
+                                                     instruction.address, ZYAN_NULL)))
+        instruction.text = text;
+    X86(decoded, std::span(operands).first(decoded.operand_count), instruction).give();
 }
 
 } // namespace flat::prove

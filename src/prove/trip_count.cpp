@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace flat::prove {
@@ -13,19 +14,57 @@ struct Place {
     std::size_t block, instruction;
 };
 
+/// A value as the sum of a constant and of what a register held behind an instruction, or at the function's entry: 64
+/// bits, which may wrap.
+struct Sum {
+    std::uint64_t behind = 0;    // an instruction; 0: the entry
+    std::optional<unsigned> reg; // none: the constant alone
+    std::uint64_t constant = 0;
+};
+
 class Count {
   public:
-    Count(const Graph &graph, const Component &loop, std::size_t passed)
-        : graph_(graph), loop_(loop), passed_(passed) {}
+    Count(const Graph &graph, const Component &loop) : graph_(graph), loop_(loop) {}
 
-    std::optional<std::uint64_t> passes() {
+    /// How often `passed` is passed in a loop that has no other in it.
+    std::optional<std::uint64_t> passes_of(std::size_t passed) {
         if (!find_way_in()) return std::nullopt;
-        for (const std::size_t block : loop_.blocks)
+        passed_ = passed;
+        find_inner();
+        for (const std::size_t block : loop_.blocks) {
+            if (!lies_on_every_way_round(block)) continue;
             if (const std::optional<std::uint64_t> found = passes_by(block)) return found;
+        }
+        return std::nullopt;
+    }
+
+    /// The block by which the loop is entered and how often that is passed; there may be loops in it that it is not in.
+    std::optional<Passes> rounds() {
+        if (!find_way_in()) return std::nullopt;
+        passed_ = header_;
+        find_inner();
+        for (const std::size_t block : loop_.blocks)
+            if (const std::optional<std::uint64_t> found = passes_by(block)) return Passes{header_, *found};
         return std::nullopt;
     }
 
   private:
+    /// Blocks that may be passed more than once between two times that the header is.
+    void find_inner() {
+        Graph rest;
+        rest.blocks.resize(loop_.blocks.size());
+        const auto number = [this](std::size_t block) {
+            return static_cast<std::size_t>(std::ranges::lower_bound(loop_.blocks, block) - loop_.blocks.begin());
+        };
+        for (const std::size_t from : loop_.blocks)
+            for (const std::size_t to : block_at(from).next)
+                if (inside(to) && from != header_ && to != header_)
+                    rest.blocks[number(from)].next.push_back(number(to));
+        for (const Component &component : components_of(rest))
+            if (component.is_loop)
+                for (const std::size_t block : component.blocks) inner_.insert(loop_.blocks[block]);
+    }
+
     bool inside(std::size_t block) const { return std::ranges::binary_search(loop_.blocks, block); }
     const Block &block_at(std::size_t number) const { return graph_.blocks[number]; }
 
@@ -52,28 +91,82 @@ class Count {
         const bool stays_behind = inside(block.next[0]), stays_at_target = inside(block.next[1]);
         if (stays_behind == stays_at_target) return std::nullopt;
         const Instruction *compared = comparison_of(block);
-        if (compared == nullptr || !lies_on_every_way_round(test)) return std::nullopt;
+        if (compared == nullptr || !is_once_a_round(test)) return std::nullopt;
+        if (compared->counting.kind == Counting::Kind::compares_registers) return passes_by_difference(test, *compared);
         const bool adds = compared->counting.kind == Counting::Kind::adds;
         const Condition condition = block.last().condition;
         if (adds && condition != Condition::equal && condition != Condition::unequal) return std::nullopt;
         const unsigned reg = compared->counting.reg;
         const std::optional<Place> update = only_write_of(reg);
         const std::optional<std::int64_t> start = constant_before(reg);
-        if (!update || !start || !lies_on_every_way_round(update->block)) return std::nullopt;
+        if (!update || !start || !is_once_a_round(update->block)) return std::nullopt;
         const Instruction &adding = block_at(update->block).instructions[update->instruction];
         if (adding.counting.kind != Counting::Kind::adds || adding.counting.value == 0) return std::nullopt;
         const std::int64_t limit = adds ? 0 : compared->counting.value;
-        std::uint64_t most = 0;
-        for (const bool updated : {false, true}) {
-            if (!can_begin(test, *update, *compared, updated)) continue;
+        const auto is_small = [](std::int64_t number) { return number >= 0 && number < std::int64_t{1} << 31; };
+        if (!is_small(limit) || !is_small(*start)) return std::nullopt;
+        return passes_from(test, *update, *compared, [&](bool updated) {
             const std::int64_t first = *start + (updated ? adding.counting.value : 0);
-            const std::optional<std::uint64_t> tests =
-                tests_of(first, adding.counting.value, limit, condition, stays_at_target);
-            if (!tests) return std::nullopt;
-            most = std::max(most, *tests);
-        }
+            return tests_of(first, adding.counting.value, limit, condition, stays_at_target, is_small);
+        });
+    }
+
+    /// `tests` says how often the comparison is made, if the register was changed before the first or was not.
+    template <typename Tests>
+    std::optional<std::uint64_t> passes_from(std::size_t test, const Place &update, const Instruction &compared,
+                                             Tests tests) const {
+        // In each round the same of both comes first.
+        const bool updated = can_begin(test, update, compared, true);
+        if (updated == can_begin(test, update, compared, false)) return std::nullopt;
+        const std::optional<std::uint64_t> most = tests(updated);
+        if (!most) return std::nullopt;
         const bool before_first_test = passed_ == test || reaches(header_, passed_, test);
-        return before_first_test ? most : most - 1;
+        return before_first_test ? *most : *most - 1;
+    }
+
+    /// Where a register goes up to another, by steps that meet it exactly: as pointers do to the end of an array.
+    std::optional<std::uint64_t> passes_by_difference(std::size_t test, const Instruction &compared) const {
+        const Block &block = block_at(test);
+        const Condition condition = block.last().condition;
+        if (condition != Condition::equal && condition != Condition::unequal) return std::nullopt;
+        const bool stays_if_unequal = inside(block.next[condition == Condition::unequal ? 1 : 0]);
+        if (!stays_if_unequal) return std::nullopt;
+        unsigned moving = compared.counting.reg, fixed = compared.counting.other;
+        if (is_written(moving) && is_written(fixed)) return std::nullopt;
+        if (is_written(fixed)) std::swap(moving, fixed);
+        const std::optional<Place> update = only_write_of(moving);
+        if (!update || !is_once_a_round(update->block)) return std::nullopt;
+        const Instruction &adding = block_at(update->block).instructions[update->instruction];
+        if (adding.counting.kind != Counting::Kind::adds || !adding.counting.is_wide || adding.counting.value == 0)
+            return std::nullopt;
+        const std::optional<Sum> from = sum_before(moving), to = sum_before(fixed);
+        if (!from || !to || from->behind != to->behind || from->reg != to->reg) return std::nullopt;
+        const std::uint64_t apart = to->constant - from->constant;
+        return passes_from(test, *update, compared, [&](bool updated) -> std::optional<std::uint64_t> {
+            const auto step = static_cast<std::uint64_t>(adding.counting.value);
+            const auto left = static_cast<std::int64_t>(updated ? apart - step : apart);
+            const bool is_far = left > std::int64_t{1} << 40 || left < -(std::int64_t{1} << 40);
+            if (is_far || left % adding.counting.value != 0 || left / adding.counting.value < 0) return std::nullopt;
+            const auto tests = static_cast<std::uint64_t>(left / adding.counting.value) + 1;
+            return tests <= most_counted ? std::optional(tests) : std::nullopt;
+        });
+    }
+
+    bool is_written(unsigned reg) const {
+        return std::ranges::any_of(loop_.blocks, [&](std::size_t block) {
+            return std::ranges::any_of(block_at(block).instructions, [&](const Instruction &instruction) {
+                return (instruction.counting.writes >> reg & 1) != 0;
+            });
+        });
+    }
+
+    /// Passed exactly once between two times that the header is.
+    bool is_once_a_round(std::size_t block) const {
+        if (block == header_) return true;
+        if (inner_.contains(block)) return false;
+        return std::ranges::none_of(block_at(header_).next, [&](std::size_t next) {
+            return inside(next) && next != block && (next == header_ || reaches(next, header_, block));
+        });
     }
 
     /// What sets the flags that the block's branch looks at, or the register that it looks at itself.
@@ -82,8 +175,10 @@ class Count {
         for (std::size_t i = block.instructions.size() - 1; i-- > 0;) {
             const Instruction &instruction = block.instructions[i];
             if (instruction.counting.keeps_flags) continue;
-            const bool compares = instruction.counting.kind == Counting::Kind::compares;
-            return compares || instruction.counting.kind == Counting::Kind::adds ? &instruction : nullptr;
+            const Counting::Kind kind = instruction.counting.kind;
+            const bool says = kind == Counting::Kind::compares || kind == Counting::Kind::compares_registers ||
+                              kind == Counting::Kind::adds;
+            return says ? &instruction : nullptr;
         }
         return nullptr;
     }
@@ -119,8 +214,7 @@ class Count {
         for (const std::size_t block : loop_.blocks)
             for (std::size_t i = 0; i < block_at(block).instructions.size(); i++) {
                 const Instruction &instruction = block_at(block).instructions[i];
-                const bool branches = instruction.flow == Flow::branch || instruction.flow == Flow::jump;
-                if (branches || (instruction.counting.writes >> reg & 1) == 0) continue;
+                if ((instruction.counting.writes >> reg & 1) == 0) continue;
                 if (found) return std::nullopt;
                 found = Place{block, i};
             }
@@ -134,7 +228,6 @@ class Count {
             const std::vector<Instruction> &instructions = block_at(block).instructions;
             for (std::size_t i = instructions.size(); i-- > 0;) {
                 const Instruction &instruction = instructions[i];
-                if (instruction.flow == Flow::branch || instruction.flow == Flow::jump) continue;
                 if ((instruction.counting.writes >> reg & 1) == 0) continue;
                 if (instruction.counting.kind != Counting::Kind::sets || instruction.counting.reg != reg)
                     return std::nullopt;
@@ -142,6 +235,45 @@ class Count {
             }
             const std::optional<std::size_t> before = only_predecessor(block);
             if (!before) return std::nullopt;
+            block = *before;
+        }
+        return std::nullopt;
+    }
+
+    /// What the register holds when the loop is entered, followed back on the only way there.
+    std::optional<Sum> sum_before(unsigned reg) const {
+        Sum sum;
+        std::size_t block = before_;
+        for (std::size_t followed = 0; followed < graph_.blocks.size(); followed++) {
+            const std::vector<Instruction> &instructions = block_at(block).instructions;
+            for (std::size_t i = instructions.size(); i-- > 0;) {
+                const Instruction &instruction = instructions[i];
+                const Counting &counting = instruction.counting;
+                if ((counting.writes >> reg & 1) == 0) continue;
+                const bool is_it = counting.reg == reg;
+                const auto value = static_cast<std::uint64_t>(counting.value);
+                if (is_it && counting.kind == Counting::Kind::sets && (counting.is_wide || counting.value >= 0)) {
+                    sum.constant += counting.is_wide ? value : value & 0xffffffff;
+                    return sum;
+                }
+                if (is_it && counting.kind == Counting::Kind::copies) {
+                    sum.constant += value;
+                    reg = counting.other;
+                } else if (is_it && counting.kind == Counting::Kind::adds && counting.is_wide) {
+                    sum.constant += value;
+                } else {
+                    sum.behind = instruction.address;
+                    sum.reg = reg;
+                    return sum;
+                }
+            }
+            const std::optional<std::size_t> before = only_predecessor(block);
+            if (!before) {
+                // What comes together here is one value on each way in, once.
+                sum.behind = block == 0 ? 0 : instructions.front().address;
+                sum.reg = reg;
+                return sum;
+            }
             block = *before;
         }
         return std::nullopt;
@@ -169,10 +301,10 @@ class Count {
     }
 
     /// How often the comparison is made until it leaves the loop.
+    template <typename IsSmall>
     static std::optional<std::uint64_t> tests_of(std::int64_t value, std::int64_t by, std::int64_t limit,
-                                                 Condition condition, bool stays_if_true) {
-        const auto is_small = [](std::int64_t number) { return number >= 0 && number < std::int64_t{1} << 31; };
-        for (std::int64_t tests = 1; tests <= most_counted && is_small(value) && is_small(limit); tests++, value += by)
+                                                 Condition condition, bool stays_if_true, IsSmall is_small) {
+        for (std::int64_t tests = 1; tests <= most_counted && is_small(value); tests++, value += by)
             if (holds(value, limit, condition) != stays_if_true) return static_cast<std::uint64_t>(tests);
         return std::nullopt;
     }
@@ -192,13 +324,16 @@ class Count {
 
     const Graph &graph_;
     const Component &loop_;
-    std::size_t passed_, before_ = 0, header_ = 0;
+    std::size_t passed_ = 0, before_ = 0, header_ = 0;
+    std::set<std::size_t> inner_;
 };
 
 } // namespace
 
 std::optional<std::uint64_t> trip_count_of(const Graph &graph, const Component &loop, std::size_t passed) {
-    return Count(graph, loop, passed).passes();
+    return Count(graph, loop).passes_of(passed);
 }
+
+std::optional<Passes> rounds_of(const Graph &graph, const Component &loop) { return Count(graph, loop).rounds(); }
 
 } // namespace flat::prove

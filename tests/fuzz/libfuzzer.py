@@ -23,7 +23,7 @@ SANITIZERS = "address,undefined"
 # What is linked: by every target, and by those of `flatline plan` and `flatline prove` besides.
 EVERY = ["src/core/*.c", "src/os/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-ldw", "-lelf", "-lmd"]}
+LIBRARIES = {"plan": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
 
 
 def missing(work):

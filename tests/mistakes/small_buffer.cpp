@@ -29,6 +29,7 @@ const bench_traits bench_backend = {.driver = "small-buffer",
                                     .remote_free = false,
                                     .use_threads = nullptr,
                                     .begin_thread = nullptr,
+                                    .trim = nullptr,
                                     .metadata_bytes = nullptr};
 
 bool bench_prepare(const bench_class *, std::size_t, bench_pages) { return true; }

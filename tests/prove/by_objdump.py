@@ -155,6 +155,8 @@ class X86:
                 pointer = frame
             elif lea and {"sp": pointer, "bp": frame}[lea[2]] is not None:
                 pointer = {"sp": pointer, "bp": frame}[lea[2]] + int(lea[1] or "0", 16)
+            elif name.startswith("and") and number is not None and number >= 1 << 63:
+                pointer -= (1 << 64) - number - 1  # rounded down by no more
             elif not X86.READS_LAST.fullmatch(name):
                 raise Refused("stack")
         elif last == "%rbp" and not X86.READS_LAST.fullmatch(name):
@@ -299,7 +301,7 @@ class Function:
     def leave(self, i, name, is_call):
         """To a function of another file."""
         name = re.sub(r"@.*", "", name)
-        if name in NEVER_RETURN:
+        if name in NEVER_RETURN and "@plt" in i.symbol:
             return []
         if name not in self.apart:
             raise Refused("calls out of the file")
@@ -309,7 +311,7 @@ class Function:
 
     def is_outside(self, i):
         name = re.sub(r"\+0x.*", "", i.symbol)
-        return "@plt" in i.symbol or name in NEVER_RETURN or name in self.apart or name.startswith("__aarch64_")
+        return "@plt" in i.symbol or name in self.apart or name.startswith("__aarch64_")
 
     def walk(self):
         todo = [self.entry]

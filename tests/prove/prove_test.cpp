@@ -19,13 +19,18 @@
 namespace flat::prove {
 namespace {
 
-std::vector<std::byte> zoo() {
-    std::ifstream in(FLATLINE_ZOO, std::ios::binary);
+std::vector<std::byte> content_of(const char *path) {
+    std::ifstream in(path, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(in), {}};
     std::vector<std::byte> bytes(content.size());
     std::memcpy(bytes.data(), content.data(), content.size());
     return bytes;
 }
+
+std::vector<std::byte> zoo() { return content_of(FLATLINE_ZOO); }
+
+/// With exception tables and jump tables.
+std::vector<std::byte> cases() { return content_of(FLATLINE_CASES); }
 
 /// Everything that the program does with a file. False where it says what is wrong with it.
 bool looks_at(std::vector<std::byte> bytes) {
@@ -33,7 +38,8 @@ bool looks_at(std::vector<std::byte> bytes) {
         const Binary binary("zoo", std::move(bytes));
         const SourceLines lines(binary);
         std::vector<Request> requests;
-        for (const char *name : {"diamond", "calls_helper", "vectors", "loop_verified", "jump_table", "split_off"})
+        for (const char *name : {"diamond", "calls_helper", "vectors", "loop_verified", "jump_table", "split_off",
+                                 "cleans_up", "catches_its_own", "throws_again", "compared", "written_table"})
             if (binary.functions_named(name).size() == 1) requests.push_back({name, {}});
         const Certificate certificate = certify(binary, requests, {});
         EXPECT_FALSE(certificate_json(certificate, binary, lines).empty());
@@ -44,7 +50,10 @@ bool looks_at(std::vector<std::byte> bytes) {
     }
 }
 
-TEST(prove, proves_the_whole_file) { EXPECT_TRUE(looks_at(zoo())); }
+TEST(prove, proves_the_whole_file) {
+    EXPECT_TRUE(looks_at(zoo()));
+    EXPECT_TRUE(looks_at(cases()));
+}
 
 TEST(prove, says_what_is_wrong_with_a_file_that_is_cut_off) {
     const std::vector<std::byte> whole = zoo();
@@ -57,10 +66,10 @@ TEST(prove, says_what_is_wrong_with_a_file_that_is_cut_off) {
 }
 
 TEST(prove, survives_damaged_files) {
-    const std::vector<std::byte> whole = zoo();
+    const std::vector<std::byte> whole[] = {zoo(), cases()};
     test::random_source random(test::seed());
     for (std::size_t round = test::scaled(1500); round > 0; round--) {
-        std::vector<std::byte> damaged = whole;
+        std::vector<std::byte> damaged = whole[round % 2];
         for (std::size_t i = random.magnitude(16); i > 0; i--) {
             const std::size_t where = random.one_in(2) ? random.below(1024) : random.below(damaged.size());
             damaged[std::min(where, damaged.size() - 1)] = static_cast<std::byte>(random.below(256));
