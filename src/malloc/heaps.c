@@ -47,12 +47,20 @@ static bool too_much_is_left(void) {
     return __atomic_load_n(&heaps.left_dirty, __ATOMIC_RELAXED) > flat_policy.left_pages;
 }
 
-/* Of a heap without an owner, which has been given something: whole chunks serve others, and what is too much goes. */
+/* Of a heap without an owner: where the policy keeps all that is left, whole chunks of it serve others. Where it keeps
+ * little, they would be counted among huge blocks, of which more is kept. */
+static void give_whole_chunks(thread_heap *heap) {
+    if (flat_policy.left_pages != UINT32_MAX) return;
+    flat_give_whole_chunks(heap);
+    count_left(heap, heap->free_pages.dirty);
+}
+
+/* Of a heap without an owner, which has been given something: what is too much goes. */
 static void keep_to_what_may_be_left(thread_heap *heap) {
     if (use_of(heap) != HEAP_LEFT) return;
-    flat_give_whole_chunks(heap);
     do count_left(heap, heap->free_pages.dirty);
     while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
+    give_whole_chunks(heap);
 }
 
 /* One locked step. Returns the pages that it cleaned. */
@@ -68,11 +76,13 @@ static uint32_t clean_step(thread_heap *heap) {
 static void leave_behind(thread_heap *heap) {
     lock_heap(heap);
     flat_settle_heap(heap);
-    flat_give_whole_chunks(heap);
     set_use(heap, HEAP_LEFT);
     count_left(heap, heap->free_pages.dirty);
     unlock_heap(heap);
     while (too_much_is_left() && clean_step(heap) != 0) continue;
+    lock_heap(heap);
+    give_whole_chunks(heap);
+    unlock_heap(heap);
     lock_list();
     heap->next_left = heaps.left;
     heaps.left = heap;
