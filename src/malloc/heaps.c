@@ -47,11 +47,10 @@ static bool too_much_is_left(void) {
     return __atomic_load_n(&heaps.left_dirty, __ATOMIC_RELAXED) > flat_policy.left_pages;
 }
 
-/* Of a heap without an owner: where the policy keeps all that is left, whole chunks of it serve others. Where it keeps
- * little, they would be counted among huge blocks, of which more is kept. */
+static bool keeps_all_that_is_left(void) { return flat_policy.left_pages == UINT32_MAX; }
+
 static void give_whole_chunks(thread_heap *heap) {
-    if (flat_policy.left_pages != UINT32_MAX) return;
-    flat_give_whole_chunks(heap);
+    flat_give_whole_chunks(heap, keeps_all_that_is_left() ? UNIT_DIRTY : UNIT_CLEAN);
     count_left(heap, heap->free_pages.dirty);
 }
 
@@ -60,7 +59,7 @@ static void keep_to_what_may_be_left(thread_heap *heap) {
     if (use_of(heap) != HEAP_LEFT) return;
     do count_left(heap, heap->free_pages.dirty);
     while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
-    give_whole_chunks(heap);
+    if (keeps_all_that_is_left()) give_whole_chunks(heap); /* or else what is kept is for the next thread */
 }
 
 /* One locked step. Returns the pages that it cleaned. */
@@ -81,7 +80,7 @@ static void leave_behind(thread_heap *heap) {
     unlock_heap(heap);
     while (too_much_is_left() && clean_step(heap) != 0) continue;
     lock_heap(heap);
-    give_whole_chunks(heap);
+    keep_to_what_may_be_left(heap);
     unlock_heap(heap);
     lock_list();
     heap->next_left = heaps.left;
@@ -138,6 +137,7 @@ void flat_settle_after_fork(void) {
     thread_heap *heap = heap_number(number);
     if (!has_begun(heap) || !flat_try_heap_without_owner(heap)) return;
     flat_settle_heap(heap);
+    if (use_of(heap) == HEAP_LEFT) give_whole_chunks(heap);
     flat_left_heap_leave(heap);
 }
 

@@ -93,10 +93,9 @@ void flat_pages_give(thread_heap *heap, uint32_t head) {
     (void)give_run(heap, head, (run_given){flat_space.pages[head].count, UNIT_DIRTY});
 }
 
-/* Gives up the chunk that a free run is all of, or all of it that is mapped. */
-static void give_chunk(thread_heap *heap, uint32_t head) {
+/* Gives up the chunk that a free run is all of, or all of it that is mapped; as UNIT_CLEAN its memory goes with it. */
+static void give_chunk(thread_heap *heap, uint32_t head, unit_state state) {
     const unit *run = &flat_space.pages[head];
-    unit_state state = run->dirty != 0 ? UNIT_DIRTY : UNIT_CLEAN;
     uint32_t mapped = run->count, chunk = head / CHUNK_PAGES;
     flat_runs_take_run(&heap->free_pages, head);
     heap->chunk_count--;
@@ -107,13 +106,14 @@ static void give_chunk(thread_heap *heap, uint32_t head) {
 
 static bool is_whole_chunk(uint32_t head) { return head != NO_UNIT && flat_space.pages[head].count == CHUNK_PAGES; }
 
-void flat_give_whole_chunks(thread_heap *heap) {
+void flat_give_whole_chunks(thread_heap *heap, unit_state state) {
     uint32_t head;
-    while (is_whole_chunk(head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head);
+    while (is_whole_chunk(head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head, state);
     const heap_frontier *frontier = &heap->frontier;
     if (frontier->page == frontier->end) return;
     head = frontier->end - CHUNK_PAGES;
-    if (flat_space.pages[head].is_free && head + flat_space.pages[head].count == frontier->page) give_chunk(heap, head);
+    const unit *run = &flat_space.pages[head];
+    if (run->is_free && head + run->count == frontier->page) give_chunk(heap, head, state);
 }
 
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
@@ -123,7 +123,7 @@ uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
     run_given given = {pages.count, cleaned ? UNIT_CLEAN : UNIT_DIRTY};
     uint32_t head = give_run(heap, pages.first, given);
     if (!cleaned) return 0;
-    if (is_whole_chunk(head) && flat_space.pages[head].dirty == 0) give_chunk(heap, head);
+    if (is_whole_chunk(head) && flat_space.pages[head].dirty == 0) give_chunk(heap, head, UNIT_CLEAN);
     return pages.count;
 }
 

@@ -37,9 +37,9 @@ void flat_pages_give(thread_heap *heap, uint32_t head);
  * mapped. Fewer than a huge page has, so that a thread's first blocks do not get one. */
 #define MAPPED_PAGES 64u
 
-/* Gives up the chunks all of whose pages are free, whether they may hold memory or not: for a heap that nobody has, in which
- * they would serve nobody. A step for each. */
-void flat_give_whole_chunks(thread_heap *heap);
+/* Gives up the chunks all of whose pages are free: for a heap that nobody has, in which they would serve nobody. A step for
+ * each. UNIT_DIRTY: with the memory that they may hold. UNIT_CLEAN: unmapped, at most a chunk by a call of the system. */
+void flat_give_whole_chunks(thread_heap *heap, unit_state state);
 
 #define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */
 
