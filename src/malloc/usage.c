@@ -48,11 +48,13 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
 }
 
 flat_usage flat_usage_now(void) {
-    flat_usage now = {.heaps = flat_heap_count()};
+    flat_usage now = {0};
     uint32_t end = __atomic_load_n(&flat_space.begun, __ATOMIC_RELAXED);
     for (uint32_t page = 0; page < end;) page = add_page(&now, page);
-    for (uint32_t number = 1; number <= now.heaps; number++) {
+    for (uint32_t number = 1; number <= flat_heap_count(); number++) {
         const thread_heap *heap = heap_number(number);
+        if (!has_begun(heap)) continue;
+        now.heaps++;
         uint32_t not_mapped = heap->frontier.end - heap->frontier.page;
         now.heap_bytes += (size_t)heap->chunk_count * CHUNK - (size_t)not_mapped * PAGE;
         now.kept_bytes += (size_t)heap->free_pages.dirty * PAGE;

@@ -243,7 +243,8 @@ static void *mmap_as_told(void *at, size_t size, int access, int flags, int file
     bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) != MAP_FIXED_NOREPLACE;
     if (acts_partly(CALL_MMAP, replaces)) lose(at, size);
     int error = one_of(ENOMEM, ENOMEM, EAGAIN);
-    return (void *)failure((flags & MAP_FIXED) != 0 ? CALL_MMAP : NO_CALL, error, (long)at);
+    bool at_that_place = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+    return (void *)failure(at_that_place ? CALL_MMAP : NO_CALL, error, (long)at);
 }
 
 API void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset) {

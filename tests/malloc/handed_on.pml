@@ -1,6 +1,7 @@
 /* A chunk that changes hands, for spin: what src/malloc/returned.c and flat_chunk_take() of extents.c do where a chunk goes
  * from one thread heap to the next, while threads are late in setting marks for blocks that have come back already. Each
- * atomic operation is one indivisible step, and all threads see the steps in one order.
+ * atomic operation is one indivisible step, and all threads see the steps in one order. The steps of a free by themselves
+ * are those of returned.pml.
  *
  * The chunk has PAGES pages of one block each, and above their marks one word of a chunk's marks with one mark in it. The
  * first heap begins with all blocks in use, and gives the chunk up when all have come back. The second takes it, hands all
@@ -34,11 +35,11 @@ byte owner = FIRST;
 bool held[PAGES], is_free[PAGES];
 byte finished;
 
-inline step_mark(word, first) {
+inline set_mark(word, first) {
     d_step { first = !word; word = true }
 }
 
-inline step_look_up_owner(number) {
+inline look_up_owner(number) {
     d_step { number = owner }
 }
 
@@ -64,21 +65,21 @@ proctype freeing() {
        :: else
        fi;
 #ifdef FAULT_OWNER_LOOKED_UP_FIRST
-       step_look_up_owner(number);
+       look_up_owner(number);
 #endif
        d_step { returned[page] = true }
-       step_mark(page_marks[page], first);
+       set_mark(page_marks[page], first);
        if
        :: !first -> goto next
        :: else
        fi;
-       step_mark(chunk_mark, first);
+       set_mark(chunk_mark, first);
        if
        :: !first -> goto next
        :: else
        fi;
 #ifndef FAULT_OWNER_LOOKED_UP_FIRST
-       step_look_up_owner(number);
+       look_up_owner(number);
 #endif
        if
        :: number != 0 -> d_step { tree[number] = true }

@@ -175,7 +175,7 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     (void)malloc_trim(0);
     const std::size_t all = mallinfo2().arena + 4 * gib, before = resident();
     auto *block = static_cast<char *>(malloc(all));
-    ASSERT_NE(block, nullptr);
+    if (block == nullptr) GTEST_SKIP() << "the machine is too small for one block of so many bytes";
     std::memset(block + all - chunk, 1, chunk);
     free(block);
     go_on(2 * all / chunk); // of what was freed the last pages are kept
