@@ -21,11 +21,18 @@ flat_any_function *flat_runtime_function(const char *name, const void *caller);
 /* By an operator new, or NULL if it takes none. */
 typedef void *flat_taker(flat_any_function *by, size_t alignment, size_t size);
 
+#ifdef FLATLINE_WITHOUT_CXX /* nothing can be caught or thrown: the project that this is a part of has no compiler of C++ */
+static inline void *flat_take_or_null(flat_taker *take, flat_any_function *by, size_t alignment, size_t size) {
+    return take(by, alignment, size);
+}
+static inline void flat_throw_bad_alloc(void) {}
+#else
 /* What `take` returns; NULL where it throws. Where there is nothing to catch with, whatever it throws goes on. */
 void *flat_take_or_null(flat_taker *take, flat_any_function *by, size_t alignment, size_t size);
 
 /* Throws std::bad_alloc; returns iff there is nothing to throw with. */
 void flat_throw_bad_alloc(void);
+#endif
 
 #ifdef __cplusplus
 }

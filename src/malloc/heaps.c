@@ -224,11 +224,16 @@ static thread_heap *find_heap(void) {
     if (open_heaps()) {
         calls_without_a_heap++;
         own = has_left ? NULL : heap_of_its_own();
-        shared = own == NULL ? shared_heap() : first_shared_heap();
+        if (own == NULL) shared = shared_heap();
     }
     unlock_list();
     register_fork_handlers();
-    return own != NULL && take_over(own) ? own : shared;
+    if (own == NULL) return shared;
+    if (take_over(own)) return own;
+    lock_list();
+    shared = shared_heap();
+    unlock_list();
+    return shared;
 }
 
 thread_heap *flat_heap_enter(void) {

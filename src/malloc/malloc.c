@@ -18,8 +18,8 @@
 #include <string.h>
 
 /* By which a program, or who looks at one, knows that this malloc is there, and which. */
-FLAT_API extern const char flatline_malloc_version[];
-FLAT_API const char flatline_malloc_version[] = FLAT_VERSION_STRING;
+FLAT_API extern const char flat_malloc_version[];
+FLAT_API const char flat_malloc_version[] = FLAT_VERSION_STRING;
 
 /* Of an archive a program gets what is asked for: so that it gets this, too. */
 __attribute__((used)) static void (*const comes_along)(void) = flat_redirect_c_library;

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 
 from planting import CONTROL, plant, verdict
 
-PACKAGED = ["-lelf", "-ldw", "-lcapstone", "-lmd", "-lfmt", "-ldl", "-pthread"]
+PACKAGED = ["-lelf", "-ldw", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
 RUN, FILES = "run_program_test.py", "files_test.py"
 BEHIND = "Run.test_a_static_program_behind_another_is_refused_in_the_same_way_each_time"
 

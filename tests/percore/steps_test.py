@@ -55,7 +55,7 @@ CASES = [
      "<stdatomic.h> outside of the steps"),
     ("nothing in the malloc", RETURNED, r"\A", "", None),
     ("a step of the malloc renamed", RETURNED, r"\bstep_take\b", "step_exchange", "step_exchange is in returned.c"),
-    ("a step that the malloc never takes", RETURNED, r"step_unmark_tag\(&space[^;]*;", "",
+    ("a step that the malloc never takes", RETURNED, r"step_unmark_tag\(&flat_space[^;]*;", "",
      "step_unmark_tag is called by no"),
     ("an operation beside the malloc's steps", RETURNED, r"\Z",
      "\nvoid help(size_t *word) { (void)__atomic_fetch_add(word, 1, __ATOMIC_RELEASE); }\n",

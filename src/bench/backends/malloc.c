@@ -68,7 +68,7 @@ const char *bench_version(void) {
         int (*mallctl)(const char *, void *, size_t *, void *, size_t);
         const char *(*tc_version)(int *, int *, const char **);
     } ask;
-    if ((ask.symbol = dlsym(RTLD_DEFAULT, "flatline_malloc_version")) != NULL) return ask.version;
+    if ((ask.symbol = dlsym(RTLD_DEFAULT, "flat_malloc_version")) != NULL) return ask.version;
     if ((ask.symbol = dlsym(RTLD_DEFAULT, "flatline_peer_version")) != NULL) return ask.version;
     if ((ask.symbol = dlsym(RTLD_DEFAULT, "mi_version")) != NULL) {
         int version = ask.mi_version();
