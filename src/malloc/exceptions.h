@@ -21,7 +21,8 @@ flat_any_function *flat_runtime_function(const char *name, const void *caller);
 /* By an operator new, or NULL if it takes none. */
 typedef void *flat_taker(flat_any_function *by, size_t alignment, size_t size);
 
-#ifdef FLATLINE_WITHOUT_CXX /* nothing can be caught or thrown: the project that this is a part of has no compiler of C++ */
+#ifdef FLATLINE_WITHOUT_CXX /* nothing can be caught or thrown: the project that this is a part of has no compiler of  \
+                               C++ */
 static inline void *flat_take_or_null(flat_taker *take, flat_any_function *by, size_t alignment, size_t size) {
     return take(by, alignment, size);
 }

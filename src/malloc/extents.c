@@ -63,8 +63,8 @@ static void give_back(uint32_t head, uint32_t count, unit_state state) {
     unlock_space();
 }
 
-/* Used pages, parts of which are about to be given back by themselves: what they were before they were used together does
- * not count. */
+/* Used pages, parts of which are about to be given back by themselves: what they were before they were used together
+ * does not count. */
 static void part_at(uint32_t page) { flat_space.pages[page - 1].is_free = flat_space.pages[page].is_free = false; }
 
 static run_part next_clean_part(uint32_t first, uint32_t end) {
@@ -103,9 +103,7 @@ static void leave_out(unsigned tries) {
 #define LARGE_REQUEST 65536u /* pages: 256 MiB */
 
 /* Whether the system would refuse the pages, which is asked for many before tables are made for them. */
-static bool is_too_large(uint32_t count) {
-    return count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE);
-}
+static bool is_too_large(uint32_t count) { return count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE); }
 
 uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state) {
     if (count > EXTENT_MAX || alignment > ALIGNMENT_MAX || is_too_large(count)) return NO_UNIT;

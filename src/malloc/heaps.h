@@ -22,9 +22,9 @@ thread_heap *flat_heap_enter(void);
 /* Unlocks it, and reports a double free that was found meanwhile. */
 void flat_heap_leave(thread_heap *heap);
 
-/* In a child of fork(): settles one of the heaps that the parent's other threads had, so that what is free in them serves
- * the child; a step for each block at hand or returned. Under no lock. Elsewhere, and when all are settled, it does
- * nothing. */
+/* In a child of fork(): settles one of the heaps that the parent's other threads had, so that what is free in them
+ * serves the child; a step for each block at hand or returned. Under no lock. Elsewhere, and when all are settled, it
+ * does nothing. */
 void flat_settle_after_fork(void);
 
 /* Locks a heap that has no owner, if nobody else has locked it. Unlocked by flat_left_heap_leave(). */

@@ -51,8 +51,8 @@ static claim_result claim_in_pieces(char *start, size_t bytes) {
     return result;
 }
 
-/* The kernel unmaps what is at the new place before it knows that it can move anything, so the place must be empty. Pages
- * of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would move one
+/* The kernel unmaps what is at the new place before it knows that it can move anything, so the place must be empty.
+ * Pages of more than one mapping are refused as long as they become more; otherwise Linux 6.17 and newer would move one
  * mapping after the other, and stop in the middle where one cannot be moved. */
 bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, bool *lost) {
     claim_result place = claim(to, new_bytes);

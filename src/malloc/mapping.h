@@ -29,18 +29,19 @@ map_result flat_map_zeros(void *start, size_t bytes);
 typedef enum unmap_result {
     UNMAP_DONE,
     UNMAP_NOT_TRIED, /* the system refuses the call as such: all pages are as they were */
-    UNMAP_UNKNOWN    /* parts may be mapped and others not, or be another's by now: the range must never be used again */
+    UNMAP_UNKNOWN /* parts may be mapped and others not, or be another's by now: the range must never be used again */
 } unmap_result;
 
-/* Unmaps pages that are mapped. Their memory should be discarded before: it would stay where the result is not known. */
+/* Unmaps pages that are mapped. Their memory should be discarded before: it would stay where the result is not known.
+ */
 unmap_result flat_unmap(void *start, size_t bytes);
 
 /* Gives the memory behind mapped pages back, so that they read as 0. False: refused, for pages that are locked for
  * example; each page then has its bytes, or reads as 0. */
 bool flat_discard(void *start, size_t bytes);
 
-/* Moves pages to `to`, where nothing of ours is mapped, and makes them more. True: they are there, what is new reads as 0,
- * and at `from` nothing is mapped. False: they are where they were, and at `to` there is still nothing of ours; if
+/* Moves pages to `to`, where nothing of ours is mapped, and makes them more. True: they are there, what is new reads as
+ * 0, and at `from` nothing is mapped. False: they are where they were, and at `to` there is still nothing of ours; if
  * `*lost`, addresses there must never be used again. */
 bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, bool *lost);
 

@@ -2,6 +2,7 @@
 
 #include "extents.h"
 #include "live.h"
+#include "locked.h"
 #include "policy.h"
 #include "returned.h"
 
@@ -9,7 +10,8 @@
 #define PAGE_WORDS (PAGE / WORD_BYTES)
 static_assert(SPAN_PAGES * PAGE_WORDS == 64, "as many as `free_words` has bits");
 
-/* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where other mappings are. */
+/* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where other mappings are.
+ */
 #define GROWN_AT_MOST 8
 
 run_bounds flat_pages_around(uint32_t page) {
@@ -66,6 +68,12 @@ static uint32_t pages_by_size(const thread_heap *heap) {
     return least(heap->chunk_count * flat_policy.at_once.chunk_pages, RESIDENT_MAX);
 }
 
+static uint32_t pages_to_map(const thread_heap *heap) {
+    if (flat_maps_locked()) return LOCKED_PAGES;
+    uint32_t share = pages_by_size(heap);
+    return share > MAPPED_PAGES ? share : MAPPED_PAGES;
+}
+
 /* More free pages, so that a run of `count` is certain to be found, or fewer, if there is no more memory. */
 static bool grow(thread_heap *heap, uint32_t count) {
     uint32_t needed = flat_runs_certain(count), left = heap->frontier.end - heap->frontier.page;
@@ -76,7 +84,7 @@ static bool grow(thread_heap *heap, uint32_t count) {
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
     }
-    uint32_t share = pages_by_size(heap), usual = share > MAPPED_PAGES ? share : MAPPED_PAGES;
+    uint32_t usual = pages_to_map(heap);
     return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
 }
 

@@ -33,12 +33,15 @@ void flat_drop_empty_span(thread_heap *heap, size_t number);
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
 void flat_pages_give(thread_heap *heap, uint32_t head);
 
-/* Pages that are mapped at once: some 50 us of the system's time where memory is locked, and becomes resident as it is
- * mapped. Fewer than a huge page has, so that a thread's first blocks do not get one. */
+/* Pages that are mapped at once: fewer than a huge page has, so that a thread's first blocks do not get one. Where
+ * memory becomes resident as it is mapped, LOCKED_PAGES: some 35 us of the system's time, and as much again for a
+ * chunk's tables. */
 #define MAPPED_PAGES 64u
+#define LOCKED_PAGES 32u
 
-/* Gives up the chunks all of whose pages are free: for a heap that nobody has, in which they would serve nobody. A step for
- * each. UNIT_DIRTY: with the memory that they may hold. UNIT_CLEAN: unmapped, at most a chunk by a call of the system. */
+/* Gives up the chunks all of whose pages are free: for a heap that nobody has, in which they would serve nobody. A step
+ * for each. UNIT_DIRTY: with the memory that they may hold. UNIT_CLEAN: unmapped, at most a chunk by a call of the
+ * system. */
 void flat_give_whole_chunks(thread_heap *heap, unit_state state);
 
 #define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */

@@ -19,6 +19,7 @@ STANDARD = set("""
     posix_memalign reallocarray memalign valloc pvalloc cfree
     malloc_usable_size malloc_trim mallinfo mallinfo2 mallopt malloc_info malloc_stats
     __libc_malloc __libc_calloc __libc_realloc __libc_free __libc_memalign __libc_valloc __libc_pvalloc
+    mlockall munlockall
 """.split())
 OPERATORS = re.compile(r"_Z(n[wa][jm]|d[la]Pv)")  # new, new[], delete, delete[], in all their forms
 OF_THE_TOOLS = re.compile(r"DW\.ref\.__|_(_bss_start|edata|end|init|fini)$")

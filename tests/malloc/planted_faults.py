@@ -104,6 +104,8 @@ FAULTS = {
                                                       r"pages", ["policy:as_it_says with latency"]),
     "tables_made_resident_page_by_page": ("spans.c", r"flat_make_tables_resident\(chunk\);", r";",
                                           ["policy:as_it_says", "policy:as_it_says with latency"]),
+    "as_much_mapped_though_it_is_locked": ("locked.c", r"set_maps_locked\(\(flags[^;]*;", r"set_maps_locked(false);",
+                                          ["policy:in_small_steps with latency"]),
     "what_lies_at_hand_never_settled": ("thread_heap.c", r"(void flat_settle_some\([^;]*?\{).*?\n\}", r"\1}",
                                         ["policy:others_have_left"]),
     "other_spans_than_the_fullest_preferred": ("spans.c", r"(static void sink_span\([^{]*\{)", r"\1 return;",

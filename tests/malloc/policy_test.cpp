@@ -1,5 +1,7 @@
 // What each policy keeps of 1 GiB that was freed, and how fast it goes: the bounds of docs/malloc.md. The policy is the
 // process's, by its environment: ctest runs all of this under each.
+#include "os/child.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <latch>
 #include <malloc.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -43,7 +46,7 @@ constexpr std::size_t empty_spans = 5632 * kib;
 bounds bounds_here() {
     const char *name = std::getenv("FLATLINE_POLICY");
     const std::string policy = name == nullptr ? "balanced" : name;
-    if (policy == "latency") return {gib, gib, gib, 10400 * kib, empty_spans, 128};
+    if (policy == "latency") return {gib, gib, gib, 10400 * kib, empty_spans, 512};
     if (policy == "memory") return {256 * kib, 256 * kib, 4 * mib, 1700 * kib, 0, 0};
     return {256 * kib, 4 * mib, 64 * mib, 7700 * kib, empty_spans, 16};
 }
@@ -235,6 +238,24 @@ TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
         EXPECT_LE(before_frees - before_writes, 16 + others);
         EXPECT_LE(after - before_frees, tables + others);
     }
+}
+
+// Where the program locks what it will map, a call makes 128 KiB of blocks resident at most, and a chunk's tables.
+TEST(malloc_policy_locked, memory_becomes_resident_in_small_steps) {
+    const int status = test::in_child([] {
+        constexpr long blocks = 128 * kib / page, tables = 136 * kib / page + 8, others = 8;
+        if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return 2;
+        long most = 0;
+        for (int i = 0; i < 100000; i++) {
+            const long before = page_faults();
+            void *volatile block = malloc(1000);
+            if (block == nullptr) return 3;
+            most = std::max(most, page_faults() - before);
+        }
+        return most <= blocks + tables + others && munlockall() == 0 ? 0 : 1;
+    });
+    if (status == 2) GTEST_SKIP() << "this system lets the program lock no memory";
+    EXPECT_EQ(status, 0);
 }
 
 // What lies at hand of all other sizes, too, where the policy does not keep everything.

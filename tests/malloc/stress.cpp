@@ -14,21 +14,12 @@
 #include <vector>
 
 #include <sys/auxv.h>
-#include <sys/resource.h>
 
 extern "C" {
 void *flatline_renamed_malloc(std::size_t size);
 void *flatline_renamed_calloc(std::size_t count, std::size_t size);
 void *flatline_renamed_realloc(void *block, std::size_t size);
 void flatline_renamed_free(void *block);
-
-// What the malloc asks for the limit on address space by: with 1 GiB it reserves half of that, and not so much that a
-// sanitizer's shadow of it would take all memory.
-int flatline_renamed_getrlimit(int resource, struct rlimit *limit) {
-    (void)resource;
-    *limit = {rlim_t{1} << 30, rlim_t{1} << 30};
-    return 0;
-}
 
 // The sanitizer's malloc is this program's.
 void flat_redirect_c_library() {}
