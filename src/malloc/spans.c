@@ -49,14 +49,15 @@ static map_result map_frontier(thread_heap *heap, uint32_t count) {
     return result;
 }
 
-static bool begin_chunk(thread_heap *heap) {
+/* Tables are made resident for small blocks, which will use all of them; of large ones a chunk has few. */
+static bool begin_chunk(thread_heap *heap, uint32_t count) {
     uint32_t mapped, chunk = flat_chunk_take(number_of_heap(heap), &mapped);
     if (chunk == NO_UNIT) return false;
     if (heap->chunk_count++ == heap->chunks_most) {
         heap->chunks_most++;
         heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
     }
-    if (heap->chunk_count > flat_policy.at_once.young_chunks) flat_make_tables_resident(chunk);
+    if (count <= SPAN_PAGES && heap->chunk_count > flat_policy.at_once.young_chunks) flat_make_tables_resident(chunk);
     uint32_t page = chunk * CHUNK_PAGES;
     heap->frontier = (heap_frontier){page, page + CHUNK_PAGES};
     advance_frontier(heap, mapped, UNIT_MIXED);
@@ -80,7 +81,7 @@ static bool grow(thread_heap *heap, uint32_t count) {
     if (left < needed) {
         /* Only a chunk that has no rest may be followed by another. */
         if (left != 0) return map_frontier(heap, left) != MAP_REFUSED;
-        if (!begin_chunk(heap)) return false;
+        if (!begin_chunk(heap, count)) return false;
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
     }
