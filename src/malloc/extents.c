@@ -1,5 +1,6 @@
 #include "extents.h"
 
+#include "locked.h"
 #include "policy.h"
 
 #define PAGES_MAX ((uint32_t)(flat_space.bytes >> PAGE_SHIFT))
@@ -161,10 +162,8 @@ static unmap_result unmap_pages(run_part part) {
     return flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
 }
 
-/* Pages that are not mapped: NO_UNIT if there are none, or the system refuses. */
-static uint32_t take_unmapped(uint32_t count) {
-    uint32_t head = take_addresses(count, 1), end = head + count;
-    if (head == NO_UNIT) return NO_UNIT;
+/* Unmaps those of a number of used pages that are mapped. False: refused; all were given back as they are then. */
+static bool unmap_all(uint32_t head, uint32_t end) {
     for (uint32_t at = head; at < end;) {
         run_part clean = next_clean_part(at, end);
         uint32_t dirty = clean.first - at;
@@ -175,11 +174,17 @@ static uint32_t take_unmapped(uint32_t count) {
             give_back(head, at - head, UNIT_CLEAN);
             if (result == UNMAP_NOT_TRIED) give_back(at, dirty, UNIT_DIRTY);
             give_back(clean.first, end - clean.first, UNIT_MIXED);
-            return NO_UNIT;
+            return false;
         }
         at = clean.first + clean.count;
     }
-    return head;
+    return true;
+}
+
+/* Pages that are not mapped: NO_UNIT if there are none, or the system refuses. */
+static uint32_t take_unmapped(uint32_t count) {
+    uint32_t head = take_addresses(count, 1);
+    return head != NO_UNIT && unmap_all(head, head + count) ? head : NO_UNIT;
 }
 
 uint32_t flat_extent_move(uint32_t head, uint32_t count) {
@@ -281,17 +286,29 @@ static bool map_chunk(uint32_t page, uint32_t *mapped, map_result *result) {
     return *mapped == page + CHUNK_PAGES;
 }
 
+static uint32_t begin_chunk(uint32_t page, uint32_t heap) {
+    uint32_t chunk = page / CHUNK_PAGES;
+    set_heap_of_chunk(chunk, heap);
+    clear_marks(chunk);
+    (void)__atomic_fetch_add(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
+    return chunk;
+}
+
+/* Where memory becomes resident as it is mapped: none of the chunk is mapped, whatever was there. */
+static uint32_t take_unmapped_chunk(uint32_t heap, uint32_t *mapped) {
+    uint32_t page = take_addresses(CHUNK_PAGES, CHUNK_PAGES);
+    if (page == NO_UNIT || !unmap_all(page, page + CHUNK_PAGES)) return NO_UNIT;
+    *mapped = page;
+    return begin_chunk(page, heap);
+}
+
 uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
+    if (flat_maps_locked()) return take_unmapped_chunk(heap, mapped);
     for (unsigned i = 0; i < PLACES_TRIED; i++) {
         uint32_t page = take_addresses(CHUNK_PAGES, CHUNK_PAGES);
         if (page == NO_UNIT) return NO_UNIT;
         map_result result;
-        if (map_chunk(page, mapped, &result)) {
-            set_heap_of_chunk(page / CHUNK_PAGES, heap);
-            clear_marks(page / CHUNK_PAGES);
-            (void)__atomic_fetch_add(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
-            return page / CHUNK_PAGES;
-        }
+        if (map_chunk(page, mapped, &result)) return begin_chunk(page, heap);
         if (*mapped != page) part_at(*mapped);
         give_back(page, *mapped - page, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
