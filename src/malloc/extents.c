@@ -25,10 +25,10 @@ static run_bounds bounds_of(uint32_t head, uint32_t count) {
     return (run_bounds){chunk_before ? head : 0, chunk_behind ? end : flat_space.begun};
 }
 
-/* Used pages become free; the lock is held. */
-static void give(uint32_t head, run_given given) {
-    if (given.count == 0) return;
-    (void)flat_runs_give(&flat_space.free_pages, head, given, bounds_of(head, given.count));
+/* Used pages, one at least, become free; the lock is held. Returns the run that they are part of then. */
+static run_part give(uint32_t head, run_given given) {
+    uint32_t first = flat_runs_give(&flat_space.free_pages, head, given, bounds_of(head, given.count));
+    return (run_part){first, flat_run(&flat_space.free_pages, first)->count};
 }
 
 /* Pages that nobody ever had: NO_UNIT iff there are no addresses, or no memory for tables. */
@@ -38,9 +38,8 @@ static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
     uint32_t end = from + before + count;
     if (!flat_open_tables(end)) return NO_UNIT;
     flat_space.begun = end;
-    give(from, (run_given){before, UNIT_CLEAN});
-    flat_space.pages[from + before].count = count;
-    flat_space.pages[from + before].is_free = flat_space.pages[end - 1].is_free = false;
+    if (before != 0) (void)give(from, (run_given){before, UNIT_CLEAN});
+    flat_runs_set_used(&flat_space.free_pages, from + before, count);
     flat_space.credit += count * CREDIT_OF_GROWTH;
     if (flat_policy.kept_huge_pages != UINT32_MAX)
         flat_space.owed = least(flat_space.owed + count, flat_space.free_pages.dirty);
@@ -59,14 +58,26 @@ static uint32_t take_addresses(uint32_t count, uint32_t align) {
 }
 
 static void give_back(uint32_t head, uint32_t count, unit_state state) {
+    if (count == 0) return;
     lock_space();
-    give(head, (run_given){count, state});
+    (void)give(head, (run_given){count, state});
     unlock_space();
 }
 
-/* Used pages, parts of which are about to be given back by themselves: what they were before they were used together
- * does not count. */
-static void part_at(uint32_t page) { flat_space.pages[page - 1].is_free = flat_space.pages[page].is_free = false; }
+static void set_used(uint32_t head, uint32_t count) {
+    lock_space();
+    flat_runs_set_used(&flat_space.free_pages, head, count);
+    unlock_space();
+}
+
+/* Used pages, parts of which are about to be given back by themselves. */
+static void part_at(uint32_t page) {
+    lock_space();
+    flat_runs_part(&flat_space.free_pages, page);
+    unlock_space();
+}
+
+static uint32_t pages_of(uint32_t head) { return flat_run(&flat_space.free_pages, head)->count; }
 
 static run_part next_clean_part(uint32_t first, uint32_t end) {
     lock_space();
@@ -126,19 +137,19 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
 }
 
 static bool take_behind(uint32_t head, uint32_t more) {
-    uint32_t count = flat_space.pages[head].count, end = head + count;
+    uint32_t count = pages_of(head), end = head + count;
     lock_space();
     bool taken = flat_runs_extend(&flat_space.free_pages, head, more, bounds_of(head, count));
     if (!taken && end == flat_space.begun) {
         taken = begin_pages(more, (run_alignment){1, 0}) != NO_UNIT;
-        if (taken) flat_space.pages[head].count = count + more;
+        if (taken) flat_runs_set_used(&flat_space.free_pages, head, count + more);
     }
     unlock_space();
     return taken;
 }
 
 bool flat_extent_extend(uint32_t head, uint32_t more) {
-    uint32_t count = flat_space.pages[head].count, end = head + count;
+    uint32_t count = pages_of(head), end = head + count;
     if (more > EXTENT_MAX - count || is_too_large(more) || !take_behind(head, more)) return false;
     /* One mapping as long as that can be: only such can be moved. */
     run_part clean = next_clean_part(end, end + more);
@@ -148,8 +159,8 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
     map_result result;
     uint32_t mapped = map_clean_parts(end, end + more, &state, &result);
     if (mapped == end + more) return true;
-    flat_space.pages[head].count = count;
     part_at(end);
+    set_used(head, count);
     if (mapped != end) part_at(mapped);
     give_back(end, mapped - end, UNIT_DIRTY);
     if (result != MAP_OCCUPIED) give_back(mapped, end + more - mapped, UNIT_MIXED);
@@ -189,7 +200,7 @@ static uint32_t take_unmapped(uint32_t count) {
 
 uint32_t flat_extent_move(uint32_t head, uint32_t count) {
     if (count > EXTENT_MAX || is_too_large(count)) return NO_UNIT;
-    uint32_t had = flat_space.pages[head].count, to = take_unmapped(count);
+    uint32_t had = pages_of(head), to = take_unmapped(count);
     if (to == NO_UNIT) return NO_UNIT;
     bool lost;
     if (!flat_move_pages(page_address(head), (size_t)had * PAGE, page_address(to), (size_t)count * PAGE, &lost)) {
@@ -200,11 +211,11 @@ uint32_t flat_extent_move(uint32_t head, uint32_t count) {
     return to;
 }
 
-void flat_extent_give(uint32_t head) { give_back(head, flat_space.pages[head].count, UNIT_DIRTY); }
+void flat_extent_give(uint32_t head) { give_back(head, pages_of(head), UNIT_DIRTY); }
 
 void flat_extent_cut(uint32_t head, uint32_t count) {
     lock_space();
-    run_bounds bounds = bounds_of(head, flat_space.pages[head].count);
+    run_bounds bounds = bounds_of(head, pages_of(head));
     flat_runs_cut(&flat_space.free_pages, head, (run_cut){0, count, UNIT_DIRTY}, bounds);
     unlock_space();
 }
@@ -217,7 +228,11 @@ static void give_unmapped(run_part part, unmap_result result) {
         uint32_t first = (part.first + CHUNK_PAGES - 1) / CHUNK_PAGES, end = (part.first + part.count) / CHUNK_PAGES;
         for (uint32_t chunk = first; chunk < end; chunk++) flat_discard_tables(chunk);
     }
-    if (result != UNMAP_UNKNOWN) give_back(part.first, part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY);
+    if (result == UNMAP_UNKNOWN) return;
+    lock_space();
+    run_part run = give(part.first, (run_given){part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY});
+    if (result == UNMAP_DONE) flat_discard_inside(run, part);
+    unlock_space();
 }
 
 /* False: nothing was unmapped. */
@@ -263,6 +278,8 @@ void flat_extents_clean_all(void) {
     }
 }
 
+/* Under the lock, by which who looks whether pages beside a chunk are free finds them in use until they are the heap's
+ * business, and from when they no longer are. */
 static void set_heap_of_chunk(uint32_t chunk, uint32_t heap) {
     __atomic_store_n(&flat_space.chunk_heaps[chunk], heap, __ATOMIC_SEQ_CST);
 }
@@ -288,7 +305,9 @@ static bool map_chunk(uint32_t page, uint32_t *mapped, map_result *result) {
 
 static uint32_t begin_chunk(uint32_t page, uint32_t heap) {
     uint32_t chunk = page / CHUNK_PAGES;
+    lock_space();
     set_heap_of_chunk(chunk, heap);
+    unlock_space();
     clear_marks(chunk);
     (void)__atomic_fetch_add(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     return chunk;
@@ -326,6 +345,8 @@ void flat_chunk_give(uint32_t chunk, uint32_t mapped, unit_state state) {
     if (state == UNIT_CLEAN) result = flat_unmap(page_address(part.first), (size_t)mapped * PAGE);
     (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     lock_space();
+    flat_runs_set_used(&flat_space.free_pages, part.first, CHUNK_PAGES);
+    if (mapped != CHUNK_PAGES) flat_runs_part(&flat_space.free_pages, part.first + mapped);
     set_heap_of_chunk(chunk, 0);
     unlock_space();
     if (result == UNMAP_DONE && mapped != CHUNK_PAGES) flat_discard_tables(chunk);

@@ -1,6 +1,7 @@
 /* Pages of the address space that huge blocks and the chunks of thread heaps are made of. One lock guards which are
- * free, and no call of the system is made under it but those that map tables: a page that is being mapped or unmapped
- * counts as used meanwhile. Free pages are dirty (mapped, with what was there) or clean (not mapped).
+ * free, and no call of the system is made under it but those that map tables, or give some of their pages back: a page
+ * that is being mapped or unmapped counts as used meanwhile. Free pages are dirty (mapped, with what was there) or
+ * clean (not mapped).
  *
  * All functions may be called by any thread; steps are those of runs.h, and calls of the system. */
 #ifndef FLATLINE_MALLOC_EXTENTS_H

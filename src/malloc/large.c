@@ -1,17 +1,26 @@
 #include "large.h"
 
-#include "live.h"
 #include "returned.h"
 #include "spans.h"
 
-#define PAGE_GRANULES (PAGE / GRANULE)
-
 static uint32_t pages_in(size_t size) { return size == 0 ? 1 : (uint32_t)((size + PAGE - 1) / PAGE); }
 
+/* Of a heap's chunk the word is written under its lock; of huge blocks several may start in one. */
 static void *begin_block(uint32_t page) {
-    void *block = page_address(page);
-    set_live(block);
-    return block;
+    uint64_t *word = &flat_space.large[page / 64];
+    __atomic_store_n(word, *word | (uint64_t)1 << page % 64, __ATOMIC_RELAXED);
+    return page_address(page);
+}
+
+static void *begin_huge(uint32_t page) {
+    (void)__atomic_fetch_or(&flat_space.large[page / 64], (uint64_t)1 << page % 64, __ATOMIC_RELAXED);
+    return page_address(page);
+}
+
+/* False: it is dead already. */
+static bool end_huge(uint32_t page) {
+    uint64_t bit = (uint64_t)1 << page % 64;
+    return (__atomic_fetch_and(&flat_space.large[page / 64], ~bit, __ATOMIC_RELAXED) & bit) != 0;
 }
 
 /* `align`: pages, a power of two. */
@@ -24,13 +33,7 @@ static void *allocate_pages(thread_heap *heap, uint32_t count, uint32_t align, b
         flat_runs_cut(&heap->free_pages, page, (run_cut){before, count, state}, flat_pages_around(page));
         page += before;
     }
-    set_tag(page, (page_tag)&heap->bins[0]);
     *zeroed = state == UNIT_CLEAN;
-    return begin_block(page);
-}
-
-static void *begin_huge(uint32_t page) {
-    set_tag(page, huge_tag());
     return begin_block(page);
 }
 
@@ -57,17 +60,19 @@ void *flat_huge_allocate(size_t size, size_t alignment, bool *zeroed) {
 }
 
 void flat_large_release(thread_heap *heap, uint32_t page) {
-    set_tag(page, no_tag());
+    uint64_t *word = &flat_space.large[page / 64];
+    __atomic_store_n(word, *word & ~((uint64_t)1 << page % 64), __ATOMIC_RELAXED);
     flat_pages_give(heap, page);
 }
 
-void flat_huge_release(uint32_t page) {
-    set_tag(page, no_tag());
+bool flat_huge_release(uint32_t page) {
+    if (!end_huge(page)) return false;
     flat_extent_give(page);
+    return true;
 }
 
 void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
-    uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = flat_space.pages[page].count;
+    uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = large_pages(page);
     if (size <= SMALL_MAX || size > LARGE_MAX) return NULL;
     uint32_t count = pages_in(size);
     run_bounds bounds = flat_pages_around(page);
@@ -81,8 +86,7 @@ void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
 
 /* To where there are more pages; nobody else has the block while it is resized. */
 static void *move_huge(uint32_t page, uint32_t count) {
-    set_dead(page * PAGE_GRANULES);
-    set_tag(page, no_tag());
+    (void)end_huge(page);
     uint32_t to = flat_extent_move(page, count);
     (void)begin_huge(to != NO_UNIT ? to : page);
     return to != NO_UNIT ? page_address(to) : NULL;
@@ -90,7 +94,7 @@ static void *move_huge(uint32_t page, uint32_t count) {
 
 void *flat_huge_resize(void *block, size_t size) {
     if (size <= LARGE_MAX || size > HUGE_MAX) return NULL;
-    uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = flat_space.pages[page].count;
+    uint32_t page = (uint32_t)(offset_of(block) >> PAGE_SHIFT), now = large_pages(page);
     uint32_t count = pages_in(size);
     if (count < now)
         flat_extent_cut(page, count);

@@ -4,6 +4,7 @@
 #define FLATLINE_MALLOC_LARGE_H
 
 #include "extents.h"
+#include "live.h"
 #include "thread_heap.h"
 
 #define LARGE_MAX ((size_t)1 << 20) /* bytes: above, a system call is little beside the use that is made of a block */
@@ -17,16 +18,26 @@ bool flat_is_huge_request(size_t size, size_t alignment);
 void *flat_large_allocate(thread_heap *heap, size_t size, size_t alignment, bool *zeroed);
 void *flat_huge_allocate(size_t size, size_t alignment, bool *zeroed);
 
-/* Frees the dead block that starts at a page. */
+/* Frees the live block that starts at a page. A huge one is any thread's: false: another has freed it meanwhile. */
 void flat_large_release(thread_heap *heap, uint32_t page);
-void flat_huge_release(uint32_t page);
+bool flat_huge_release(uint32_t page);
 
 /* Resizes a live block where it lies, or, if it is huge, by moving its pages to other addresses. NULL: it cannot be,
  * and nothing has changed. A block that is not huge is of `heap`. */
 void *flat_large_resize(thread_heap *heap, void *block, size_t size);
 void *flat_huge_resize(void *block, size_t size);
 
-/* Bytes of the live block that starts at a page. */
-static inline size_t large_bytes(uint32_t page) { return (size_t)flat_space.pages[page].count * PAGE; }
+/* At which of 64 pages blocks above SMALL_MAX start that callers hold. */
+static inline uint64_t large_starts(size_t word) { return __atomic_load_n(&flat_space.large[word], __ATOMIC_RELAXED); }
+static inline bool is_large_live(size_t page) { return (large_starts(page / 64) >> page % 64 & 1) != 0; }
+
+/* The same of a block of whatever size, and a granule. */
+static inline bool is_block_live(size_t granule) {
+    return is_live(granule) || (granule % PAGE_GRANULES == 0 && is_large_live(granule / PAGE_GRANULES));
+}
+
+/* Pages and bytes of the live block that starts at a page. */
+static inline uint32_t large_pages(uint32_t page) { return flat_run(&flat_space.free_pages, page)->count; }
+static inline size_t large_bytes(uint32_t page) { return (size_t)large_pages(page) * PAGE; }
 
 #endif

@@ -1,5 +1,6 @@
-/* The bit that says whether a block starts at a granule and a caller holds it. Its owner alone writes the word; others
- * read it. So it is loaded and stored as one piece, with no order asked for. */
+/* The bit that says whether a block up to SMALL_MAX starts at a granule and a caller holds it. Its owner alone writes
+ * the word; others read it. So it is loaded and stored as one piece, with no order asked for. What large blocks have
+ * instead is in large.h. */
 #ifndef FLATLINE_MALLOC_LIVE_H
 #define FLATLINE_MALLOC_LIVE_H
 

@@ -69,7 +69,7 @@ APART void *flat_allocate_rarely(size_t size) {
 /* Whether a live block starts at the address, and at which granule; where none does, that is misuse. */
 static bool is_block(const char *function, const void *block, size_t *granule, const void *caller) {
     *granule = offset_of(block) / GRANULE;
-    bool starts = *granule < usable_granules() && offset_of(block) % GRANULE == 0 && is_live(*granule);
+    bool starts = *granule < usable_granules() && offset_of(block) % GRANULE == 0 && is_block_live(*granule);
     if (starts && (tag_of(*granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(*granule);
     if (!starts) flat_misuse(function, block, flat_judge(block), caller);
     return starts;
@@ -85,15 +85,15 @@ static size_t bytes_at(size_t granule) {
     return class != 0 ? flat_size_classes[class].size : large_bytes(page_of(granule));
 }
 
-static bool is_mine(page_tag tag) { return flat_my_heap != NULL && heap_of_tag(tag) == flat_my_heap; }
+/* The heap whose block is live at a granule; NULL: it is huge. */
+static thread_heap *heap_at(size_t granule) {
+    uint32_t number = heap_of_chunk(page_of(granule) / CHUNK_PAGES);
+    return number != 0 ? heap_number(number) : NULL;
+}
 
 static bool free_huge(size_t granule) {
-    /* Any thread's: which of two is the first is decided here; the lock puts the rest in order. */
-    uint32_t bit = (uint32_t)1 << granule % LIVE_BITS;
-    bool was_live = (__atomic_fetch_and(live_word(granule), ~bit, __ATOMIC_RELAXED) & bit) != 0;
-    if (!was_live) return false;
-    uint32_t pages = flat_space.pages[page_of(granule)].count;
-    flat_huge_release(page_of(granule));
+    uint32_t pages = large_pages(page_of(granule));
+    if (!flat_huge_release(page_of(granule))) return false;
     flat_keep_huge_to_policy(extent_steps(pages));
     return true;
 }
@@ -103,10 +103,10 @@ static void free_mine(size_t granule, void *block) {
     thread_heap *heap = flat_heap_enter();
     page_tag tag = tag_of(page_of(granule));
     size_t class = class_of_tag(tag);
-    set_dead(granule);
     if (class == 0) {
         flat_large_release(heap, page_of(granule));
     } else {
+        set_dead(granule);
         if (RARE((tag & RETURNED_MARK) != 0)) flat_take_back_page(heap, page_of(granule));
         size_bin *bin = &heap->bins[class];
         if (bin->top == bin->end) flat_make_room(heap, class);
@@ -119,18 +119,18 @@ static void free_mine(size_t granule, void *block) {
 /* Of a heap that nobody owns, which is locked: else it would take the block back only when it is next in use. False:
  * another thread has freed it meanwhile. */
 static bool free_of_no_owner(thread_heap *heap, size_t granule, void *block) {
-    if (is_returned(granule) || !is_live(granule)) return false;
+    if (is_returned(granule) || !is_block_live(granule)) return false;
     size_t class = class_at(granule);
-    set_dead(granule);
-    if (class == 0)
+    if (class == 0) {
         flat_large_release(heap, page_of(granule));
-    else
+    } else {
+        set_dead(granule);
         flat_give_to_span(heap, class, block);
+    }
     return true;
 }
 
-static bool free_of_another(size_t granule, void *block) {
-    thread_heap *heap = heap_of_tag(tag_of(page_of(granule)));
+static bool free_of_another(thread_heap *heap, size_t granule, void *block) {
     if (!flat_try_heap_without_owner(heap)) return flat_return(granule);
     bool freed = free_of_no_owner(heap, granule, block);
     flat_take_back(heap, RETURNED_PAGES);
@@ -140,13 +140,13 @@ static bool free_of_another(size_t granule, void *block) {
 
 /* False: another thread has freed it meanwhile. */
 static bool free_block(size_t granule, void *block) {
-    page_tag tag = tag_of(page_of(granule));
-    if (is_huge(tag)) return free_huge(granule);
+    thread_heap *heap = heap_at(granule);
+    if (heap == NULL) return free_huge(granule);
     bool freed = true;
-    if (is_mine(tag))
+    if (heap == flat_my_heap)
         free_mine(granule, block);
     else
-        freed = free_of_another(granule, block);
+        freed = free_of_another(heap, granule, block);
     flat_keep_huge_to_policy(1);
     return freed;
 }
@@ -231,12 +231,12 @@ static void *move_or_keep(void *block, size_t has, size_t size) {
 /* Resizes a block above SMALL_MAX without moving its content, where that can be. */
 static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
-    page_tag tag = tag_of(page_of(granule));
+    thread_heap *heap = heap_at(granule);
     void *resized = NULL;
-    if (is_huge(tag)) {
+    if (heap == NULL) {
         resized = flat_huge_resize(block, size);
-    } else if (is_mine(tag)) {
-        thread_heap *heap = flat_heap_enter();
+    } else if (heap == flat_my_heap) {
+        (void)flat_heap_enter();
         resized = flat_large_resize(heap, block, size);
         flat_keep_to_policy(heap);
         flat_heap_leave(heap);

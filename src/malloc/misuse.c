@@ -21,24 +21,26 @@ static uintptr_t small_block_at(uintptr_t offset, size_t class) {
     return index < of->capacity ? span + index * of->size : UINTPTR_MAX;
 }
 
-/* The first page of the block above SMALL_MAX that could hold the page: the nearest one before that has a tag. */
+/* The first page of the block above SMALL_MAX that could hold the page: the nearest one before that is live; 0: none.
+ */
 static uint32_t large_block_before(uint32_t page) {
-    while (!is_tagged(page) && page != 0) page--;
-    return page;
+    uint32_t word = page / 64;
+    uint64_t bits = large_starts(word) & UINT64_MAX >> (63 - page % 64);
+    while (bits == 0 && word != 0) bits = large_starts(--word);
+    return bits != 0 ? word * 64 + 63 - (uint32_t)__builtin_clzll(bits) : 0;
 }
 
 /* The start of the block of no class in which the offset lies; SIZE_MAX: in none. */
 static uintptr_t large_block_at(uintptr_t offset) {
     uint32_t page = large_block_before((uint32_t)(offset >> PAGE_SHIFT));
     uintptr_t start = (uintptr_t)page << PAGE_SHIFT;
-    bool holds = is_tagged(page) && class_of_tag(tag_of(page)) == 0 && offset - start < large_bytes(page);
-    return holds ? start : UINTPTR_MAX;
+    return is_large_live(page) && offset - start < large_bytes(page) ? start : UINTPTR_MAX;
 }
 
 static flat_status judge_inside(uintptr_t offset, size_t class) {
     uintptr_t start = class != 0 ? small_block_at(offset, class) : large_block_at(offset);
     if (start == UINTPTR_MAX) return class != 0 ? FLAT_FOREIGN_POINTER : FLAT_DOUBLE_FREE;
-    bool live = is_live(start / GRANULE) && !is_returned(start / GRANULE);
+    bool live = is_block_live(start / GRANULE) && !is_returned(start / GRANULE);
     return live && start != offset ? FLAT_INTERIOR_POINTER : FLAT_DOUBLE_FREE;
 }
 

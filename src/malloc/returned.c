@@ -4,7 +4,6 @@
 #include "live.h"
 #include "spans.h"
 
-#define PAGE_GRANULES (PAGE / GRANULE)
 #define PAGE_WORDS (PAGE_GRANULES / 64)
 #define CHUNK_WORDS (CHUNK_PAGES / 64) /* of page_marks */
 
@@ -143,17 +142,23 @@ static uint64_t bury(thread_heap *heap, size_t word, uint64_t blocks) {
     return buried;
 }
 
+/* Whether what was returned in a word of 64 granules is the large block that starts there. */
+static bool starts_large(size_t word, uint64_t returned) {
+    return returned == 1 && word % PAGE_WORDS == 0 && is_large_live(word / PAGE_WORDS);
+}
+
 void flat_take_back_page(thread_heap *heap, uint32_t page) {
     size_t class = class_of_tag(tag_of(page));
     step_unmark_tag(&flat_space.tags[page]);
     for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
         if (!step_look(&flat_space.returned[word])) continue;
-        uint64_t blocks = bury(heap, word, step_take(&flat_space.returned[word]));
-        if (RARE(blocks == 0)) continue;
-        if (class == 0)
+        uint64_t returned = step_take(&flat_space.returned[word]);
+        if (class == 0 && starts_large(word, returned)) {
             flat_large_release(heap, page);
-        else
-            flat_span_give(heap, class, word, blocks);
+            continue;
+        }
+        uint64_t blocks = bury(heap, word, returned);
+        if (blocks != 0) flat_span_give(heap, class, word, blocks);
     }
 }
 

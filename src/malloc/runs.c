@@ -14,15 +14,62 @@ static unsigned list_serving(uint32_t count) {
     return list_of(count + ((uint32_t)1 << (doubling - 3)) - 1);
 }
 
-uint32_t flat_runs_certain(uint32_t count) {
-    if (count <= 16) return count;
-    uint32_t step = (uint32_t)1 << (28 - __builtin_clz(count));
-    return (count + step - 1) & ~(step - 1);
+void flat_runs_init(run_set *runs, run_tables in) {
+    *runs = (run_set){.in = in, .oldest = NO_UNIT, .newest = NO_UNIT};
+    for (size_t i = 0; i < RUN_LISTS; i++) runs->lists[i] = NO_UNIT;
 }
 
-void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits) {
-    *runs = (run_set){.units = units, .dirty_bits = dirty_bits, .oldest = NO_UNIT, .newest = NO_UNIT};
-    for (size_t i = 0; i < RUN_LISTS; i++) runs->lists[i] = NO_UNIT;
+static void set_starts(long_run *of, uint8_t to) { __atomic_store_n(&of->starts, to, __ATOMIC_RELAXED); }
+
+/* Memory that was never written stays so. */
+static void set_free(unit *of, bool is_free) {
+    if (of->is_free != is_free) of->is_free = is_free;
+}
+
+/* Where a run's first unit is described from now on. */
+static unit *begin_run(run_set *runs, uint32_t head, uint32_t count) {
+    long_run *of = &runs->in.long_runs[head / LONG_RUN];
+    uint8_t place = (uint8_t)(head % LONG_RUN + 1);
+    if (count >= LONG_RUN) {
+        set_starts(of, place);
+        return &of->first;
+    }
+    if (of->starts == place) set_starts(of, 0);
+    return &runs->in.units[head];
+}
+
+static void end_run(run_set *runs, uint32_t head, uint32_t count, bool is_free) {
+    uint32_t last = head + count - 1;
+    long_run *of = &runs->in.long_runs[last / LONG_RUN];
+    uint8_t place = (uint8_t)(last % LONG_RUN + 1);
+    if (count >= LONG_RUN) {
+        of->head = head;
+        of->is_free = is_free;
+        of->ends = place;
+        return;
+    }
+    if (of->ends == place) of->ends = 0;
+    unit *short_last = &runs->in.units[last];
+    if (is_free) short_last->head = head;
+    set_free(short_last, is_free);
+}
+
+uint32_t flat_runs_ending(const run_set *runs, uint32_t last) {
+    const long_run *of = &runs->in.long_runs[last / LONG_RUN];
+    if (of->ends == last % LONG_RUN + 1) return of->is_free ? of->head : NO_UNIT;
+    return runs->in.units[last].is_free ? runs->in.units[last].head : NO_UNIT;
+}
+
+void flat_runs_set_used(run_set *runs, uint32_t head, uint32_t count) {
+    unit *first = begin_run(runs, head, count);
+    first->count = count;
+    first->is_free = false;
+    end_run(runs, head, count, false);
+}
+
+void flat_runs_part(run_set *runs, uint32_t at) {
+    set_free(begin_run(runs, at, 1), false);
+    end_run(runs, at - 1, 1, false);
 }
 
 /* The bits of word `word` that stand for units from `first` up to `end`. */
@@ -38,52 +85,51 @@ static void set_dirt(run_set *runs, uint32_t first, uint32_t count, bool dirty) 
     for (uint32_t word = first / 64; word * 64 < end; word++) {
         uint64_t bits = bits_between(word, first, end);
         if (dirty)
-            runs->dirty_bits[word] |= bits;
+            runs->in.dirty_bits[word] |= bits;
         else
-            runs->dirty_bits[word] &= ~bits;
+            runs->in.dirty_bits[word] &= ~bits;
     }
 }
 
 static uint32_t count_dirt(const run_set *runs, uint32_t first, uint32_t count) {
     uint32_t end = first + count, dirty = 0;
     for (uint32_t word = first / 64; word * 64 < end; word++) {
-        dirty += (uint32_t)__builtin_popcountll(runs->dirty_bits[word] & bits_between(word, first, end));
+        dirty += (uint32_t)__builtin_popcountll(runs->in.dirty_bits[word] & bits_between(word, first, end));
     }
     return dirty;
 }
 
 static bool is_dirty(const run_set *runs, uint32_t number) {
-    return (runs->dirty_bits[number / 64] >> number % 64 & 1) != 0;
+    return (runs->in.dirty_bits[number / 64] >> number % 64 & 1) != 0;
 }
 
 /* The first unit from `first` on that is dirty, or that is not; `end` iff none before it is. */
 static uint32_t next_unit(const run_set *runs, uint32_t first, uint32_t end, bool dirty) {
     for (uint32_t word = first / 64; word * 64 < end; word++) {
-        uint64_t bits = (dirty ? runs->dirty_bits[word] : ~runs->dirty_bits[word]) & bits_between(word, first, end);
+        uint64_t bits =
+            (dirty ? runs->in.dirty_bits[word] : ~runs->in.dirty_bits[word]) & bits_between(word, first, end);
         if (bits != 0) return word * 64 + (uint32_t)__builtin_ctzll(bits);
     }
     return end;
 }
 
 static void enter_queue(run_set *runs, uint32_t head) {
-    unit *units = runs->units;
-    units[head].queue = (dirty_queue){.older = runs->newest, .newer = NO_UNIT};
+    flat_run(runs, head)->queue = (dirty_queue){.older = runs->newest, .newer = NO_UNIT};
     if (runs->newest != NO_UNIT)
-        units[runs->newest].queue.newer = head;
+        flat_run(runs, runs->newest)->queue.newer = head;
     else
         runs->oldest = head;
     runs->newest = head;
 }
 
 static void leave_queue(run_set *runs, uint32_t head) {
-    unit *units = runs->units;
-    dirty_queue beside = units[head].queue;
+    dirty_queue beside = flat_run(runs, head)->queue;
     if (beside.older != NO_UNIT)
-        units[beside.older].queue.newer = beside.newer;
+        flat_run(runs, beside.older)->queue.newer = beside.newer;
     else
         runs->oldest = beside.newer;
     if (beside.newer != NO_UNIT)
-        units[beside.newer].queue.older = beside.older;
+        flat_run(runs, beside.newer)->queue.older = beside.older;
     else
         runs->newest = beside.older;
 }
@@ -101,17 +147,16 @@ static run joined(run before, run behind) {
 }
 
 static void link_run(run_set *runs, uint32_t head, run of) {
-    unit *units = runs->units;
     unsigned list = list_of(of.count);
-    unit *first = &units[head], *last = &units[head + of.count - 1];
+    unit *first = begin_run(runs, head, of.count);
     first->first_dirty = of.first_dirty;
-    last->head = head;
-    last->is_free = first->is_free = true;
+    first->is_free = true;
+    end_run(runs, head, of.count, true);
     first->count = of.count;
     first->dirty = of.dirty;
     first->previous = NO_UNIT;
     first->next = runs->lists[list];
-    if (first->next != NO_UNIT) units[first->next].previous = head;
+    if (first->next != NO_UNIT) flat_run(runs, first->next)->previous = head;
     runs->lists[list] = head;
     runs->occupied[list / 64] |= (uint64_t)1 << list % 64;
     runs->free += of.count;
@@ -120,15 +165,15 @@ static void link_run(run_set *runs, uint32_t head, run of) {
 }
 
 static run unlink_run(run_set *runs, uint32_t head) {
-    unit *units = runs->units, *first = &units[head];
+    const unit *first = flat_run(runs, head);
     unsigned list = list_of(first->count);
     run of = {first->count, first->dirty, first->count > 1 ? first->first_dirty : head};
     runs->free -= of.count;
     runs->dirty -= of.dirty;
     if (of.dirty != 0) leave_queue(runs, head);
-    if (first->next != NO_UNIT) units[first->next].previous = first->previous;
+    if (first->next != NO_UNIT) flat_run(runs, first->next)->previous = first->previous;
     if (first->previous != NO_UNIT) {
-        units[first->previous].next = first->next;
+        flat_run(runs, first->previous)->next = first->next;
         return of;
     }
     runs->lists[list] = first->next;
@@ -146,11 +191,6 @@ static unsigned first_occupied(const run_set *runs, unsigned list) {
     }
 }
 
-static void set_used(run_set *runs, uint32_t head, uint32_t count) {
-    runs->units[head].count = count;
-    runs->units[head].is_free = runs->units[head + count - 1].is_free = false;
-}
-
 /* Of a free run that is not linked any more: takes the units from `first` on, and links what is before and behind.
  * Returns how many of them are dirty. */
 static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) {
@@ -165,7 +205,7 @@ static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) 
         if (dirty_behind != 0) from = next_unit(runs, from, end + behind, true);
         link_run(runs, end, (run){behind, dirty_behind, from});
     }
-    set_used(runs, part.first, part.count);
+    flat_runs_set_used(runs, part.first, part.count);
     return dirty;
 }
 
@@ -178,15 +218,18 @@ static uint32_t certain_run(const run_set *runs, uint32_t count) {
 
 uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state) {
     uint32_t head = certain_run(runs, count);
-    if (head == NO_UNIT) return NO_UNIT;
-    run all = unlink_run(runs, head);
-    *state = take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
+    if (head != NO_UNIT) *state = flat_runs_take_first(runs, head, count);
     return head;
+}
+
+unit_state flat_runs_take_first(run_set *runs, uint32_t head, uint32_t count) {
+    run all = unlink_run(runs, head);
+    return take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
 }
 
 /* The units of a run from the first aligned one on, if they are enough: NO_UNIT if they are not. */
 static uint32_t take_aligned_part(run_set *runs, uint32_t head, uint32_t count, run_alignment alignment) {
-    uint32_t before = -(head + alignment.bias) & (alignment.to - 1), length = runs->units[head].count;
+    uint32_t before = -(head + alignment.bias) & (alignment.to - 1), length = flat_run(runs, head)->count;
     if (before >= length || length - before < count) return NO_UNIT;
     run all = unlink_run(runs, head);
     (void)take_part(runs, head, all, (run_part){head + before, count});
@@ -199,7 +242,7 @@ static uint32_t take_aligned_by_chance(run_set *runs, uint32_t count, run_alignm
     unsigned end = list_of(least(count + alignment.to - 1, RUN_MAX));
     for (unsigned list = list_of(count); list <= end; list++) {
         uint32_t head = runs->lists[list];
-        for (unsigned i = 0; i < LOOKED_AT && head != NO_UNIT; i++, head = runs->units[head].next) {
+        for (unsigned i = 0; i < LOOKED_AT && head != NO_UNIT; i++, head = flat_run(runs, head)->next) {
             uint32_t first = take_aligned_part(runs, head, count, alignment);
             if (first != NO_UNIT) return first;
         }
@@ -223,11 +266,10 @@ uint32_t flat_runs_first(const run_set *runs, uint32_t count) { return runs->lis
 
 void flat_runs_take_run(run_set *runs, uint32_t head) {
     run all = unlink_run(runs, head);
-    set_used(runs, head, all.count);
+    flat_runs_set_used(runs, head, all.count);
 }
 
 uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bounds bounds) {
-    const unit *units = runs->units;
     uint32_t after = head + given.count;
     uint32_t dirty = given.state == UNIT_DIRTY ? given.count : 0;
     if (given.state == UNIT_MIXED)
@@ -236,12 +278,13 @@ uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bound
         set_dirt(runs, head, given.count, given.state == UNIT_DIRTY);
     uint32_t first_dirty = given.state == UNIT_MIXED && dirty != 0 ? next_unit(runs, head, after, true) : head;
     run all = {given.count, dirty, first_dirty};
-    if (head > bounds.first && units[head - 1].is_free) {
-        head = units[head - 1].head;
+    uint32_t free_before = head > bounds.first ? flat_runs_ending(runs, head - 1) : NO_UNIT;
+    if (free_before != NO_UNIT) {
+        head = free_before;
         run before = unlink_run(runs, head);
         all = joined(before, all);
     }
-    if (after < bounds.end && units[after].is_free) {
+    if (after < bounds.end && flat_run(runs, after)->is_free) {
         run behind = unlink_run(runs, after);
         all = joined(all, behind);
     }
@@ -250,26 +293,27 @@ uint32_t flat_runs_give(run_set *runs, uint32_t head, run_given given, run_bound
 }
 
 void flat_runs_cut(run_set *runs, uint32_t head, run_cut to, run_bounds bounds) {
-    uint32_t end = head + runs->units[head].count, first = head + to.before, behind = first + to.count;
-    set_used(runs, first, to.count);
+    uint32_t end = head + flat_run(runs, head)->count, first = head + to.before, behind = first + to.count;
+    flat_runs_set_used(runs, first, to.count);
     if (to.before != 0) (void)flat_runs_give(runs, head, (run_given){to.before, to.state}, bounds);
     if (behind != end) (void)flat_runs_give(runs, behind, (run_given){end - behind, to.state}, bounds);
 }
 
 bool flat_runs_extend(run_set *runs, uint32_t head, uint32_t more, run_bounds bounds) {
-    const unit *units = runs->units;
-    uint32_t count = units[head].count, after = head + count;
-    if (after >= bounds.end || !units[after].is_free || units[after].count < more) return false;
+    uint32_t count = flat_run(runs, head)->count, after = head + count;
+    if (after >= bounds.end) return false;
+    const unit *behind = flat_run(runs, after);
+    if (!behind->is_free || behind->count < more) return false;
     run all = unlink_run(runs, after);
     (void)take_part(runs, after, all, (run_part){after, more});
-    set_used(runs, head, count + more);
+    flat_runs_set_used(runs, head, count + more);
     return true;
 }
 
 /* The first dirty units of a run that has some. */
 static run_part first_dirty(const run_set *runs, uint32_t head, uint32_t most) {
-    uint32_t count = runs->units[head].count, end = head + count;
-    uint32_t first = count > 1 ? runs->units[head].first_dirty : head;
+    const unit *of = flat_run(runs, head);
+    uint32_t count = of->count, end = head + count, first = count > 1 ? of->first_dirty : head;
     most = least(most, CHUNK_PAGES - first % CHUNK_PAGES);
     return (run_part){first, next_unit(runs, first, end - first > most ? first + most : end, false) - first};
 }
@@ -284,7 +328,7 @@ run_part flat_runs_take_dirty(run_set *runs, uint32_t most) {
 }
 
 uint32_t flat_runs_make_dirty(run_set *runs, uint32_t first, uint32_t most) {
-    const unit *head = &runs->units[first];
+    const unit *head = flat_run(runs, first);
     if (!head->is_free) return 0;
     uint32_t count = 0;
     while (count < most && count < head->count && !is_dirty(runs, first + count)) count++;

@@ -1,6 +1,8 @@
 /* Runs of neighbouring units, which are pages or chunks: taking one, giving it back, merged with what is free beside
  * it. Two levels of lists by length (Masmano, Ripoll, Crespo, Real 2004: TLSF): nothing is searched, each call is a
- * fixed number of steps. What is known of a run lies in its first and its last unit, apart from the memory itself. */
+ * fixed number of steps. What is known of a run lies in the entries of its first and its last unit, apart from the
+ * memory itself; that of a long run in an entry for each LONG_RUN units, of which it starts in one and ends in another
+ * that no other long run starts or ends in: so runs of many units touch little of the tables. */
 #ifndef FLATLINE_MALLOC_RUNS_H
 #define FLATLINE_MALLOC_RUNS_H
 
@@ -52,6 +54,17 @@ typedef struct unit {
     bool trimmed;     /* of a span: see spans.h */
 } unit;
 
+#define LONG_RUN 32u
+
+/* Of LONG_RUN units in a row. */
+typedef struct long_run {
+    unit first;     /* of the long run that starts there, what a short one has in its first unit */
+    uint32_t head;  /* of the long run that ends there: its first unit */
+    bool is_free;   /* that run */
+    uint8_t starts; /* at which of the units, counted from 1; 0: at none */
+    uint8_t ends;
+} long_run;
+
 /* Lists of runs of 1, 2, ... 16 units, then eight for each doubling up to RUN_MAX. A list's runs have at least as many
  * units as the list stands for. */
 #define RUN_DOUBLINGS 30
@@ -59,9 +72,15 @@ typedef struct unit {
 #define RUN_LISTS (16 + 8 * (RUN_DOUBLINGS - 4))
 #define RUN_WORDS ((RUN_LISTS + 63) / 64)
 
-typedef struct run_set {
+/* All 0 at first. */
+typedef struct run_tables {
     unit *units;
-    uint64_t *dirty_bits;         /* a bit a unit; it means something while that is free */
+    long_run *long_runs;
+    uint64_t *dirty_bits; /* a bit a unit; it means something while that is free */
+} run_tables;
+
+typedef struct run_set {
+    run_tables in;
     uint64_t occupied[RUN_WORDS]; /* a bit for each list that has a member */
     uint32_t lists[RUN_LISTS];
     uint32_t free;           /* units in all */
@@ -74,15 +93,32 @@ typedef struct run_bounds {
     uint32_t first, end;
 } run_bounds;
 
-void flat_runs_init(run_set *runs, unit *units, uint64_t *dirty_bits);
+void flat_runs_init(run_set *runs, run_tables in);
+
+/* What is known of the run that starts at `head`, as its first unit has it. Its owner may be setting up another run in
+ * the same LONG_RUN units while somebody else reads the length of a used one. */
+static inline unit *flat_run(const run_set *runs, uint32_t head) {
+    long_run *of = &runs->in.long_runs[head / LONG_RUN];
+    bool is_long = __atomic_load_n(&of->starts, __ATOMIC_RELAXED) == head % LONG_RUN + 1;
+    return is_long ? &of->first : &runs->in.units[head];
+}
+
+/* Makes `count` units a used run, whatever they were before, if no free run has any of them. */
+void flat_runs_set_used(run_set *runs, uint32_t head, uint32_t count);
+
+/* Of used units: parts of them, up to `at` and from there on, are about to become free by themselves. */
+void flat_runs_part(run_set *runs, uint32_t at);
 
 /* The first of `count` neighbouring units, 1 .. RUN_MAX, which are no longer free; NO_UNIT iff no list has a run that
  * is certain to hold them, which is so of every run an eighth longer. `*state`: UNIT_CLEAN if all of them were. This
  * and what follows take a step for each 64 units, beside a fixed number. */
 uint32_t flat_runs_take(run_set *runs, uint32_t count, unit_state *state);
 
-/* The least number of units, `count` at least, of which a run is certain to be found by flat_runs_take(count). */
-uint32_t flat_runs_certain(uint32_t count);
+/* The first `count` units of a free run that has so many: UNIT_CLEAN if all of them were. */
+unit_state flat_runs_take_first(run_set *runs, uint32_t head, uint32_t count);
+
+/* The first unit of the run that ends at `last`; NO_UNIT: it is not free. */
+uint32_t flat_runs_ending(const run_set *runs, uint32_t last);
 
 /* As flat_runs_take(), but the first unit plus `bias` is a multiple of `alignment`, a power of two. Looks at a few of
  * the runs that are long enough by chance, then takes one that is certain to be. NO_UNIT: none was found. */

@@ -24,13 +24,16 @@ typedef struct table {
 #define TABLE(name, bytes_of_blocks) {offsetof(address_space, name), bytes_of_blocks, sizeof *flat_space.name}
 static const table tables[] = {
     TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE),     TABLE(tags, PAGE),
-    TABLE(pages, PAGE),        TABLE(returned, 64 * GRANULE), TABLE(page_marks, 64 * PAGE),
-    TABLE(chunk_marks, CHUNK), TABLE(chunk_heaps, CHUNK),     TABLE(dirty_pages, 64 * PAGE),
+    TABLE(pages, PAGE),        TABLE(returned, 64 * GRANULE), TABLE(dirty_pages, 64 * PAGE),
+    TABLE(large, 64 * PAGE),   TABLE(page_marks, 64 * PAGE),  TABLE(long_runs, LONG_RUN *PAGE),
+    TABLE(chunk_marks, CHUNK), TABLE(chunk_heaps, CHUNK),
 };
 enum {
     TABLES = sizeof tables / sizeof *tables,
     OWNERS_TABLES = 4, /* the first ones, which serve a chunk's owner with every block */
-    BLOCKS_TABLES = 5  /* the first ones, which say nothing while nobody has the chunk */
+    BLOCKS_TABLES = 5, /* the first ones, which say nothing while nobody has the chunk */
+    DIRTY_PAGES = 5,   /* the first of those that have little for each chunk, */
+    CHUNKS_TABLES = 9  /* and the first of those that have next to nothing */
 };
 #define APART_BYTES ((size_t)320) /* from a table's place in its first page to that of the next */
 
@@ -98,6 +101,40 @@ void flat_discard_tables(uint32_t chunk) {
         char *first = (char *)whole_pages((uintptr_t)part.start);
         char *end = (char *)((uintptr_t)(part.start + part.bytes) & ~(PAGE - 1));
         (void)flat_discard(first, (size_t)(end - first)); /* refused: the memory stays, and says nothing */
+    }
+}
+
+static uintptr_t page_before(uintptr_t address) { return address & ~(PAGE - 1); }
+
+/* The pages of a table that are about nothing but the inside of a run, and about a part of it or a page beside that. */
+static table_part inside_of_run(unsigned number, run_part run, run_part part) {
+    size_t each = tables[number].unit / PAGE, entry = tables[number].entry;
+    size_t last_of_run = run.first + run.count - 1, last = part.first + part.count - 1;
+    uintptr_t base = (uintptr_t)table_start(number);
+    uintptr_t start = whole_pages(base + (run.first / each + 1) * entry),
+              end = page_before(base + last_of_run / each * entry);
+    /* A run ended before the part while that was taken, and another began behind it. */
+    size_t from = part.first == run.first ? part.first : part.first - 1, until = last == last_of_run ? last : last + 1;
+    uintptr_t part_start = page_before(base + from / each * entry);
+    uintptr_t part_end = whole_pages(base + (until / each + 1) * entry);
+    if (start < part_start) start = part_start;
+    if (end > part_end) end = part_end;
+    return (table_part){(char *)start, start < end ? end - start : 0};
+}
+
+/* Whether a page of `dirty_pages` says that all are clean. */
+static bool says_clean(const char *page) {
+    uint32_t first = (uint32_t)(page - (const char *)flat_space.dirty_pages) * 8, end = first + PAGE * 8;
+    return flat_runs_clean_part(&flat_space.free_pages, first, end).count == end - first;
+}
+
+void flat_discard_inside(run_part run, run_part part) {
+    for (unsigned i = DIRTY_PAGES; i < CHUNKS_TABLES; i++) {
+        table_part inside = inside_of_run(i, run, part);
+        for (char *page = inside.start; page != inside.start + inside.bytes; page += PAGE) {
+            if (i == DIRTY_PAGES && !says_clean(page)) continue;
+            (void)flat_discard(page, PAGE); /* refused: it stays, and says nothing */
+        }
     }
 }
 
@@ -173,6 +210,7 @@ bool flat_space_open(void) {
     open = true;
     flat_policy_init();
     flat_size_classes_init(flat_policy.kept_at_hand);
-    flat_runs_init(&flat_space.free_pages, flat_space.pages, flat_space.dirty_pages);
+    run_tables tables_of_runs = {flat_space.pages, flat_space.long_runs, flat_space.dirty_pages};
+    flat_runs_init(&flat_space.free_pages, tables_of_runs);
     return true;
 }

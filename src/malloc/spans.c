@@ -1,6 +1,7 @@
 #include "spans.h"
 
 #include "extents.h"
+#include "large.h"
 #include "live.h"
 #include "locked.h"
 #include "policy.h"
@@ -9,6 +10,7 @@
 #define WORD_BYTES (64 * GRANULE)
 #define PAGE_WORDS (PAGE / WORD_BYTES)
 static_assert(SPAN_PAGES * PAGE_WORDS == 64, "as many as `free_words` has bits");
+static_assert(SPAN_PAGES < LONG_RUN, "what is known of a span lies in `flat_space.pages`");
 
 /* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where other mappings are.
  */
@@ -29,14 +31,14 @@ static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
     heap_frontier *frontier = &heap->frontier;
     uint32_t from = frontier->page;
     frontier->page = to;
-    if (to != frontier->end) flat_space.pages[to].is_free = false; /* whatever it was before */
-    if (to != from) (void)give_run(heap, from, (run_given){to - from, state});
+    if (to == from) return;
+    if (to != frontier->end) flat_runs_part(&heap->free_pages, to); /* whatever they were before */
+    (void)give_run(heap, from, (run_given){to - from, state});
 }
 
 /* Where a mapping of somebody else's is found: what is left of the chunk stays used for ever. */
 static void leave_rest_out(heap_frontier *frontier) {
-    flat_space.pages[frontier->page].count = frontier->end - frontier->page;
-    set_tag(frontier->page, no_tag());
+    flat_runs_set_used(&flat_space.free_pages, frontier->page, frontier->end - frontier->page);
     frontier->page = frontier->end;
 }
 
@@ -75,15 +77,33 @@ static uint32_t pages_to_map(const thread_heap *heap) {
     return share > MAPPED_PAGES ? share : MAPPED_PAGES;
 }
 
-/* More free pages, so that a run of `count` is certain to be found, or fewer, if there is no more memory. */
+/* The free pages that end where the frontier begins. */
+static run_part before_frontier(const thread_heap *heap) {
+    const heap_frontier *frontier = &heap->frontier;
+    if (frontier->end == 0 || frontier->page == frontier->end - CHUNK_PAGES) return (run_part){0, 0};
+    uint32_t head = flat_runs_ending(&heap->free_pages, frontier->page - 1);
+    return head != NO_UNIT ? (run_part){head, frontier->page - head} : (run_part){0, 0};
+}
+
+/* Of these the first `count`, if there are so many. Whatever list they are in: so of a large block's pages no more are
+ * mapped than it has, and what is left over of a chunk is one piece. */
+static uint32_t take_before_frontier(thread_heap *heap, uint32_t count, unit_state *state) {
+    run_part before = before_frontier(heap);
+    if (before.count < count) return NO_UNIT;
+    *state = flat_runs_take_first(&heap->free_pages, before.first, count);
+    return before.first;
+}
+
+/* More free pages before the frontier, so that there are `count`; or what a chunk has left of them, or a new chunk. */
 static bool grow(thread_heap *heap, uint32_t count) {
-    uint32_t needed = flat_runs_certain(count), left = heap->frontier.end - heap->frontier.page;
+    uint32_t needed = count - before_frontier(heap).count, left = heap->frontier.end - heap->frontier.page;
     if (left < needed) {
         /* Only a chunk that has no rest may be followed by another. */
         if (left != 0) return map_frontier(heap, left) != MAP_REFUSED;
         if (!begin_chunk(heap, count)) return false;
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
+        needed = count;
     }
     uint32_t usual = pages_to_map(heap);
     return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
@@ -92,20 +112,20 @@ static bool grow(thread_heap *heap, uint32_t count) {
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {
     uint32_t head = flat_runs_take(&heap->free_pages, count, state);
     if (flat_policy.settles && (head == NO_UNIT || *state == UNIT_CLEAN)) flat_settle_some(heap);
+    if (head == NO_UNIT) head = take_before_frontier(heap, count, state);
     for (unsigned i = 0; head == NO_UNIT && i < GROWN_AT_MOST && grow(heap, count); i++) {
-        head = flat_runs_take(&heap->free_pages, count, state);
+        head = take_before_frontier(heap, count, state);
     }
     return head;
 }
 
 void flat_pages_give(thread_heap *heap, uint32_t head) {
-    (void)give_run(heap, head, (run_given){flat_space.pages[head].count, UNIT_DIRTY});
+    (void)give_run(heap, head, (run_given){flat_run(&heap->free_pages, head)->count, UNIT_DIRTY});
 }
 
 /* Gives up the chunk that a free run is all of, or all of it that is mapped; as UNIT_CLEAN its memory goes with it. */
 static void give_chunk(thread_heap *heap, uint32_t head, unit_state state) {
-    const unit *run = &flat_space.pages[head];
-    uint32_t mapped = run->count, chunk = head / CHUNK_PAGES;
+    uint32_t mapped = flat_run(&heap->free_pages, head)->count, chunk = head / CHUNK_PAGES;
     flat_runs_take_run(&heap->free_pages, head);
     heap->chunk_count--;
     if (heap->frontier.end == head + CHUNK_PAGES) heap->frontier = (heap_frontier){0, 0};
@@ -113,15 +133,17 @@ static void give_chunk(thread_heap *heap, uint32_t head, unit_state state) {
     flat_chunk_give(chunk, mapped, state);
 }
 
-static bool is_whole_chunk(uint32_t head) { return head != NO_UNIT && flat_space.pages[head].count == CHUNK_PAGES; }
+static bool is_whole_chunk(const thread_heap *heap, uint32_t head) {
+    return head != NO_UNIT && flat_run(&heap->free_pages, head)->count == CHUNK_PAGES;
+}
 
 void flat_give_whole_chunks(thread_heap *heap, unit_state state) {
     uint32_t head;
-    while (is_whole_chunk(head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head, state);
+    while (is_whole_chunk(heap, head = flat_runs_first(&heap->free_pages, CHUNK_PAGES))) give_chunk(heap, head, state);
     const heap_frontier *frontier = &heap->frontier;
     if (frontier->page == frontier->end) return;
     head = frontier->end - CHUNK_PAGES;
-    const unit *run = &flat_space.pages[head];
+    const unit *run = flat_run(&heap->free_pages, head);
     if (run->is_free && head + run->count == frontier->page) give_chunk(heap, head, state);
 }
 
@@ -132,7 +154,7 @@ uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
     run_given given = {pages.count, cleaned ? UNIT_CLEAN : UNIT_DIRTY};
     uint32_t head = give_run(heap, pages.first, given);
     if (!cleaned) return 0;
-    if (is_whole_chunk(head) && flat_space.pages[head].dirty == 0) give_chunk(heap, head, UNIT_CLEAN);
+    if (is_whole_chunk(heap, head) && flat_run(&heap->free_pages, head)->dirty == 0) give_chunk(heap, head, UNIT_CLEAN);
     return pages.count;
 }
 
@@ -352,22 +374,30 @@ static void trim_span(thread_heap *heap, uint32_t head, size_t class) {
     discard_marked(head, ~in_use & (((uint32_t)1 << pages) - 1));
 }
 
-static void trim_run(thread_heap *heap, uint32_t head) {
-    if (flat_space.pages[head].is_free) return;
+static bool has_blocks(uint32_t head) { return class_of_tag(tag_of(head)) != 0 || is_large_live(head); }
+
+/* Whether the run is free now, and was not. */
+static bool trim_run(thread_heap *heap, uint32_t head) {
+    if (!has_blocks(head)) return false;
     size_t class = class_of_tag(tag_of(head));
     if (class != 0)
         trim_span(heap, head, class);
     else if (is_returned(head * (PAGE / GRANULE)))
         flat_take_back_page(heap, head);
+    return !has_blocks(head);
 }
 
 uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page) {
-    uint32_t end = (chunk + 1) * CHUNK_PAGES, mapped = heap->frontier.end == end ? heap->frontier.page : end;
+    uint32_t first = chunk * CHUNK_PAGES, end = first + CHUNK_PAGES;
+    uint32_t mapped = heap->frontier.end == end ? heap->frontier.page : end;
     uint32_t until = least(page + CLEANED_PAGES, mapped);
-    for (uint32_t at = chunk * CHUNK_PAGES, behind; at < mapped; at = behind) {
-        behind = at + flat_space.pages[at].count;
+    for (uint32_t at = first, behind; at < mapped; at = behind) {
+        behind = at + flat_run(&heap->free_pages, at)->count;
         if (at >= until) return at;
-        if (at >= page) trim_run(heap, at);
+        if (at < page || !trim_run(heap, at)) continue;
+        /* It may have joined others, and so may what begins behind it: where runs start is found anew. */
+        page = behind;
+        behind = first;
     }
     return end;
 }

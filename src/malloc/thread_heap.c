@@ -34,7 +34,7 @@ void flat_begin_heap(thread_heap *heap, heap_use use) {
         heap->bins[class] = (size_bin){.top = kept, .end = kept + flat_size_classes[class].kept, .spans = NO_UNIT};
     }
     for (size_t i = 0; i < REQUESTS; i++) heap->serving[i] = &heap->bins[flat_class_of_granules[i]];
-    flat_runs_init(&heap->free_pages, flat_space.pages, flat_space.dirty_pages);
+    flat_runs_init(&heap->free_pages, flat_space.free_pages.in);
     for (size_t class = 0; class < CLASS_COUNT; class ++) heap->bins[class].owner = heap->serving;
 }
 

@@ -112,7 +112,6 @@ void flat_settle_some(thread_heap *heap);
 /* Takes back all that was returned, and settles every class: a step for each block and span. */
 void flat_settle_heap(thread_heap *heap);
 
-static inline thread_heap *heap_of_tag(page_tag tag) { return (thread_heap *)(tag & ~(THREAD_HEAP_BYTES - 1)); }
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(flat_space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }

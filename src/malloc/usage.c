@@ -35,12 +35,12 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
         now->live_bytes += count * size;
         return page + 1;
     }
-    if (!is_tagged(page)) return page + 1;
+    if (!is_large_live(page)) return page + 1;
     size_t bytes = large_bytes(page);
-    if (!is_huge(tag_of(page))) {
+    if (heap_of_chunk(page / CHUNK_PAGES) != 0) {
         now->live_blocks++;
         now->live_bytes += bytes;
-        return page + 1; /* the pages behind have no tags */
+        return page + 1;
     }
     now->huge_blocks++;
     now->huge_bytes += bytes;

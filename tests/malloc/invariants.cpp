@@ -2,6 +2,7 @@
 
 extern "C" {
 #include "heaps.h"
+#include "large.h"
 #include "live.h"
 #include "returned.h"
 #include "spans.h"
@@ -58,16 +59,17 @@ class walk {
     template <typename Used> void units_of(const run_set &runs, std::uint32_t first, std::uint32_t end, Used used) {
         bool after_a_free_one = false;
         for (std::uint32_t at = first; at < end && holds();) {
-            const unit &head = runs.units[at];
+            const unit &head = *flat_run(&runs, at);
             demand(head.count != 0 && head.count <= end - at, "unit", at, "is of", head.count);
             if (!holds()) return;
             if (head.is_free) {
-                const unit &last = runs.units[at + head.count - 1];
+                const std::uint32_t last = at + head.count - 1;
                 demand(!after_a_free_one, "free unit", at, "is not merged with the one before");
-                demand(last.is_free && last.head == at, "the last unit of free run", at, "does not know its head");
+                demand(head_by_last(runs, last, head.count) == at, "the last unit of free run", at,
+                       "does not know its head");
                 std::uint32_t dirty = 0;
                 for (std::uint32_t i = at; i < at + head.count; i++)
-                    dirty += (runs.dirty_bits[i / 64] >> i % 64 & 1) != 0;
+                    dirty += (runs.in.dirty_bits[i / 64] >> i % 64 & 1) != 0;
                 demand(head.dirty == dirty, "free run", at, "has", dirty, "dirty units, and says", head.dirty);
                 demand(dirty == 0 || head.count == 1 || first_dirty(runs, at) == head.first_dirty, "free run", at,
                        "does not know its first dirty unit");
@@ -87,13 +89,14 @@ class walk {
         numbers listed(where_), queued(where_);
         for (std::size_t list = 0; list < RUN_LISTS; list++) {
             demand(((runs.occupied[list / 64] >> list % 64 & 1) != 0) == (runs.lists[list] != NO_UNIT), "list", list);
-            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT && holds(); head = runs.units[head].next)
+            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT && holds(); head = flat_run(&runs, head)->next)
                 demand(listed.insert(head).second, "run", head, "is listed twice");
         }
-        for (std::uint32_t head = runs.oldest; head != NO_UNIT && holds(); head = runs.units[head].queue.newer)
-            demand(queued.insert(head).second && runs.units[head].dirty != 0, "run", head, "is queued wrongly");
+        for (std::uint32_t head = runs.oldest; head != NO_UNIT && holds(); head = flat_run(&runs, head)->queue.newer)
+            demand(queued.insert(head).second && flat_run(&runs, head)->dirty != 0, "run", head, "is queued wrongly");
         for (const std::uint32_t head : free_)
-            demand((runs.units[head].dirty != 0) == (queued.count(head) != 0), "run", head, "is not queued rightly");
+            demand((flat_run(&runs, head)->dirty != 0) == (queued.count(head) != 0), "run", head,
+                   "is not queued rightly");
         demand(listed == free_, "the lists have other runs than there are");
         demand(runs.free == all_free_ && runs.dirty == all_dirty_, "of", all_free_, "free and", all_dirty_,
                "dirty units the set says", runs.free, "and", runs.dirty);
@@ -102,8 +105,17 @@ class walk {
     }
 
   private:
+    // The head of the free run of `count` units that ends at a unit, as its last unit has it.
+    static std::uint32_t head_by_last(const run_set &runs, std::uint32_t last, std::uint32_t count) {
+        const long_run &of = runs.in.long_runs[last / LONG_RUN];
+        const bool is_long = of.ends == last % LONG_RUN + 1;
+        if (is_long != (count >= LONG_RUN)) return NO_UNIT;
+        if (is_long) return of.is_free ? of.head : NO_UNIT;
+        return runs.in.units[last].is_free ? runs.in.units[last].head : NO_UNIT;
+    }
+
     static std::uint32_t first_dirty(const run_set &runs, std::uint32_t at) {
-        while ((runs.dirty_bits[at / 64] >> at % 64 & 1) == 0) at++;
+        while ((runs.in.dirty_bits[at / 64] >> at % 64 & 1) == 0) at++;
         return at;
     }
 
@@ -119,6 +131,12 @@ std::size_t live_in(std::uint32_t page, std::uint32_t pages) {
     std::size_t count = 0;
     for (std::size_t g = page * (PAGE / GRANULE); g < (page + pages) * (PAGE / GRANULE); g++)
         count += is_live(g) ? 1 : 0;
+    return count;
+}
+
+std::size_t large_in(std::uint32_t page, std::uint32_t pages) {
+    std::size_t count = 0;
+    for (std::uint32_t at = page; at < page + pages; at++) count += is_large_live(at) ? 1 : 0;
     return count;
 }
 
@@ -138,6 +156,7 @@ void look_at_span(const thread_heap *heap, std::uint32_t head, std::uint32_t pag
         here.demand((tag_of(page) & ~RETURNED_MARK) == reinterpret_cast<page_tag>(&heap->bins[number]), "tag of page",
                     page);
         here.demand(flat_space.pages[page].head == head, "page", page, "does not know its span");
+        here.demand(!is_large_live(page), "page", page, "of a span has a large block");
     }
     std::size_t live = 0, held = 0;
     std::uint64_t words = 0;
@@ -168,17 +187,18 @@ void look_at_heap(const thread_heap *heap, walk &here) {
         chunks++;
         const std::uint32_t page = chunk * CHUNK_PAGES, end = page + CHUNK_PAGES;
         const bool newest = heap->frontier.end == end;
-        here.units_of(
-            heap->free_pages, page, newest ? heap->frontier.page : end, [&](std::uint32_t head, std::uint32_t count) {
-                const std::size_t number = class_of_tag(tag_of(head));
-                if (number == 0) {
-                    here.demand(heap_of_tag(tag_of(head)) == heap, "tag of large block", head);
-                    here.demand(live_in(head, count) == 1 && is_live(head * (PAGE / GRANULE)), "large block", head);
-                    return;
-                }
-                look_at_span(heap, head, count, number, hand[number], here);
-                if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity) open[number].insert(head);
-            });
+        here.units_of(heap->free_pages, page, newest ? heap->frontier.page : end,
+                      [&](std::uint32_t head, std::uint32_t count) {
+                          const std::size_t number = class_of_tag(tag_of(head));
+                          if (number == 0) {
+                              here.demand(large_in(head, count) == 1 && is_large_live(head), "large block", head);
+                              here.demand(live_in(head, count) == 0, "large block", head, "has small ones in it");
+                              return;
+                          }
+                          look_at_span(heap, head, count, number, hand[number], here);
+                          if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity)
+                              open[number].insert(head);
+                      });
     }
     here.demand(chunks == heap->chunk_count, "a heap has", chunks, "chunks, and says", heap->chunk_count);
     here.compare(heap->free_pages);
@@ -206,7 +226,7 @@ std::string broken_invariant() {
         std::uint32_t until = page / CHUNK_PAGES * CHUNK_PAGES;
         while (until < end && heap_of_chunk(until / CHUNK_PAGES) == 0) until += CHUNK_PAGES;
         here.units_of(flat_space.free_pages, page, std::min(until, end), [&](std::uint32_t head, std::uint32_t) {
-            here.demand(tag_of(head) == huge_tag(), "page", head, "is nobody's");
+            here.demand(is_large_live(head), "page", head, "is nobody's");
         });
         page = until + CHUNK_PAGES;
     }

@@ -186,7 +186,7 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     void *other = malloc(2 * all);
     go_on(2 * all / chunk);
     if (!keeps_all()) {
-        EXPECT_LE(resident(), before + mib + all / 1024); // a page of tables for each chunk that was unmapped
+        EXPECT_LE(resident(), before + 2 * mib);
     }
     free(other);
     free(piece);

@@ -13,6 +13,7 @@ extern "C" {
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <new>
 #include <set>
@@ -21,27 +22,40 @@ extern "C" {
 
 namespace {
 
-constexpr std::uint32_t units_in_all = 600;
+constexpr std::uint32_t units_in_all = 640;
 constexpr run_bounds bounds{0, units_in_all};
 
+// For so many units.
+class tables {
+  public:
+    explicit tables(std::size_t count) : units_(count), long_runs_(count / LONG_RUN + 1), bits_(count / 64 + 1) {}
+    run_tables all() { return {units_.data(), long_runs_.data(), bits_.data()}; }
+
+  private:
+    std::vector<unit> units_;
+    std::vector<long_run> long_runs_;
+    std::vector<std::uint64_t> bits_;
+};
+
 struct model {
-    std::vector<unit> units = std::vector<unit>(units_in_all);
+    tables of{units_in_all};
     run_set runs{};
-    std::vector<std::uint64_t> bits = std::vector<std::uint64_t>(units_in_all / 64 + 1);
     std::vector<bool> free = std::vector<bool>(units_in_all, false);
     std::vector<bool> dirty = std::vector<bool>(units_in_all, false);
     std::map<std::uint32_t, std::uint32_t> used; // first unit: count
 
     model() {
-        flat_runs_init(&runs, units.data(), bits.data());
+        flat_runs_init(&runs, of.all());
         give(0, units_in_all, UNIT_CLEAN);
     }
+
+    [[nodiscard]] const unit &at(std::uint32_t head) const { return *flat_run(&runs, head); }
 
     void give(std::uint32_t head, std::uint32_t count, unit_state state) {
         const std::uint32_t first = flat_runs_give(&runs, head, {count, state}, bounds);
         set(head, count, true);
         if (state != UNIT_MIXED) std::fill_n(dirty.begin() + head, count, state == UNIT_DIRTY);
-        EXPECT_TRUE(first <= head && units[first].is_free && first + units[first].count >= head + count);
+        EXPECT_TRUE(first <= head && at(first).is_free && first + at(first).count >= head + count);
     }
 
     void set(std::uint32_t head, std::uint32_t count, bool to) { std::fill_n(free.begin() + head, count, to); }
@@ -65,19 +79,18 @@ struct model {
             const bool occupied = (runs.occupied[list / 64] >> list % 64 & 1) != 0;
             EXPECT_EQ(occupied, runs.lists[list] != NO_UNIT);
             std::uint32_t before = NO_UNIT;
-            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT; head = units[head].next) {
-                EXPECT_EQ(units[head].previous, before);
+            for (std::uint32_t head = runs.lists[list]; head != NO_UNIT; head = at(head).next) {
+                EXPECT_EQ(at(head).previous, before);
                 before = head;
-                EXPECT_TRUE(found.emplace(head, units[head].count).second) << "listed twice";
-                EXPECT_EQ(units[head + units[head].count - 1].head, head);
+                EXPECT_TRUE(found.emplace(head, at(head).count).second) << "listed twice";
                 std::uint32_t count = 0;
-                for (std::uint32_t i = head; i < head + units[head].count; i++) {
-                    EXPECT_EQ((bits[i / 64] >> i % 64 & 1) != 0, dirty[i]) << i;
+                for (std::uint32_t i = head; i < head + at(head).count; i++) {
+                    EXPECT_EQ((runs.in.dirty_bits[i / 64] >> i % 64 & 1) != 0, dirty[i]) << i;
                     if (dirty[i]) count++;
                 }
-                EXPECT_EQ(units[head].dirty, count);
-                if (count != 0 && units[head].count > 1) {
-                    EXPECT_EQ(units[head].first_dirty, first_that_is(true, head, head + units[head].count)) << head;
+                EXPECT_EQ(at(head).dirty, count);
+                if (count != 0 && at(head).count > 1) {
+                    EXPECT_EQ(at(head).first_dirty, first_that_is(true, head, head + at(head).count)) << head;
                 }
             }
         }
@@ -95,12 +108,12 @@ struct model {
         std::set<std::uint32_t> with_dirt, queued;
         for (const auto &[head, count] : listed) {
             all += count;
-            all_dirty += units[head].dirty;
-            if (units[head].dirty != 0) with_dirt.insert(head);
+            all_dirty += at(head).dirty;
+            if (at(head).dirty != 0) with_dirt.insert(head);
         }
         std::uint32_t older = NO_UNIT;
-        for (std::uint32_t head = runs.oldest; head != NO_UNIT; head = units[head].queue.newer) {
-            EXPECT_EQ(units[head].queue.older, older);
+        for (std::uint32_t head = runs.oldest; head != NO_UNIT; head = at(head).queue.newer) {
+            EXPECT_EQ(at(head).queue.older, older);
             older = head;
             EXPECT_TRUE(queued.insert(head).second) << "queued twice";
         }
@@ -108,6 +121,14 @@ struct model {
         EXPECT_EQ(queued, with_dirt);
         EXPECT_EQ(runs.free, all);
         EXPECT_EQ(runs.dirty, all_dirty);
+    }
+
+    // Used runs are known by their first units.
+    void expect_used() const {
+        for (const auto &[head, count] : used) {
+            EXPECT_TRUE(!at(head).is_free && at(head).count == count) << head;
+            EXPECT_EQ(flat_runs_ending(&runs, head + count - 1), NO_UNIT) << head;
+        }
     }
 
     // Whether there is a run that must serve: one an eighth longer, or of up to 16 units as long.
@@ -125,13 +146,23 @@ struct model {
             EXPECT_FALSE(must) << count;
             return;
         }
-        EXPECT_EQ(units[head].count, count);
+        EXPECT_EQ(at(head).count, count);
         bool any_dirty = false;
         for (std::uint32_t i = 0; i < count; i++) {
             EXPECT_TRUE(free[head + i]);
             any_dirty = any_dirty || dirty[head + i];
         }
         EXPECT_EQ(state, any_dirty ? UNIT_DIRTY : UNIT_CLEAN);
+        set(head, count, false);
+        used[head] = count;
+    }
+
+    // Whatever list it is in, a run that is long enough gives its first units.
+    void take_first(std::uint32_t head, std::uint32_t length, std::uint32_t count) {
+        EXPECT_EQ(flat_runs_ending(&runs, head + length - 1), head);
+        if (length < count) return;
+        const bool any_dirty = first_that_is(true, head, head + count) != head + count;
+        EXPECT_EQ(flat_runs_take_first(&runs, head, count), any_dirty ? UNIT_DIRTY : UNIT_CLEAN);
         set(head, count, false);
         used[head] = count;
     }
@@ -144,7 +175,7 @@ struct model {
             return;
         }
         EXPECT_EQ((head + alignment.bias) % alignment.to, 0U);
-        EXPECT_EQ(units[head].count, count);
+        EXPECT_EQ(at(head).count, count);
         for (std::uint32_t i = 0; i < count; i++) EXPECT_TRUE(free[head + i]);
         set(head, count, false);
         used[head] = count;
@@ -170,13 +201,23 @@ struct model {
         set(head + before, count, false);
     }
 
+    // Two used runs instead of one.
+    void part(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before) {
+        const auto [head, all] = *run;
+        flat_runs_part(&runs, head + before);
+        flat_runs_set_used(&runs, head, before);
+        flat_runs_set_used(&runs, head + before, all - before);
+        run->second = before;
+        used[head + before] = all - before;
+    }
+
     void extend(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t more) {
         const std::uint32_t behind = run->first + run->second;
         bool possible = behind + more <= units_in_all;
         for (std::uint32_t i = 0; possible && i < more; i++) possible = free[behind + i];
         EXPECT_EQ(flat_runs_extend(&runs, run->first, more, bounds), possible);
         if (!possible) return;
-        EXPECT_EQ(units[run->first].count, run->second + more);
+        EXPECT_EQ(at(run->first).count, run->second + more);
         set(behind, more, false);
         run->second += more;
     }
@@ -196,7 +237,7 @@ struct model {
         EXPECT_EQ(part.count == 0, before == 0);
         EXPECT_LE(part.count, most);
         if (part.count == 0) return;
-        EXPECT_EQ(units[part.first].count, part.count);
+        EXPECT_EQ(at(part.first).count, part.count);
         for (std::uint32_t i = 0; i < part.count; i++) EXPECT_TRUE(free[part.first + i] && dirty[part.first + i]);
         give(part.first, part.count, UNIT_CLEAN);
         EXPECT_EQ(runs.dirty, before - part.count);
@@ -210,7 +251,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     model m;
     for (std::size_t step = 0; step < test::scaled(20000); step++) {
         const auto below = [&](std::size_t end) { return static_cast<std::uint32_t>(random.below(end)); };
-        const std::uint32_t what = below(15);
+        const std::uint32_t what = below(17);
         const std::uint32_t count = below(2) == 0 ? 1 + below(20) : 1 + below(150);
         auto run = m.used.begin();
         if (!m.used.empty()) std::advance(run, below(m.used.size()));
@@ -233,31 +274,32 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
         } else if (what < 14) {
             const std::uint32_t from = below(units_in_all);
             m.find_clean_part(from, from + below(units_in_all - from + 1));
-        } else if (const auto found = m.free_runs(); !found.empty()) {
+        } else if (what < 15) {
+            if (run->second > 1) m.part(run, 1 + below(run->second - 1));
+        } else if (const auto found = m.free_runs(); !found.empty() && what < 16) {
+            const auto [head, length] = *std::next(found.begin(), below(found.size()));
+            m.take_first(head, length, count);
+        } else if (!found.empty()) {
             m.make_dirty(std::next(found.begin(), below(found.size()))->first, count);
         }
         const auto listed = m.listed_runs();
         ASSERT_EQ(listed, m.free_runs()) << "step " << step;
         m.expect_counts(listed);
+        m.expect_used();
         ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step;
     }
 }
 
-// One run of `certain` units serves, and where that is more than was asked for, one of fewer does not always.
+// The least that a run of certain length is found by: units of it, and no fewer.
 TEST(malloc_runs, serve_for_certain_what_they_are_said_to) {
     for (std::uint32_t count = 1; count <= units_in_all / 2; count++) {
-        const std::uint32_t certain = flat_runs_certain(count);
-        ASSERT_GE(certain, count);
-        ASSERT_LE(certain, count + count / 8);
-        for (const std::uint32_t length : {certain, count}) {
-            std::vector<unit> units(length);
-            std::vector<std::uint64_t> bits(length / 64 + 1);
-            run_set runs;
-            flat_runs_init(&runs, units.data(), bits.data());
-            flat_runs_give(&runs, 0, {length, UNIT_CLEAN}, {0, length});
-            unit_state state{};
-            EXPECT_EQ(flat_runs_take(&runs, count, &state) == 0, length == certain) << count;
-        }
+        const std::uint32_t longer = count <= 16 ? count : count + count / 8;
+        tables of(longer);
+        run_set runs;
+        flat_runs_init(&runs, of.all());
+        flat_runs_give(&runs, 0, {longer, UNIT_CLEAN}, {0, longer});
+        unit_state state{};
+        EXPECT_EQ(flat_runs_take(&runs, count, &state), 0U) << count;
     }
 }
 
@@ -289,9 +331,10 @@ template <typename Entry> class sparse_table {
 TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
     for (const std::uint32_t count : {1U, 16U, 17U, 18U, 31U, 32U, 1023U, 1024U, 65535U, RUN_MAX - 1, RUN_MAX}) {
         sparse_table<unit> units(count);
+        sparse_table<long_run> runs_of_many(count / LONG_RUN + 1);
         sparse_table<std::uint64_t> bits(count / 64 + 1);
         run_set runs;
-        flat_runs_init(&runs, units.data(), bits.data());
+        flat_runs_init(&runs, {units.data(), runs_of_many.data(), bits.data()});
         flat_runs_give(&runs, 0, {count, UNIT_CLEAN}, {0, count});
         const std::uint32_t served = count <= 16 ? count : count - count / 9;
         unit_state state{};
@@ -300,11 +343,22 @@ TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
     }
 }
 
+// What is known of long ones is apart: no entry of a single unit is written for them.
+TEST(malloc_runs, of_many_units_leave_the_units_alone) {
+    model m;
+    while (!m.free_runs().empty()) m.take(LONG_RUN);
+    ASSERT_EQ(m.used.size(), units_in_all / LONG_RUN);
+    for (const auto &[head, count] : m.used) m.give(head, count, UNIT_DIRTY);
+    const unit untouched{};
+    for (std::uint32_t i = 0; i < units_in_all; i++) {
+        EXPECT_EQ(std::memcmp(&m.runs.in.units[i], &untouched, sizeof untouched), 0) << i;
+    }
+}
+
 TEST(malloc_runs, merge_with_nothing_outside_their_bounds) {
-    std::vector<unit> units(30);
-    std::vector<std::uint64_t> bits(1);
+    tables of(30);
     run_set runs;
-    flat_runs_init(&runs, units.data(), bits.data());
+    flat_runs_init(&runs, of.all());
     flat_runs_give(&runs, 0, {10, UNIT_CLEAN}, {0, 10});
     flat_runs_give(&runs, 20, {10, UNIT_CLEAN}, {20, 30});
     flat_runs_give(&runs, 10, {10, UNIT_CLEAN}, {10, 20});

@@ -2,10 +2,12 @@
 #include "exchange.hpp"
 
 #include "core/environment.hpp"
+#include "core/random_source.hpp"
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <malloc.h>
 #include <pthread.h>
 #include <thread>
@@ -95,6 +98,63 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
 }
 
 // Blocks outlive the thread that allocated them.
+// A block, and the number that all its words are.
+struct numbered {
+    std::uint64_t *words;
+    std::size_t bytes;
+    std::uint64_t number;
+};
+
+bool is_whole(const numbered &block) {
+    for (std::size_t i = 0; i < block.bytes / sizeof *block.words; i++) {
+        if (block.words[i] != block.number) return false;
+    }
+    return true;
+}
+
+std::vector<numbered> blocks_of(test::random_source &random, std::size_t sizes) {
+    std::vector<numbered> blocks;
+    for (std::size_t group = 0; group < sizes; group++) {
+        const bool large = random.below(2) == 0;
+        const std::size_t bytes = large ? 20000 + random.below(200000) : 64 + random.below(9000);
+        const std::size_t count = 1 + random.below(large ? 3 : 60);
+        for (std::size_t i = 0; i < count; i++) {
+            auto *words = static_cast<std::uint64_t *>(malloc(bytes));
+            std::fill_n(words, bytes / sizeof *words, group);
+            blocks.push_back({words, bytes, group});
+        }
+    }
+    return blocks;
+}
+
+// What a thread has that does nothing meanwhile, freed by another here and there, becomes free by malloc_trim() and
+// joins what is free beside it, while that goes from one run of pages to the next.
+TEST(malloc_threads, a_trim_takes_back_what_lies_between_blocks_of_one_that_sleeps) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    test::random_source random(seed);
+    for (std::size_t round = 0; round < test::scaled(40); round++) {
+        std::vector<numbered> blocks;
+        std::promise<void> allocated, freed;
+        std::thread owner([&] {
+            blocks = blocks_of(random, 40);
+            allocated.set_value();
+            freed.get_future().wait();
+        });
+        allocated.get_future().wait();
+        while (!blocks.empty()) {
+            const auto kept =
+                std::partition(blocks.begin(), blocks.end(), [&](const auto &) { return random.below(3) == 0; });
+            for (auto block = blocks.begin(); block != kept; block++) free(block->words);
+            blocks.erase(blocks.begin(), kept);
+            (void)malloc_trim(0);
+            ASSERT_TRUE(std::all_of(blocks.begin(), blocks.end(), is_whole)) << round;
+        }
+        freed.set_value();
+        owner.join();
+    }
+}
+
 TEST(malloc_threads, what_a_thread_leaves_is_freed_by_another) {
     for (int round = 0; round < 200; round++) {
         std::vector<void *> blocks;

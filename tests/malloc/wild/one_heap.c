@@ -1,5 +1,5 @@
 /* One thread holds more than 160 GiB in blocks of one size, which are written to nowhere: a heap has no end before the
- * addresses have one. Argument: bytes of a block. */
+ * addresses have one, and what is written down of so many blocks is little. Argument: bytes of a block. */
 #include "wild.h"
 
 #include <stdlib.h>
@@ -13,6 +13,10 @@ int main(int count, char **arguments) {
     if (block == NULL) finish(WRONG, "the list is NULL");
     while (had < most && (block[had] = malloc(size)) != NULL) had++;
     if (had < most) finish(WRONG, "NULL after %zu GiB", had * size / GIB);
+    purge();
+    tell(&(point){.name = "held-purged", .live = had * sizeof *block, .threads = 1, .purged = true});
     for (size_t i = 0; i < had; i++) free(block[i]);
+    purge();
+    tell(&(point){.name = "freed-purged", .live = had * sizeof *block, .threads = 1, .purged = true});
     return RIGHT;
 }

@@ -112,7 +112,7 @@ CASES = {
     "many_mappings": [run_of("growing_mappings 500")],
     "huge_pages_always": [run_of("huge_pages")],
 }
-MEMORY = ["threads_at_once", "locked_in_memory", "tails_of_huge_blocks", "blocks_of_ended_threads",
+MEMORY = ["threads_at_once", "one_large_heap", "locked_in_memory", "tails_of_huge_blocks", "blocks_of_ended_threads",
           "blocks_of_idle_threads", "blocks_passed_round", "scattered_blocks", "many_mappings", "huge_pages_always"]
 
 def imitated(run):
