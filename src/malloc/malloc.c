@@ -161,21 +161,21 @@ APART void flat_free_rarely(void *block, const void *caller) {
     errno = error;
 }
 
-FLAT_API void *malloc(size_t size) { return allocate(size); }
+FLAT_API USUAL void *malloc(size_t size) { return allocate(size); }
 
-FLAT_API void free(void *block) { release(block); }
+FLAT_API USUAL void free(void *block) { release(block); }
 
-FLAT_API void free_sized(void *block, size_t size) {
+FLAT_API USUAL void free_sized(void *block, size_t size) {
     (void)size;
     release(block);
 }
 
-FLAT_API void free_aligned_sized(void *block, size_t alignment, size_t size) {
+FLAT_API USUAL void free_aligned_sized(void *block, size_t alignment, size_t size) {
     (void)alignment, (void)size;
     release(block);
 }
 
-FLAT_API void *calloc(size_t count, size_t size) {
+FLAT_API USUAL void *calloc(size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
@@ -268,7 +268,7 @@ static APART void *resize(void *block, size_t size, const void *caller) {
 }
 
 /* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
-FLAT_API void *realloc(void *block, size_t size) {
+FLAT_API USUAL void *realloc(void *block, size_t size) {
     return block == NULL ? allocate(size) : resize(block, size, CALLER);
 }
 

@@ -133,8 +133,8 @@ static APART void ask_delete_aligned(base_operator base, base_operator below, vo
 
 /* Weak: in an archive a program's own take their place, one by one. */
 #define OPERATOR(mangled, name, parameters, result, ...)                                                               \
-    static result name parameters { __VA_ARGS__; }                                                                     \
-    FLAT_API result name##_linked parameters __asm__(mangled) __attribute__((weak, alias(#name)));
+    static USUAL result name parameters { __VA_ARGS__; }                                                               \
+    FLAT_API USUAL result name##_linked parameters __asm__(mangled) __attribute__((weak, alias(#name)));
 
 OPERATOR("_Znwm", new_one, (size_t size), void *, return take(size))
 OPERATOR("_ZnwmSt11align_val_t", new_aligned, (size_t size, size_t to), void *, return take_aligned(size, to))
