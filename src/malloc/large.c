@@ -5,22 +5,28 @@
 
 static uint32_t pages_in(size_t size) { return size == 0 ? 1 : (uint32_t)((size + PAGE - 1) / PAGE); }
 
-/* Of a heap's chunk the word is written under its lock; of huge blocks several may start in one. */
-static void *begin_block(uint32_t page) {
-    uint64_t *word = &flat_space.large[page / 64];
-    __atomic_store_n(word, *word | (uint64_t)1 << page % 64, __ATOMIC_RELAXED);
+static uint64_t *large_word(uint32_t page) { return &flat_space.large[page / 64]; }
+static uint64_t large_bit(uint32_t page) { return (uint64_t)1 << page % 64; }
+
+/* Of a heap's chunk the word is written under the heap's lock; in one of huge blocks several may start, any thread's.
+ */
+static void *begin_large(uint32_t page) {
+    __atomic_store_n(large_word(page), large_starts(page / 64) | large_bit(page), __ATOMIC_RELAXED);
     return page_address(page);
 }
 
+static void end_large(uint32_t page) {
+    __atomic_store_n(large_word(page), large_starts(page / 64) & ~large_bit(page), __ATOMIC_RELAXED);
+}
+
 static void *begin_huge(uint32_t page) {
-    (void)__atomic_fetch_or(&flat_space.large[page / 64], (uint64_t)1 << page % 64, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_or(large_word(page), large_bit(page), __ATOMIC_RELAXED);
     return page_address(page);
 }
 
 /* False: it is dead already. */
 static bool end_huge(uint32_t page) {
-    uint64_t bit = (uint64_t)1 << page % 64;
-    return (__atomic_fetch_and(&flat_space.large[page / 64], ~bit, __ATOMIC_RELAXED) & bit) != 0;
+    return (__atomic_fetch_and(large_word(page), ~large_bit(page), __ATOMIC_RELAXED) & large_bit(page)) != 0;
 }
 
 /* `align`: pages, a power of two. */
@@ -34,7 +40,7 @@ static void *allocate_pages(thread_heap *heap, uint32_t count, uint32_t align, b
         page += before;
     }
     *zeroed = state == UNIT_CLEAN;
-    return begin_block(page);
+    return begin_large(page);
 }
 
 static void *allocate_extent(uint32_t pages, uint32_t align, bool *zeroed) {
@@ -60,8 +66,7 @@ void *flat_huge_allocate(size_t size, size_t alignment, bool *zeroed) {
 }
 
 void flat_large_release(thread_heap *heap, uint32_t page) {
-    uint64_t *word = &flat_space.large[page / 64];
-    __atomic_store_n(word, *word & ~((uint64_t)1 << page % 64), __ATOMIC_RELAXED);
+    end_large(page);
     flat_pages_give(heap, page);
 }
 

@@ -65,8 +65,7 @@ class walk {
             if (head.is_free) {
                 const std::uint32_t last = at + head.count - 1;
                 demand(!after_a_free_one, "free unit", at, "is not merged with the one before");
-                demand(head_by_last(runs, last, head.count) == at, "the last unit of free run", at,
-                       "does not know its head");
+                demand(flat_runs_ending(&runs, last) == at, "the last unit of free run", at, "does not know its head");
                 std::uint32_t dirty = 0;
                 for (std::uint32_t i = at; i < at + head.count; i++)
                     dirty += (runs.in.dirty_bits[i / 64] >> i % 64 & 1) != 0;
@@ -105,15 +104,6 @@ class walk {
     }
 
   private:
-    // The head of the free run of `count` units that ends at a unit, as its last unit has it.
-    static std::uint32_t head_by_last(const run_set &runs, std::uint32_t last, std::uint32_t count) {
-        const long_run &of = runs.in.long_runs[last / LONG_RUN];
-        const bool is_long = of.ends == last % LONG_RUN + 1;
-        if (is_long != (count >= LONG_RUN)) return NO_UNIT;
-        if (is_long) return of.is_free ? of.head : NO_UNIT;
-        return runs.in.units[last].is_free ? runs.in.units[last].head : NO_UNIT;
-    }
-
     static std::uint32_t first_dirty(const run_set &runs, std::uint32_t at) {
         while ((runs.in.dirty_bits[at / 64] >> at % 64 & 1) == 0) at++;
         return at;

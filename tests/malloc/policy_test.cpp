@@ -192,6 +192,33 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     free(piece);
 }
 
+// Of large blocks that are not written the tables are all that is resident: little, and they go with the blocks.
+TEST(malloc_policy_tables, tables_of_what_is_free_go_back) {
+    (void)malloc_trim(0);
+    std::vector<void *> blocks(64 * gib / 1000000);
+    const std::size_t before = resident();
+    for (void *&block : blocks) block = malloc(1000000);
+    if (blocks.back() == nullptr) GTEST_SKIP() << "so many bytes cannot be mapped here";
+    EXPECT_LE(resident(), before + 40 * mib);
+    for (void *block : blocks) free(block);
+    (void)malloc_trim(0);
+    EXPECT_LE(resident(), before + 4 * mib);
+}
+
+// What is still mapped of many huge blocks is not forgotten while the tables of the others go.
+TEST(malloc_policy_tables, what_is_kept_is_served_again) {
+    constexpr std::size_t bytes = 512 * mib, size = 4 * mib;
+    std::vector<char *> blocks = take(bytes, size);
+    give(blocks);
+    go_on(2 * bytes / chunk);
+    const std::size_t kept = mallinfo2().keepcost / 2 / size * size;
+    if (kept == 0) return;
+    const long before = page_faults();
+    blocks = take(kept, size);
+    EXPECT_LE(page_faults() - before, static_cast<long>(kept / page / 4));
+    give(blocks);
+}
+
 // 64 bytes at a time, untouched: a class that grows gets pages two or 64 at a time; with the policy memory, none.
 TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
     (void)malloc_trim(0);

@@ -290,8 +290,8 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     }
 }
 
-// The least that a run of certain length is found by: units of it, and no fewer.
-TEST(malloc_runs, serve_for_certain_what_they_are_said_to) {
+// What flat_runs_take() promises: a run of up to 16 units, or one that is an eighth longer than what is asked for.
+TEST(malloc_runs, that_are_an_eighth_longer_are_found) {
     for (std::uint32_t count = 1; count <= units_in_all / 2; count++) {
         const std::uint32_t longer = count <= 16 ? count : count + count / 8;
         tables of(longer);

@@ -97,7 +97,6 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
     EXPECT_LT(resident_pages(), before + 2048);
 }
 
-// Blocks outlive the thread that allocated them.
 // A block, and the number that all its words are.
 struct numbered {
     std::uint64_t *words;
@@ -155,6 +154,7 @@ TEST(malloc_threads, a_trim_takes_back_what_lies_between_blocks_of_one_that_slee
     }
 }
 
+// Blocks outlive the thread that allocated them.
 TEST(malloc_threads, what_a_thread_leaves_is_freed_by_another) {
     for (int round = 0; round < 200; round++) {
         std::vector<void *> blocks;
