@@ -29,7 +29,8 @@ ALONE = ("runs", "size_class")
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",
-                                    "policy:is_used_up", "policy:others_have_left", "runs", "size_class"]),
+                                    "policy:is_used_up", "policy:others_have_left", "policy:tables_of_what",
+                                     "policy:what_is_kept_is_served", "runs", "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first \?", r"false ?", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
                              ["runs"]),
