@@ -105,7 +105,7 @@ static bool grow(thread_heap *heap, uint32_t count) {
         if (left == 0) return true;
         needed = count;
     }
-    uint32_t usual = pages_to_map(heap);
+    uint32_t usual = count <= SPAN_PAGES ? pages_to_map(heap) : 0; /* a large block's pages, and no more */
     return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
 }
 
