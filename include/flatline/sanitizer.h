@@ -1,5 +1,5 @@
-/* AddressSanitizer, as far as functions that are compiled into the caller need it: whether this source file is built
- * with it, and what it is told then. Nothing at all in every other build. */
+/* Which sanitizers this source file is built with, which gcc and clang say differently; and what AddressSanitizer is
+ * told by functions that are compiled into the caller. Nothing at all in every other build. */
 #ifndef FLATLINE_SANITIZER_H
 #define FLATLINE_SANITIZER_H
 
@@ -7,9 +7,16 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FLAT_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define FLAT_THREAD_SANITIZER 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(FLAT_ADDRESS_SANITIZER)
 #define FLAT_ADDRESS_SANITIZER 1
+#endif
+#if __has_feature(thread_sanitizer) && !defined(FLAT_THREAD_SANITIZER)
+#define FLAT_THREAD_SANITIZER 1
 #endif
 #endif
 

@@ -6,11 +6,13 @@
 
 #include "space.h"
 
+#include <flatline/sanitizer.h>
+
 #define LIVE_BITS 32
 
 /* Where a step on a word in memory is written as the one instruction that it is, which ThreadSanitizer cannot follow.
  */
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(FLAT_THREAD_SANITIZER)
 #define FLAT_SINGLE_STEPS
 #endif
 

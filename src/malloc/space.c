@@ -5,6 +5,8 @@
 #include "say.h"
 #include "thread_heap.h"
 
+#include <flatline/sanitizer.h>
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -182,7 +184,7 @@ static uintptr_t usual_place(void) {
 static bool find_addresses(void) {
     uintptr_t usual = usual_place();
     if (usual == 0) return false;
-#if !defined(__SANITIZE_THREAD__) /* which has all that is far from the usual place to itself */
+#if !defined(FLAT_THREAD_SANITIZER) /* which has all that is far from the usual place to itself */
     uintptr_t differing = (usual >> PAGE_SHIFT) % (4 * TIB / CHUNK) * CHUNK;
     if (lay_out(16 * TIB + differing, 4 * TIB) || lay_out(22 * TIB + differing, 4 * TIB)) return true;
 #endif
