@@ -25,12 +25,13 @@ from planting import CONTROL, passes, plant, verdict
 ALONE = ("runs", "size_class")
 
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
-# words in their names, with a policy that is not `balanced`)
+# words in their names, with a policy that is not `balanced`; or a case of wild_test.py)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "policy:tables_of_what",
-                                     "policy:what_is_kept_is_served", "runs", "size_class"]),
+                                     "policy:what_is_kept_is_served", "wild:fork_with_handlers_of_others", "runs",
+                                     "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first \?", r"false ?", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
                              ["runs"]),
@@ -81,6 +82,12 @@ FAULTS = {
                                ["model", "threads"]),
     "heap_of_a_thread_lost": ("heaps.c", r"(    lock_list\(\);\s*heap->next_left = heaps\.left;\s*)heaps\.left = heap;", r"\1",
                               ["threads:ten_thousand"]),
+    "fork_handlers_registered_with_the_first_call": ("heaps.c", r"__attribute__\(\(constructor\(101\)\)\) ", r"",
+                                                     ["wild:fork_with_handlers_of_others"]),
+    "what_the_parents_threads_left_never_settled": ("heaps.c", r"(void flat_settle_after_fork\([^{]*\{).*?\n\}", r"\1}",
+                                                    ["wild:fork_and_use_what_threads_left"]),
+    "heap_taken_in_the_last_round_of_destructors": ("heaps.c", r"(static void leave\([^{]*\{\s*)has_left = true;", r"\1",
+                                                    ["wild:threads_in_turn_with_late_destructors"]),
     "lock_stays_the_parents": ("heaps.c", r"pthread_atfork\(before_fork, after_fork, after_fork_in_child\)",
                                r"pthread_atfork(before_fork, after_fork, NULL)", ["threads:forked"]),
     "calloc_trusts_what_was_used": ("large.c", r"\*zeroed = state == UNIT_CLEAN;", r"*zeroed = true;", ["interface"]),
@@ -190,7 +197,7 @@ def library_of(folder, file, arguments):
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
                     "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
                     os.path.join(arguments.source, "include"), *changed, *others, "-Wl,-Bsymbolic-functions",
-                    "-Wl,-z,nodelete", "-pthread", "-o", made], check=True)
+                    "-Wl,-z,nodelete", "-Wl,-z,initfirst", "-pthread", "-o", made], check=True)
     return made
 
 
@@ -205,10 +212,21 @@ def alone(part, folder, arguments):
     return program
 
 
+def wild(case, library, arguments):
+    folder = os.path.join(arguments.source, "tests", "malloc", "wild")
+    done = subprocess.run([sys.executable, "-B", os.path.join(folder, "wild_test.py"), case, "balanced", "--library", library,
+                           "--programs", os.path.join(arguments.tests, "wild")], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    print("\n".join("  " + line for line in done.stdout.splitlines() if "WRONG" in line))
+    return done.returncode == 0
+
+
 def outcome(place, folder, file, arguments):
     part, _, words = place.partition(":")
     if part in ALONE:
         return passes(alone(part, folder, arguments))
+    if part == "wild":
+        return wild(words, library_of(folder, file, arguments), arguments)
     words, _, policy = words.partition(" with ")
     os.environ.update(LD_PRELOAD=library_of(folder, file, arguments), FLATLINE_POLICY=policy)
     try:

@@ -1,5 +1,6 @@
 /* Threads one at a time, each of which allocates a little: none gets NULL, and the second half of them leaves no more
- * resident than the first. Arguments: how many; when they allocate:
+ * resident than the first. Arguments: how many; when they allocate; and how often, if it is not once: with many calls
+ * a malloc may give a thread what it gives none that hardly allocates. When:
  *
  *   work       before they end
  *   last       a destructor of a key, in the last of its rounds, takes a block, resizes and frees it
@@ -17,6 +18,7 @@
 static pthread_key_t key;
 static _Thread_local int round_of_destructors;
 static const char *when;
+static size_t times;
 static void *left;
 
 static void *some(size_t size) {
@@ -24,6 +26,10 @@ static void *some(size_t size) {
     if (block == NULL) finish(WRONG, "malloc(%zu) is NULL", size);
     memset(block, 1, size);
     return block;
+}
+
+static void allocate(size_t size) {
+    for (size_t i = 0; i < times; i++) free(some(size));
 }
 
 static void use_late(void) {
@@ -36,7 +42,7 @@ static void use_late(void) {
     } else {
         free(grown);
     }
-    free(some(40));
+    allocate(40);
 }
 
 static void destroy(void *value) {
@@ -49,11 +55,11 @@ static void destroy(void *value) {
 
 static void *work(void *unused) {
     if (strcmp(when, "work") == 0) {
-        free(some(100));
-        free(some(3000));
+        allocate(100);
+        allocate(3000);
     } else {
         (void)pthread_setspecific(key, &key);
-        free(some(100));
+        allocate(100);
     }
     return unused;
 }
@@ -65,6 +71,7 @@ static void in_turn(size_t threads) {
 int main(int count, char **arguments) {
     size_t threads = number(count, arguments, 1);
     when = count > 2 ? arguments[2] : "work";
+    times = count > 3 ? number(count, arguments, 3) : 1;
     bool early = strcmp(when, "destroyed") == 0;
     if (early && pthread_key_create(&key, destroy) != 0) finish(CANNOT_RUN, "no key can be made");
     free(some(1));

@@ -75,10 +75,11 @@ CASES = {
     "fork_and_use_what_threads_left": [
         run_of("fork_reuse %s %d 24" % (whose, size), by_glibc=False) for whose in ("freed", "main", "live")
         for size in (1000, 60000, 1500000)],
-    "threads_in_turn": [run_of("threads_in_turn 40000 work")],
+    "threads_in_turn": [run_of("threads_in_turn 40000 work"), run_of("threads_in_turn 20000 work 50")],
     "threads_in_turn_with_late_destructors": [
         run_of("threads_in_turn 40000 last"), run_of("threads_in_turn 20000 leave"),
-        run_of("threads_in_turn 20000 destroyed")],
+        run_of("threads_in_turn 20000 destroyed"), run_of("threads_in_turn 20000 last 50"),
+        run_of("threads_in_turn 20000 leave 50"), run_of("threads_in_turn 20000 destroyed 50")],
     "threads_at_once": [run_of("threads_at_once 20000 20000")],
     "threads_under_a_limit": [
         run_of("threads_at_once 400 400", address_space=64 * MIB),
