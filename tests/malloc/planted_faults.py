@@ -213,12 +213,16 @@ def alone(part, folder, arguments):
 
 
 def wild(case, library, arguments):
+    """Whether nothing is wrong with the case. That it could not be judged, or not be run, shows nothing."""
     folder = os.path.join(arguments.source, "tests", "malloc", "wild")
     done = subprocess.run([sys.executable, "-B", os.path.join(folder, "wild_test.py"), case, "balanced", "--library", library,
                            "--programs", os.path.join(arguments.tests, "wild")], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
-    print("\n".join("  " + line for line in done.stdout.splitlines() if "WRONG" in line))
-    return done.returncode == 0
+    wrong = [line for line in done.stdout.splitlines() if "WRONG: " in line]
+    if done.returncode != (1 if wrong else 0):
+        sys.exit("%s cannot tell anything (status %d):\n%s" % (case, done.returncode, done.stdout))
+    print("\n".join("  " + line for line in wrong))
+    return not wrong
 
 
 def outcome(place, folder, file, arguments):
