@@ -29,15 +29,19 @@ SMALL = {
     "independent, single": ("threads", 64, 1, "independent", 2000, 2),
     "larson": ("threads", 64, 0, "larson", 2, 2), "larson, single": ("threads", 64, 1, "larson", 2000, 2),
     "producer-consumer": ("threads", 64, 1, "producer-consumer", 2000, 2),
+    "larson, eight threads": ("threads", 64, 0, "larson", 2, 8),
+    "many-to-one": ("threads", 64, 0, "many-to-one", 2, 4),
+    "many-to-one, single": ("threads", 64, 1, "many-to-one", 2000, 4),
     "pipeline": ("pipeline", 0, 0, "-", 2, 2), "pipeline, single": ("pipeline", 0, 1, "-", 2000, 2),
     "closed": ("arrivals", 0, 0, "closed", 3, 500), "poisson": ("arrivals", 0, 1, "poisson-50", 2000, 1000000),
     "fixed": ("arrivals", 0, 1, "fixed", 2000, 1000000),
     "end": ("stalls", 64, 1, "end", 2000, 2), "marked": ("stalls", 64, 32, "marked", 50, 0),
 }
-OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "producer-consumer",
-                      "pipeline", "pipeline, single", "end"}
+OF_RINGS = {"producer-consumer", "many-to-one", "many-to-one, single", "pipeline", "pipeline, single"}
+OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "larson, eight threads", "end",
+                      *OF_RINGS}
 OF_ANY_SIZE = {"uniform", "uniform, single", "pareto"}
-OF_REMOTE_FREES = {"larson", "larson, single", "producer-consumer", "pipeline", "pipeline, single", "end", "marked"}
+OF_REMOTE_FREES = OF_SEVERAL_THREADS - {"independent", "independent, single"} | {"marked"}
 
 
 def driver(name):
@@ -55,6 +59,12 @@ class Suites(unittest.TestCase):
         self.assertIsNotNone(found, run.complaint)
         return int(found[1]), int(found[2])
 
+    def confine(self):
+        """To one processor, as far as a driver is not told which to use."""
+        available = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, available)
+        os.sched_setaffinity(0, {min(available)})
+
     def works(self, without=()):
         for name, work in SMALL.items():
             if name in OF_SEVERAL_THREADS and os.cpu_count() < 2 or name in without:
@@ -68,7 +78,7 @@ class Suites(unittest.TestCase):
                 run = self.run_well(driver(backend), work)
                 self.assertEqual(run.line["driver"], backend)
                 for series in run.series.values():
-                    self.assertIn(series.line["unit"], ("ticks", "delay", "bytes"))
+                    self.assertIn(series.line["unit"], ("ticks", "delay", "bytes", "peak bytes"))
                     self.assertGreater(series.line["calls"], 0)
             for name in cannot:
                 run = Run(driver(backend), SMALL[name])
@@ -83,8 +93,7 @@ class Suites(unittest.TestCase):
 
     def test_a_block_that_is_handed_out_twice_is_seen_where_blocks_live_together(self):
         # In the others the block before may be gone when it is handed out again, and that is no fault.
-        for name, work in self.works(without=("hot", "hot, single", "new-delete", "producer-consumer", "pipeline",
-                                             "pipeline, single", "end", "marked")):
+        for name, work in self.works(without={"hot", "hot, single", "new-delete", "end", "marked"} | OF_RINGS):
             run = Run(FAULTY, work, fault="same 1500")
             self.assertEqual(run.status, 3, name)
             self.assertIn("not read as it was written", run.complaint)
@@ -102,6 +111,7 @@ class Suites(unittest.TestCase):
             (("memory", 64, 0, "-", 2, 10), "one sample in a process"),
             (("drift", 64, 0, "-", 2, 11), "even number of calls"),
             (("threads", 64, 0, "larson", 2, 1), "two threads"),
+            (("threads", 64, 0, "many-to-one", 2, 1), "two threads"),
             (("threads", 64, 0, "independent", 2, 65), "at most 64"),
             (("threads", 64, 0, "producer-consumer", 2, 3), "even number"),
             (("pipeline", 0, 0, "-", 2, 3), "even number"),
@@ -113,9 +123,6 @@ class Suites(unittest.TestCase):
             run = Run(driver("floor"), work)
             self.assertEqual(run.status, 2, work)
             self.assertIn(part, run.complaint)
-        if os.cpu_count() < 64:
-            run = Run(driver("floor"), ("threads", 64, 0, "independent", 2, 64), processor=min(os.sched_getaffinity(0)))
-            self.assertIn("fewer processors than threads", run.complaint)
 
     def test_drift_tells_the_percentiles_of_each_window_and_a_stall_in_its_own(self):
         calls, windows, live = 20000, 5, 200000
@@ -217,6 +224,50 @@ class Suites(unittest.TestCase):
             self.assertEqual(line["counters"], dict(zip(names, [12345, 24, None, None])))
             self.assertEqual(line["operations"], operations)
 
+    def test_threads_share_processors_where_there_are_fewer_of_them(self):
+        one = min(os.sched_getaffinity(0))
+        for order in ("independent", "producer-consumer", "larson", "many-to-one"):
+            for calls, samples in ((0, 2), (1, 2000)):
+                for load in (8, min(2 * os.cpu_count() + 2, 64)):
+                    for backend in (driver("percore"), driver("malloc")):
+                        run = self.run_well(backend, ("threads", 64, calls, order, samples, load), processor=one)
+                        self.assertTrue(run.line["pinned"])
+        # Where all are on one processor, those that wait make way for the others.
+        self.confine()
+        run = self.run_well(driver("malloc"), ("threads", 64, 0, "larson", 2, 4))
+        self.assertEqual(run.series["pair"].line["calls"], 4 * 100 * 1000)
+
+    def test_one_thread_frees_what_many_allocate(self):
+        for threads in (2, 3, 8):
+            run = self.run_well(FAULTY, ("threads", 64, 1, "many-to-one", 4000, threads))
+            legs = -(-4000 // threads // 1000) + 100
+            self.assertEqual(self.frees(run), (0, legs * (threads - 1) * 1000))
+            self.assertEqual(set(run.series), {"alloc", "remote free", "peak"})
+            counts = {name: len(run.series[name].values) for name in ("alloc", "remote free")}
+            self.assertEqual(set(counts.values()), {(legs - 100) * (threads - 1) * 1000})
+            batches = self.run_well(FAULTY, ("threads", 64, 0, "many-to-one", 2, threads)).series["pair"]
+            self.assertEqual(batches.line["calls"], 100 * 1000 * (threads - 1))
+
+    def test_threads_tell_what_was_resident_at_most_without_what_the_driver_has(self):
+        samples, pairs = 2, (2 + 1) * 100 * 1000  # of each of the threads; the faulty backend takes nothing back
+        for order, at_once in (("independent", 2), ("many-to-one", 1)):
+            work = ("threads", 64, 0, order, samples, 2)
+            floor = self.run_well(driver("floor"), work).series["peak"].values[0]
+            self.assertLess(floor, 1 << 20)  # stacks and little else, of 2 MiB that are mapped for the driver and its code
+            honest, wasteful = (self.run_well(FAULTY, work, fault=fault).series["peak"].values[0]
+                                for fault in (None, "wasteful"))
+            for peak, block in ((honest, 16 + 64), (wasteful, 16 + 2 * 64)):
+                blocks = at_once * pairs + (2000 if order == "independent" else 0)
+                self.assertGreaterEqual(peak, blocks * block)
+                self.assertLess(peak, blocks * block + (2 << 20))
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
+    def test_stalls_wants_a_processor_for_each_thread(self):
+        self.confine()
+        run = Run(driver("floor"), SMALL["end"])
+        self.assertEqual(run.status, 3)
+        self.assertIn("fewer processors than threads", run.complaint)
+
     @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
     def test_threads_free_where_the_order_says(self):
         samples = 4000
@@ -225,9 +276,9 @@ class Suites(unittest.TestCase):
                 for order in ("independent", "producer-consumer", "larson")}
         self.assertEqual(self.frees(runs["independent"])[1], 0)
         self.assertEqual(self.frees(runs["producer-consumer"])[0], 0)
-        self.assertEqual(set(runs["independent"].series), {"alloc", "local free"})
-        self.assertEqual(set(runs["producer-consumer"].series), {"alloc", "remote free"})
-        self.assertEqual(set(runs["larson"].series), {"alloc", "local free", "remote free"})
+        self.assertEqual(set(runs["independent"].series), {"alloc", "local free", "peak"})
+        self.assertEqual(set(runs["producer-consumer"].series), {"alloc", "remote free", "peak"})
+        self.assertEqual(set(runs["larson"].series), {"alloc", "local free", "remote free", "peak"})
         counts = {name: len(series.values) for name, series in runs["larson"].series.items()}
         self.assertEqual(counts["alloc"], samples)
         self.assertEqual(counts["local free"] + counts["remote free"], samples)
@@ -261,7 +312,7 @@ class Suites(unittest.TestCase):
         blocks, warm, stalled, step = 1 << 20, 100000, 500, 10000.0
         run = self.run_well(FAULTY, ("stalls", 64, 1, "quiet", 4000, 2), fault=f"stall {blocks + warm + stalled + 1}")
         self.assertEqual({name: len(series.values) for name, series in run.series.items()},
-                         {"alloc": 2000, "local free": 2000, "delay": 2000})
+                         {"alloc": 2000, "local free": 2000, "delay": 2000, "peak": 1})
         self.assertEqual(self.frees(run), (warm + 2000, blocks))
         self.assertGreaterEqual(run.series["alloc"].ns()[stalled], STALL_NS)
         self.assertTrue(self.charged(run.series["delay"].ns(), stalled, step))

@@ -11,9 +11,14 @@ void fail(int status, const char *message, const char *detail) {
     _exit(status);
 }
 
+/* Bytes that own() handed out, in whole pages. */
+static size_t owned;
+
 void *own(size_t bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (start == MAP_FAILED) fail(STATUS_FAILED, "out of memory", "");
+    owned += (bytes + page - 1) / page * page;
     return memset(start, 0, bytes);
 }
 
@@ -64,15 +69,39 @@ void require_no_heap(const run *r) {
 
 void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }
 
-size_t resident_bytes(void) {
-    /* Not statm, whose counters are gathered per processor and may be some pages behind. */
-    FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
-    if (rollup == NULL) fail(STATUS_FAILED, "cannot read /proc/self/smaps_rollup: mount /proc", "");
+/* What the first line of a file of /proc that `form` matches says, which is in kB there. */
+static size_t bytes_in(const char *path, const char *form) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) fail(STATUS_FAILED, "cannot be read, so mount /proc: ", path);
     char line[256];
     size_t kib = 0;
     bool found = false;
-    while (!found && fgets(line, sizeof line, rollup) != NULL) found = sscanf(line, "Rss: %zu kB", &kib) == 1;
-    (void)fclose(rollup);
-    if (!found) fail(STATUS_FAILED, "/proc/self/smaps_rollup does not tell the resident set", "");
+    while (!found && fgets(line, sizeof line, file) != NULL) found = sscanf(line, form, &kib) == 1;
+    (void)fclose(file);
+    if (!found) fail(STATUS_FAILED, "does not tell the resident set: ", path);
     return kib * 1024;
+}
+
+/* Not statm, whose counters are gathered per processor and may be some pages behind. */
+size_t resident_bytes(void) { return bytes_in("/proc/self/smaps_rollup", "Rss: %zu kB"); }
+
+/* Of mapped files: the code and the constants of all that is loaded, of which draw_code() made copies. */
+static size_t resident_of_files(void) {
+    FILE *mappings = fopen("/proc/self/smaps", "r");
+    if (mappings == NULL) fail(STATUS_FAILED, "cannot be read, so mount /proc: ", "/proc/self/smaps");
+    char line[8192];
+    size_t inode = 0, kib, all = 0;
+    while (fgets(line, sizeof line, mappings) != NULL) {
+        if (sscanf(line, "%*x-%*x %*s %*x %*x:%*x %zu", &inode) == 1) continue; /* the head of a mapping */
+        if (inode != 0 && sscanf(line, "Rss: %zu kB", &kib) == 1) all += kib * 1024;
+    }
+    (void)fclose(mappings);
+    return all;
+}
+
+size_t peak_bytes(void) {
+    size_t peak = bytes_in("/proc/self/status", "VmHWM: %zu kB"), now = resident_bytes();
+    if (peak < now) peak = now; /* the kernel's account of the peak may be some pages behind */
+    size_t drivers = owned + resident_of_files();
+    return peak > drivers ? peak - drivers : 0;
 }

@@ -44,6 +44,7 @@ typedef enum quantity {
     BYTES,
     HEAP_CALLS, /* a figure beside the times, of one round: calls of the heap */
     HELD,       /* the same: bytes that the source of memory held */
+    PEAK,       /* a figure beside the times, of the process: bytes resident at most, without the driver's own */
 } quantity;
 
 typedef struct series {
@@ -125,6 +126,10 @@ void require_no_heap(const run *r);
 
 /* Bytes of this process in memory: exact, and slow. */
 size_t resident_bytes(void);
+
+/* The most of them that there were so far, without what own() handed out and the copies of draw_code(). What the
+ * allocator took before it was prepared is in it, and so are the stacks of the threads. */
+size_t peak_bytes(void);
 
 void print(const run *r, bool pinned);
 

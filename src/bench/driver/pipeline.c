@@ -1,5 +1,5 @@
-/* pipeline: messages that one thread makes and another uses. LOAD threads in pairs, each on a processor of its own, in
- * legs of 1,000 messages of the seven sizes of suite `mixed`.
+/* pipeline: messages that one thread makes and another uses. LOAD threads in pairs, in legs of 1,000 messages of the
+ * seven sizes of suite `mixed`.
  *
  *   the even thread   takes a scratch block and a message, writes every line of both, gives the scratch block back
  *                     (local free), and passes the message on
@@ -49,7 +49,7 @@ INLINE uint64_t read_lines(const void *block, size_t size) {
 }
 
 INLINE void parse_leg(worker *w, bool timed) {
-    ring *to = ring_of(w);
+    ring *to = ring_from(w->id);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
     for (size_t i = 0; i < LEG; i++) {
@@ -67,7 +67,7 @@ INLINE void parse_leg(worker *w, bool timed) {
 }
 
 INLINE void work_leg(worker *w, bool timed) {
-    ring *from = ring_of(w);
+    ring *from = ring_from(w->id - 1);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
     for (size_t i = 0; i < LEG; i++) {
@@ -108,9 +108,12 @@ void pipeline(run *r) {
     if (r->load % 2 != 0) fail(STATUS_USAGE, "those who parse and those who work are an even number", "");
     if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
     own_mix(r);
-    run_team(
-        r,
-        &(team_work){
-            .operations = LEG, .records = 2 * LEG, .in_pairs = true, .begin = begin, .leg = run_leg, .end = nothing},
-        prepare_messages);
+    run_team(r,
+             &(team_work){.operations = LEG,
+                          .records = 2 * LEG,
+                          .at_once = r->load / 2,
+                          .begin = begin,
+                          .leg = run_leg,
+                          .end = nothing},
+             prepare_messages);
 }

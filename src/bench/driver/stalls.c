@@ -134,8 +134,14 @@ static void watched(run *r) {
     stall.step = (uint64_t)((double)STEP_NS * r->clock.ticks_per_ns);
     stall.blocks = own(SMALLS * sizeof *stall.blocks);
     run_team(r,
-             &(team_work){
-                 .operations = LEG, .records = LEG, .keeps_delays = true, .begin = begin, .leg = run_leg, .end = end},
+             &(team_work){.operations = LEG,
+                          .records = LEG,
+                          .at_once = r->load,
+                          .keeps_delays = true,
+                          .needs_processors = true,
+                          .begin = begin,
+                          .leg = run_leg,
+                          .end = end},
              prepare_smalls);
 }
 

@@ -3,11 +3,22 @@
 
 #include <pthread.h>
 
+enum {
+    /* How often a waiting thread looks until it lets others run. A thread with a processor of its own goes on looking:
+     * it has nobody to make way for but what else the machine does. Where threads share processors, it may be waiting
+     * for one that cannot run meanwhile, and to look on for a whole time slice would measure the scheduler. A hundred
+     * looks take less time than the switch that they may spare. */
+    LOOKS_ALONE = 10000,
+    LOOKS_SHARED = 100,
+};
+
 static struct {
     run *run;
     const team_work *work;
     size_t count, legs; /* threads; legs that are timed */
-    ring *rings;        /* one for each pair of threads */
+    size_t looks;
+    size_t peak; /* peak_bytes() when the timed part was over */
+    ring *rings; /* one for each thread */
     worker workers[MOST_THREADS];
     int processors[MOST_THREADS];
     _Alignas(LINE) _Atomic size_t arrived;
@@ -18,15 +29,19 @@ size_t team_count(void) { return team.count; }
 
 uint64_t seed_of(size_t id) { return (team.run->hand.random + 2 * id * 0x9e3779b97f4a7c15u) | 1; }
 
-ring *ring_of(const worker *w) { return &team.rings[w->id / 2]; }
+ring *ring_from(size_t id) { return &team.rings[id]; }
+
+void wait_once(size_t *looks) {
+    if (++*looks % team.looks == 0) (void)sched_yield();
+}
 
 void meet(void) {
-    size_t meeting = atomic_load_explicit(&team.meetings, memory_order_acquire), spins = 0;
+    size_t meeting = atomic_load_explicit(&team.meetings, memory_order_acquire), looks = 0;
     if (atomic_fetch_add(&team.arrived, 1) + 1 == team.count) {
         atomic_store(&team.arrived, 0);
         atomic_store(&team.meetings, meeting + 1);
     }
-    while (atomic_load_explicit(&team.meetings, memory_order_acquire) == meeting) wait_once(&spins);
+    while (atomic_load_explicit(&team.meetings, memory_order_acquire) == meeting) wait_once(&looks);
 }
 
 static void do_leg(worker *w, bool timed) {
@@ -64,30 +79,38 @@ static void *work(void *argument) {
         for (size_t i = 0; i < r->samples; i++, meet()) run_batch(w, i);
     }
     meet();
-    if (w->id == 0) end_timed(r, 0);
+    if (w->id == 0) {
+        end_timed(r, 0);
+        team.peak = peak_bytes();
+    }
     meet();
     team.work->end(w);
     return NULL;
 }
 
-/* The processors that may be used, from the one that was asked for on. */
+/* Deals out the processors that may be used, from the one that was asked for on; where none was, the threads run
+ * wherever they are put. */
 static void find_processors(const run *r) {
     cpu_set_t allowed;
     memset(&allowed, 0xff, sizeof allowed); /* the kernel leaves those that are not this process's to use */
     size_t found = 0;
-    if (r->processor < 0) return;
-    if (sched_setaffinity(0, sizeof allowed, &allowed) != 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (r->processor >= 0 && sched_setaffinity(0, sizeof allowed, &allowed) != 0)
+        fail(STATUS_FAILED, "cannot run on every processor", "");
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         fail(STATUS_FAILED, "cannot tell which processors may be used", "");
     for (size_t i = 0; i < CPU_SETSIZE && found < team.count; i++) {
-        size_t processor = ((size_t)r->processor + i) % CPU_SETSIZE;
+        size_t processor = ((size_t)(r->processor < 0 ? 0 : r->processor) + i) % CPU_SETSIZE;
         if (CPU_ISSET(processor, &allowed)) team.processors[found++] = (int)processor;
     }
-    stay_on(r->processor);
-    if (found < team.count) fail(STATUS_FAILED, "there are fewer processors than threads: ask for fewer threads", "");
+    if (r->processor >= 0) stay_on(r->processor);
+    if (found < team.count && team.work->needs_processors)
+        fail(STATUS_FAILED, "there are fewer processors than threads, which must not share one in ", r->suite);
+    for (size_t i = found; i < team.count; i++) team.processors[i] = team.processors[i % found];
+    team.looks = found < team.count ? LOOKS_SHARED : LOOKS_ALONE;
 }
 
 static void own_workers(const run *r) {
-    team.rings = own((team.count + 1) / 2 * sizeof *team.rings);
+    team.rings = own(team.count * sizeof *team.rings);
     size_t records = team.legs * team.work->records;
     for (size_t i = 0; i < team.count; i++) {
         worker *w = &team.workers[i];
@@ -122,8 +145,7 @@ static void add_records(run *r, const char *operation, quantity unit, size_t off
 }
 
 static void add_batches(run *r) {
-    size_t at_once = team.work->in_pairs ? team.count / 2 : team.count;
-    series *pair = add_series(r, "pair", (uint32_t)(at_once * BATCH_LEGS * team.work->operations));
+    series *pair = add_series(r, "pair", (uint32_t)(team.work->at_once * BATCH_LEGS * team.work->operations));
     for (size_t batch = 0; batch < r->samples; batch++) {
         uint64_t begin = UINT64_MAX, end = 0;
         for (size_t i = 0; i < team.count; i++) {
@@ -161,4 +183,5 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     } else {
         add_batches(r);
     }
+    add_figure(r, "peak", PEAK, 1, team.peak);
 }

@@ -1,5 +1,10 @@
-/* What the suites of several threads have in common: LOAD of them, each on a processor of its own, that do legs of work
- * and meet. What a leg is the suite says. */
+/* What the suites of several threads have in common: LOAD of them, that do legs of work and meet. What a leg is the
+ * suite says.
+ *
+ * Each thread stays on one processor. Where there are more threads than processors, they are dealt out round robin:
+ * each processor then has as many as the others, but for one, and none is moved while it is timed, so that every
+ * process of a cell is the same case; and a thread and the next one, to which it hands its blocks, are on different
+ * processors, so that the blocks travel. The scheduler left alone would decide both anew in every process. */
 #ifndef FLATLINE_BENCH_TEAM_H
 #define FLATLINE_BENCH_TEAM_H
 
@@ -14,8 +19,7 @@ enum {
     BATCH_LEGS = 100, /* legs of a sample where batches are timed */
     WARM_LEGS = 100,
     MOST_THREADS = 64,
-    SPINS = 10000, /* until a waiting thread lets others run: for a machine that has fewer processors than it says */
-    LINE = 128,    /* bytes: two cache lines, for they are fetched in pairs */
+    LINE = 128, /* bytes: two cache lines, for they are fetched in pairs */
 };
 
 typedef struct record {
@@ -23,7 +27,7 @@ typedef struct record {
     size_t count;
 } record;
 
-/* From an even thread to the odd one behind it. The first writes `written` and the blocks before it, the other `read`:
+/* From one thread to another. The first writes `written` and the blocks before it, the other `read`:
  * after each burst and at the end of a leg. Each looks at the other's count when by its last look the ring was full or
  * empty, and not before. So no line of the ring goes to and fro with every block, also where one waits for the other:
  * by a ring that does, a pair of snmalloc took 26 ns, and by this one 8 (AMD EPYC, two processors). */
@@ -50,8 +54,9 @@ _Static_assert(RING >= 2 * BURST, "or a writer could wait for blocks that were r
 typedef struct team_work {
     size_t operations;        /* of a leg: what a batch is divided by */
     size_t records;           /* of one kind that a thread keeps of a leg at most */
-    bool in_pairs;            /* an even thread and the one behind it do one leg together */
+    size_t at_once;           /* legs' worth of operations that are done while each thread does one leg */
     bool keeps_delays;        /* uses records of `delay` */
+    bool needs_processors;    /* makes no sense where threads share one */
     void (*begin)(worker *w); /* before the first leg, in each thread */
     void (*leg)(worker *w, bool timed);
     void (*end)(worker *w); /* behind the last one */
@@ -65,38 +70,40 @@ size_t team_count(void);
 /* What the random choices of thread `id` begin with. */
 uint64_t seed_of(size_t id);
 
-/* Of the pair of threads that `w` belongs to. */
-ring *ring_of(const worker *w);
+/* What thread `id` writes to. */
+ring *ring_from(size_t id);
 
 /* Returns when every thread has called it. */
 void meet(void);
 
-INLINE void keep(record *to, uint64_t ticks) { to->ticks[to->count++] = ticks; }
+/* After each look that found nothing: now and then it lets another thread of this processor run. */
+void wait_once(size_t *looks);
 
-INLINE void wait_once(size_t *spins) {
-    if (++*spins % SPINS == 0) (void)sched_yield();
-}
+INLINE void keep(record *to, uint64_t ticks) { to->ticks[to->count++] = ticks; }
 
 INLINE void say_written(ring *to, size_t at) { atomic_store_explicit(&to->written, at, memory_order_release); }
 
 INLINE void say_read(ring *from, size_t at) { atomic_store_explicit(&from->read, at, memory_order_release); }
 
 INLINE void push(ring *to, size_t *at, void *block) {
-    size_t spins = 0;
+    size_t looks = 0;
     while (*at - to->read_before == RING) {
         to->read_before = atomic_load_explicit(&to->read, memory_order_acquire);
-        if (*at - to->read_before == RING) wait_once(&spins);
+        if (*at - to->read_before == RING) wait_once(&looks);
     }
     to->block[*at % RING] = block;
     if (++*at % BURST == 0) say_written(to, *at);
 }
 
+/* Whether there is a block that the reader has not taken. */
+INLINE bool is_filled(ring *from, size_t at) {
+    if (from->written_before == at) from->written_before = atomic_load_explicit(&from->written, memory_order_acquire);
+    return from->written_before != at;
+}
+
 INLINE void *pop(ring *from, size_t *at) {
-    size_t spins = 0;
-    while (from->written_before == *at) {
-        from->written_before = atomic_load_explicit(&from->written, memory_order_acquire);
-        if (from->written_before == *at) wait_once(&spins);
-    }
+    size_t looks = 0;
+    while (!is_filled(from, *at)) wait_once(&looks);
     void *block = from->block[*at % RING];
     if (++*at % BURST == 0) say_read(from, *at);
     return block;

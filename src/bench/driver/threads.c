@@ -1,4 +1,5 @@
-/* threads: LOAD of them, each on a processor of its own, in legs of 1,000 alloc-free pairs with blocks of one size.
+/* threads: LOAD of them, in legs of 1,000 alloc-free pairs with blocks of one size. There may be more of them than
+ * processors.
  *
  *   independent         each replaces blocks of its own at random. A backend that cannot free a block of another
  *                       thread's has one pool for each.
@@ -6,6 +7,9 @@
  *                       as it replaces them
  *   producer-consumer   every other thread only allocates, and its neighbour frees all that it gets: every free is
  *                       remote
+ *   many-to-one         all threads but the last only allocate, and that one frees the blocks of all of them, from a
+ *                       ring of each, in the order in which it finds them there. Its leg is one of each of the others.
+ *                       With two threads this is producer-consumer
  *
  * With CALLS 1 the series are single allocs, frees by the thread that allocated (`local free`) and by another (`remote
  * free`); with CALLS 0 the time of batches of pairs from the first thread's begin to the last one's end. */
@@ -22,8 +26,10 @@ typedef struct slots {
 } slots;
 
 static size_t size; /* bytes */
-static bool hands_over, by_ring;
+static bool hands_over, in_pairs, many_to_one;
 static slots *all_slots; /* one for each thread */
+
+static bool by_ring(void) { return in_pairs || many_to_one; }
 
 /* Slots go round: in each leg a thread has those that the one before it had. */
 static slots *slots_of(const worker *w) { return &all_slots[hands_over ? (w->id + w->leg) % team_count() : w->id]; }
@@ -47,7 +53,7 @@ INLINE void replace_leg(worker *w, bool timed) {
 }
 
 INLINE void produce_leg(worker *w, bool timed) {
-    ring *to = ring_of(w);
+    ring *to = ring_from(w->id);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
     for (size_t i = 0; i < LEG; i++) {
@@ -63,28 +69,57 @@ INLINE void produce_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
+INLINE void consume(worker *w, hand *h, void *block, bool timed) {
+    if (timed) {
+        keep(&w->remote, timed_give(h, block, size));
+    } else {
+        give(h, block, size);
+    }
+}
+
 INLINE void consume_leg(worker *w, bool timed) {
-    ring *from = ring_of(w);
+    ring *from = ring_from(w->id - 1);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
-    for (size_t i = 0; i < LEG; i++) {
-        void *block = pop(from, &at);
-        if (timed) {
-            keep(&w->remote, timed_give(&h, block, size));
-        } else {
-            give(&h, block, size);
-        }
-    }
+    for (size_t i = 0; i < LEG; i++) consume(w, &h, pop(from, &at), timed);
     say_read(from, at);
     w->hand = h;
 }
 
+/* What lies in a ring, up to a burst or `most`: how many that was. */
+INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool timed) {
+    hand h = w->hand;
+    size_t at = atomic_load_explicit(&from->read, memory_order_relaxed), taken = 0;
+    while (taken < BURST && taken < most && is_filled(from, at)) {
+        consume(w, &h, pop(from, &at), timed);
+        taken++;
+    }
+    if (taken > 0) say_read(from, at);
+    w->hand = h;
+    return taken;
+}
+
+/* As many blocks as all producers make in a leg, whoever of them made these: one that stands still holds up nobody
+ * else. When all have done as many legs, every ring is empty. */
+INLINE void consume_all_leg(worker *w, bool timed) {
+    size_t producers = team_count() - 1, left = producers * LEG, looks = 0;
+    while (left > 0) {
+        size_t before = left;
+        for (size_t i = 0; i < producers; i++) left -= consume_burst(w, ring_from(i), left, timed);
+        if (left == before) wait_once(&looks);
+    }
+}
+
+static bool produces(const worker *w) { return many_to_one ? w->id + 1 < team_count() : w->id % 2 == 0; }
+
 static void run_leg(worker *w, bool timed) {
-    if (!by_ring) {
+    if (!by_ring()) {
         replace_leg(w, timed);
         if (hands_over) meet();
-    } else if (w->id % 2 == 0) {
+    } else if (produces(w)) {
         produce_leg(w, timed);
+    } else if (many_to_one) {
+        consume_all_leg(w, timed);
     } else {
         consume_leg(w, timed);
     }
@@ -95,33 +130,40 @@ static void begin(worker *w) {
         if (!bench_prepare(&(bench_class){size, SLOTS}, 1, BENCH_PREFAULTED))
             fail(STATUS_FAILED, "the backend could not be prepared", "");
     }
-    for (size_t i = 0; !by_ring && i < SLOTS; i++, w->hand.random++) {
+    for (size_t i = 0; !by_ring() && i < SLOTS; i++, w->hand.random++) {
         all_slots[w->id].block[i] = take(&w->hand, size);
         all_slots[w->id].owner[i] = (uint8_t)w->id;
     }
 }
 
 static void end(worker *w) {
-    for (size_t i = 0; !by_ring && i < SLOTS; i++) give(&w->hand, slots_of(w)->block[i], size);
+    for (size_t i = 0; !by_ring() && i < SLOTS; i++) give(&w->hand, slots_of(w)->block[i], size);
 }
 
 static void require_sense(const run *r) {
-    if (by_ring && r->load % 2 != 0) fail(STATUS_USAGE, "producers and consumers are an even number", "");
-    if (hands_over && r->load < 2) fail(STATUS_USAGE, "larson needs two threads or more", "");
-    if ((by_ring || hands_over) && !bench_backend.remote_free)
+    if (in_pairs && r->load % 2 != 0) fail(STATUS_USAGE, "producers and consumers are an even number", "");
+    if ((hands_over || many_to_one) && r->load < 2) fail(STATUS_USAGE, "two threads or more are needed in ", r->order);
+    if ((by_ring() || hands_over) && !bench_backend.remote_free)
         fail(STATUS_USAGE, "this backend cannot free a block of another thread, as is done in ", r->order);
 }
 
 static void prepare_blocks(run *r) { prepare_one(r, bench_backend.remote_free ? r->load * (SLOTS + RING) : SLOTS); }
 
+static size_t legs_at_once(const run *r) { return in_pairs ? r->load / 2 : many_to_one ? r->load - 1 : r->load; }
+
 void threads(run *r) {
     size = r->size;
-    by_ring = strcmp(r->order, "producer-consumer") == 0;
+    in_pairs = strcmp(r->order, "producer-consumer") == 0;
+    many_to_one = strcmp(r->order, "many-to-one") == 0;
     hands_over = strcmp(r->order, "larson") == 0;
     require_sense(r);
     all_slots = own(r->load * sizeof *all_slots);
     run_team(r,
-             &(team_work){
-                 .operations = LEG, .records = LEG, .in_pairs = by_ring, .begin = begin, .leg = run_leg, .end = end},
+             &(team_work){.operations = LEG,
+                          .records = many_to_one ? legs_at_once(r) * LEG : LEG,
+                          .at_once = legs_at_once(r),
+                          .begin = begin,
+                          .leg = run_leg,
+                          .end = end},
              prepare_blocks);
 }
