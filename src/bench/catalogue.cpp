@@ -124,7 +124,7 @@ constexpr std::array all_suites{
     Suite{"memory", "what is resident for each live block", Unit::bytes, false, 0.2},
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
     Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false, 0.1},
-    Suite{"threads", "several at once: each for itself, blocks handed on, all frees remote", Unit::mops, false, 0.1},
+    Suite{"threads", "several at once: for themselves, blocks handed on, many to one", Unit::mops, false, 0.25},
     Suite{"pipeline", "messages that one thread makes, and another uses and gives back", Unit::mops, false, 0.1,
           "7 sizes"},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
@@ -190,16 +190,32 @@ void add_anysize(std::vector<Cell> &all) {
     all.push_back({"anysize", 0, 0, "pareto", pareto_batches, pareto_pairs, 0, any_size});
 }
 
-void add_threads(std::vector<Cell> &all, unsigned threads) {
+/// Also more than there are processors, as programs have them.
+constexpr std::array usual_threads{2U, 4U, 8U};
+constexpr std::array usual_pipeline{2U};
+
+/// Batches, and single calls.
+void add_several(std::vector<Cell> &all, std::string_view suite, std::size_t size, std::string_view order,
+                 Abilities needs, unsigned threads) {
     for (const unsigned calls : {0U, 1U}) {
         const std::size_t samples = calls == 0 ? batch_samples : call_samples;
-        all.push_back({"threads", 64, calls, "independent", samples, 0, 0, several_threads, threads});
-        for (const std::string_view order : {"producer-consumer", "larson"})
-            all.push_back({"threads", 64, calls, order, samples, 0, 0, several_threads | remote_free, threads});
+        all.push_back({suite, size, calls, order, samples, 0, 0, several_threads | needs, threads});
     }
-    for (const unsigned calls : {0U, 1U}) {
-        const std::size_t samples = calls == 0 ? batch_samples : call_samples;
-        all.push_back({"pipeline", 0, calls, "", samples, 0, 0, several_threads | remote_free, threads});
+}
+
+/// With two threads many-to-one is producer-consumer.
+void add_threads(std::vector<Cell> &all, std::span<const unsigned> counts) {
+    for (const unsigned threads : counts) {
+        add_several(all, "threads", 64, "independent", 0, threads);
+        if (threads % 2 == 0) add_several(all, "threads", 64, "producer-consumer", remote_free, threads);
+        add_several(all, "threads", 64, "larson", remote_free, threads);
+        if (threads > 2) add_several(all, "threads", 64, "many-to-one", remote_free, threads);
+    }
+}
+
+void add_pipeline(std::vector<Cell> &all, std::span<const unsigned> counts) {
+    for (const unsigned threads : counts) {
+        if (threads % 2 == 0) add_several(all, "pipeline", 0, "", remote_free, threads);
     }
 }
 
@@ -289,18 +305,21 @@ bool competes(Kind kind) {
            kind == Kind::drop_in;
 }
 
+bool is_ours(Kind kind) { return kind == Kind::subject || kind == Kind::drop_in; }
+
 std::span<const Backend> backends() { return all_backends; }
 
 std::span<const Suite> suites() { return all_suites; }
 
-std::vector<Cell> cells(Mode mode, unsigned threads) {
+std::vector<Cell> cells(Mode mode, std::span<const unsigned> threads) {
     std::vector<Cell> all;
     add_quick(all);
     if (mode == Mode::quick) return all;
     add_lifetimes(all);
     add_anysize(all);
     all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
-    add_threads(all, threads);
+    add_threads(all, threads.empty() ? usual_threads : threads);
+    add_pipeline(all, threads.empty() ? usual_pipeline : threads);
     add_arrivals(all);
     add_stalls(all);
     add_containers(all);

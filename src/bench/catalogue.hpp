@@ -26,6 +26,9 @@ std::string_view name_of(Kind kind);
 /// Whether a backend of this kind can win a cell.
 bool competes(Kind kind);
 
+/// Whether it is Flatline's, and held against others: a subject, or its malloc under one of its policies.
+bool is_ours(Kind kind);
+
 /// What a backend can do, and is compared in: bits of Backend::abilities and Cell::needs.
 using Abilities = unsigned;
 constexpr Abilities declared_sizes = 1;   // blocks of the sizes that were declared
@@ -53,7 +56,7 @@ struct Backend {
                                     // original, of a resource the one whose place it takes; or empty
     std::string_view own = "";      // the file name of Flatline's own library that is preloaded; or empty
     std::string_view settings = ""; // a variable of the environment, NAME=VALUE, in which it runs; or empty
-    bool in_quick = true;           // also where neither --full nor its name asks for it
+    bool in_quick = true;           // also where neither --full nor a suite's name nor its own asks for it
 };
 
 /// What a figure is. Of a rate more is better, of all else less.
@@ -91,18 +94,18 @@ struct Cell {
     unsigned percent = 0; // in arrivals: requests are due at this share of the slowest backend's capacity, which then
                           // is the load; 0: the capacity is what is measured
     Abilities needs = declared_sizes;
-    unsigned threads = 1; // in suites threads, pipeline and stalls: of them, which then is the load
+    unsigned threads = 1; // in suites threads, pipeline and stalls: how many, which then is the load
 };
 
 /// In the order in which they are shown.
 std::span<const Backend> backends();
 std::span<const Suite> suites();
 
-constexpr unsigned usual_threads = 2;
-constexpr unsigned most_threads = 64;
+constexpr unsigned fewest_threads = 2, most_threads = 64;
 
-/// `threads`: of the suites of several. It must be even, since there every producer has a consumer.
-std::vector<Cell> cells(Mode mode, unsigned threads = usual_threads);
+/// `threads`: of how many suites threads and pipeline are; none: threads of 2, 4 and 8, and pipeline of 2. Where every
+/// producer has a consumer of its own there is no cell of an odd number.
+std::vector<Cell> cells(Mode mode, std::span<const unsigned> threads = {});
 
 /// nullptr iff there is none of that name.
 const Backend *find_backend(std::string_view name);

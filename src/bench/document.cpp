@@ -125,6 +125,7 @@ json cell_json(const Group &group, const Row &row) {
               {"resident_kib", row.resident_kib},
               {"heap_calls", count(row.heap_calls)},
               {"held_bytes", count(row.held_bytes)},
+              {"peak_bytes", count(row.peak_bytes)},
               {"void", is_void(group)}};
     for (std::size_t i = 0; i < counter_names.size(); ++i)
         cell[std::string(counter_names[i]) + "_per_operation"] = figure(row.per_operation[i]);
@@ -161,6 +162,7 @@ json verdict_json(const Group &group, const Row &subject, const Row &rival, Figu
             {"calls_per_sample", group.calls},
             {"operation", group.operation},
             {"order", group.cell.order},
+            {"threads", group.cell.threads},
             {"figure", name_of(figure)},
             {"subject", subject.backend->name},
             {"rival", rival.backend->name},
@@ -170,15 +172,20 @@ json verdict_json(const Group &group, const Row &subject, const Row &rival, Figu
             {"high", rounded(verdict.interval.high)}};
 }
 
-/// The subject beside every other allocator of the cell, in the figure that decides the cell; nothing where none is
-/// ranked.
+/// A malloc is held against the others alone.
+bool is_rival(Kind subject, Kind rival) {
+    return subject == Kind::drop_in ? rival == Kind::general : rival != Kind::subject && rival != Kind::again;
+}
+
+/// Each of Flatline's beside its rivals in the cell, in the figure that decides the cell; nothing where none is ranked.
 void add_verdicts(json &all, const Group &group) {
-    const Row *subject = row_of(group, Kind::subject);
-    if (subject == nullptr || !group.ranked) return;
+    if (!group.ranked) return;
     const Figure figure = decider(group);
-    for (const Row &rival : group.rows) {
-        if (rival.backend->kind == Kind::subject || rival.backend->kind == Kind::again) continue;
-        if (!side_by_side(*subject, rival, figure).empty()) all.push_back(verdict_json(group, *subject, rival, figure));
+    for (const Row *subject : ours_of(group)) {
+        for (const Row &rival : group.rows) {
+            if (is_rival(subject->backend->kind, rival.backend->kind) && !side_by_side(*subject, rival, figure).empty())
+                all.push_back(verdict_json(group, *subject, rival, figure));
+        }
     }
 }
 
@@ -227,6 +234,7 @@ json errors_json(const std::vector<Failure> &failures) {
                        {"size", failure.cell.size},
                        {"calls", failure.cell.calls},
                        {"order", failure.cell.order},
+                       {"threads", failure.cell.threads},
                        {"message", failure.message}});
     return all;
 }

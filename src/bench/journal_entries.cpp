@@ -95,6 +95,7 @@ json json_of(const DriverReport &report, bool in_order) {
     for (const auto &count : report.counters) line["counters"].push_back(or_null(count));
     line["heap_calls"] = or_null(report.heap_calls);
     line["held_bytes"] = or_null(report.held_bytes);
+    line["peak_bytes"] = or_null(report.peak_bytes);
     line["series"] = json::array();
     for (const Series &series : report.series) line["series"].push_back(json_of(series, in_order));
     return line;
@@ -107,6 +108,7 @@ Entry entry_of(const json &all) {
     for (std::size_t i = 0; i < report.counters.size(); ++i) report.counters[i] = count_of(all.at("counters").at(i));
     report.heap_calls = count_of(all.at("heap_calls"));
     report.held_bytes = count_of(all.at("held_bytes"));
+    report.peak_bytes = count_of(all.at("peak_bytes"));
     for (const json &series : all.at("series")) report.series.push_back(series_of(series));
     return report;
 }

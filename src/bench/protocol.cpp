@@ -70,13 +70,20 @@ std::vector<std::uint64_t> take_values(const json &line, std::string_view &bytes
     return values;
 }
 
-/// The figures that stand beside the times of a round come as series of one value.
+/// Where a figure of this unit stands in the report; nullptr iff it is one of a series.
+std::optional<std::uint64_t> *figure_of(DriverReport &report, std::string_view unit) {
+    if (unit == "heap calls") return &report.heap_calls;
+    if (unit == "held bytes") return &report.held_bytes;
+    if (unit == "peak bytes") return &report.peak_bytes;
+    return nullptr;
+}
+
+/// The figures that stand beside the times come as series of one value.
 void take_series(DriverReport &report, const json &line, std::string_view &bytes) {
     std::vector<std::uint64_t> values = take_values(line, bytes);
-    const std::string unit = line.at("unit");
-    if (unit == "heap calls" || unit == "held bytes") {
-        if (values.size() != 1) fail("a figure of a round more than once");
-        (unit == "heap calls" ? report.heap_calls : report.held_bytes) = values.front();
+    if (std::optional<std::uint64_t> *figure = figure_of(report, line.at("unit").get<std::string>())) {
+        if (values.size() != 1) fail("a figure beside the times more than once");
+        *figure = values.front();
     } else {
         report.series.push_back({line.at("operation").get<std::string>(), quantity_of(line),
                                  line.at("calls").get<std::uint64_t>(), std::move(values),

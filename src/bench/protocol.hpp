@@ -41,6 +41,7 @@ struct DriverReport {
     Counters counters{};
     std::optional<std::uint64_t> heap_calls; // in one round of the standard containers
     std::optional<std::uint64_t> held_bytes; // of the memory that these came from
+    std::optional<std::uint64_t> peak_bytes; // resident at most, without the driver's own
     std::vector<Series> series;
 };
 

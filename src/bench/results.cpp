@@ -74,6 +74,7 @@ void add_counts(Row &row, const Measurement &measurement) {
         row.resident_kib = std::max(row.resident_kib, run.resident_kib);
         raise_to(row.heap_calls, run.heap_calls);
         raise_to(row.held_bytes, run.held_bytes);
+        raise_to(row.peak_bytes, run.peak_bytes);
     }
 }
 
@@ -111,7 +112,18 @@ Row row_for(const Measurement &measurement, double clock_step) {
 bool same_work(const Group &group, const Measurement &measurement) {
     return group.cell.suite == measurement.cell.suite && group.cell.size == measurement.cell.size &&
            group.cell.calls == measurement.cell.calls && group.cell.order == measurement.cell.order &&
-           group.operation == measurement.operation;
+           group.cell.threads == measurement.cell.threads && group.operation == measurement.operation;
+}
+
+/// What a sample of the group is, where calls are timed one by one or as a whole phase; else nothing.
+std::string samples_text(const Group &group) {
+    if (group.unit == Unit::bytes) return fmt::format("{} of {} blocks", group.operation, grouped(group.calls));
+    if (group.cell.calls == 0 && suite_of(group.cell).is_series)
+        return fmt::format("{} of windows of {} calls", group.operation, grouped(group.cell.load));
+    if (group.is_rate()) return fmt::format("batches of {} calls", grouped(group.calls));
+    if (group.is_phase()) return fmt::format("phases of {} {} calls", grouped(group.calls), group.operation);
+    if (group.is_single()) return fmt::format("single {} calls", group.operation);
+    return {};
 }
 
 /// Of each process, in the order of the rounds.
@@ -151,19 +163,14 @@ std::string_view name_of(Figure figure) {
 }
 
 std::string describe(const Group &group) {
-    if (group.has_rounds()) return describe(group.cell);
+    const std::string samples = samples_text(group);
+    if (group.has_rounds() || samples.empty()) return describe(group.cell);
     std::string text = fmt::format("{} {}", group.cell.suite, describe_size(group.cell.suite, group.cell.size));
     if (!group.cell.order.empty())
         text = fmt::format("{} {}, {}", group.cell.suite, group.cell.order,
                            describe_size(group.cell.suite, group.cell.size));
-    if (group.unit == Unit::bytes)
-        return text + fmt::format(", {} of {} blocks", group.operation, grouped(group.calls));
-    if (group.cell.calls == 0 && suite_of(group.cell).is_series)
-        return text + fmt::format(", {} of windows of {} calls", group.operation, grouped(group.cell.load));
-    if (group.is_rate()) return text + fmt::format(", batches of {} calls", grouped(group.calls));
-    if (group.is_phase()) return text + fmt::format(", phases of {} {} calls", grouped(group.calls), group.operation);
-    if (group.is_single()) return text + fmt::format(", single {} calls", group.operation);
-    return describe(group.cell);
+    if (group.cell.threads > 1) text += fmt::format(", {} threads", group.cell.threads);
+    return text + ", " + samples;
 }
 
 const Row *row_of(const Group &group, Kind kind) {
@@ -178,6 +185,14 @@ const Row *row_of(const Group &group, std::string_view backend) {
         if (row.backend->name == backend) return &row;
     }
     return nullptr;
+}
+
+std::vector<const Row *> ours_of(const Group &group) {
+    std::vector<const Row *> ours;
+    for (const Row &row : group.rows) {
+        if (is_ours(row.backend->kind)) ours.push_back(&row);
+    }
+    return ours;
 }
 
 double figure_of(const Row &row, Figure figure) {

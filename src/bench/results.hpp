@@ -31,6 +31,7 @@ struct Row {
     std::optional<Trend> trend{};                 // where samples are windows in the order of time
     std::optional<std::uint64_t> heap_calls{};    // in a round of the standard containers; the most in any process
     std::optional<std::uint64_t> held_bytes{};    // of the memory that these came from; the most in any process
+    std::optional<std::uint64_t> peak_bytes{};    // resident at most, without the driver's own; the most in any process
 };
 
 /// All that timed the same work.
@@ -64,6 +65,9 @@ std::string describe(const Group &group);
 /// The first of the kind, the one of the name: nullptr iff the group has no such row.
 const Row *row_of(const Group &group, Kind kind);
 const Row *row_of(const Group &group, std::string_view backend);
+
+/// Flatline's rows (is_ours), in the order of the group.
+std::vector<const Row *> ours_of(const Group &group);
 
 /// The ratios of the figures of two rows, round by round: what ran side by side. Empty iff one of them lacks a round or
 /// has a figure of 0, which a coarse clock reads and a control may leave.

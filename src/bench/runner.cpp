@@ -170,7 +170,8 @@ class Recorder {
             std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
             all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
                                    report.page_faults_setup, report.resident_kib, std::move(in_order),
-                                   report.operations, report.counters, report.heap_calls, report.held_bytes});
+                                   report.operations, report.counters, report.heap_calls, report.held_bytes,
+                                   report.peak_bytes});
         }
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;

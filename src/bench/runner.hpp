@@ -40,7 +40,7 @@ struct Run {
     std::vector<double> in_order{}; // the same values as they came, where the suite is about their course
     std::uint64_t operations = 0;   // that the counters are of
     Counters counters{};
-    std::optional<std::uint64_t> heap_calls{}, held_bytes{}; // of a round, see DriverReport
+    std::optional<std::uint64_t> heap_calls{}, held_bytes{}, peak_bytes{}; // see DriverReport
 };
 
 /// All processes of one series of one cell of one backend, in the order in which they ran.

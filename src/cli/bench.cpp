@@ -42,14 +42,15 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
-        throw std::runtime_error("no suite that was chosen has such a size: `flatline bench --list` shows all");
+        throw std::runtime_error("no suite that was chosen has such a size, or a cell of so many threads: `flatline "
+                                 "bench --list` shows all");
     return cells;
 }
 
 std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options) {
     std::vector<const bench::Backend *> backends;
     for (const bench::Backend &backend : bench::backends()) {
-        const bool is_named = !options.backends.empty();
+        const bool is_named = !options.backends.empty() || !options.suites.empty();
         if (!(is_named || options.full || options.list || backend.in_quick)) continue;
         if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
     }
@@ -232,13 +233,12 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 6; programs: 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
-    const auto even = [](const std::string &text) {
-        return text.find_last_of("02468") + 1 == text.size() ? "" : "must be even: every producer has a consumer";
-    };
-    verb->add_option("--threads", options.threads, "Of suite threads, an even number from 2 to 64 (default 2)")
-        ->check(CLI::Range(2U, bench::most_threads).description(""))
-        ->check(CLI::Validator(even, ""))
-        ->type_name("N");
+    verb->add_option("--threads", options.threads,
+                     "Of suites threads and pipeline, 2 to 64 (default 2,4,8; pipeline 2)")
+        ->check(CLI::Range(bench::fewest_threads, bench::most_threads).description(""))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("N,N");
     verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
         ->type_name("N");

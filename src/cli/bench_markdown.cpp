@@ -22,7 +22,8 @@ struct Column {
     std::string name, title, kind;
 
     bool competes() const {
-        return kind == "subject" || kind == "general" || kind == "fixed-pool" || kind == "standard";
+        return kind == "subject" || kind == "general" || kind == "fixed-pool" || kind == "standard" ||
+               kind == "drop-in";
     }
 };
 
@@ -58,6 +59,8 @@ std::string name_of(const json &cell) {
     std::string name = order.empty() ? fmt::format("{} {}", suite, bench::describe_size(suite, cell.at("size")))
                                      : fmt::format("{}, {} {}", suite, order, operation);
     if (order.empty() && operation != "pair") name += " " + operation;
+    if (const std::size_t threads = cell.value("threads", std::size_t{1}); threads > 1)
+        name += fmt::format(", {} threads", threads);
     return unit == "ns" ? name : fmt::format("{}, {}", name, unit);
 }
 
@@ -89,11 +92,27 @@ std::optional<double> best_of(const Line &line, const std::vector<Column> &colum
     return best;
 }
 
-std::string ratio_text(const Line &line, const std::vector<Column> &columns) {
+/// Of the first of the kind, beside the best general one.
+std::string ratio_text(const Line &line, const std::vector<Column> &columns, std::string_view kind) {
     if (line.is_void) return "void";
-    const auto subject = best_of(line, columns, [](const Column &column) { return column.kind == "subject"; });
+    const auto subject = std::ranges::find_if(
+        columns, [&](const Column &column) { return column.kind == kind && line.medians.contains(column.name); });
     const auto rival = best_of(line, columns, [](const Column &column) { return column.kind == "general"; });
-    return subject && rival ? fmt::format("{:.2f}", *subject / *rival) : "";
+    return subject != columns.end() && rival ? fmt::format("{:.2f}", line.medians.at(subject->name) / *rival) : "";
+}
+
+/// A last column, of ratios: of the first backend of a kind to the best malloc of others.
+struct Beside {
+    std::string_view head, kind;
+};
+
+/// Those whose kind has a column.
+std::vector<Beside> besides_of(const std::vector<Column> &columns) {
+    std::vector<Beside> besides{{"pool / best malloc", "subject"}, {"malloc / best other", "drop-in"}};
+    std::erase_if(besides, [&](const Beside &beside) {
+        return std::ranges::find(columns, beside.kind, &Column::kind) == columns.end();
+    });
+    return besides;
 }
 
 std::string row_text(const Line &line, const std::vector<Column> &columns) {
@@ -106,7 +125,9 @@ std::string row_text(const Line &line, const std::vector<Column> &columns) {
         text += bold ? fmt::format(" **{}** |", figure) : fmt::format(" {} |", figure);
     }
     if (line.has_rounds) return text + (line.is_void ? " void |\n" : " |\n");
-    return text + fmt::format(" {} |\n", ratio_text(line, columns));
+    for (const Beside &beside : besides_of(columns))
+        text += fmt::format(" {} |", ratio_text(line, columns, beside.kind));
+    return text + "\n";
 }
 
 std::string heading_of(const json &bench) {
@@ -117,11 +138,14 @@ std::string heading_of(const json &bench) {
                        int(bench.at("rounds")), std::string(bench.at("started")));
 }
 
-std::string table_of(const std::vector<Line> &lines, const std::vector<Column> &columns, std::string_view last) {
+/// `last`: the heads of the columns behind those of the backends.
+std::string table_of(const std::vector<Line> &lines, const std::vector<Column> &columns,
+                     const std::vector<std::string_view> &last) {
     std::string text = "| |";
     for (const Column &column : columns) text += fmt::format(" {} |", column.title);
-    text += fmt::format(" {} |\n|---|", last);
-    for (std::size_t i = 0; i <= columns.size(); ++i) text += "---:|";
+    for (const std::string_view head : last) text += fmt::format(" {} |", head);
+    text += "\n|---|";
+    for (std::size_t i = 0; i < columns.size() + last.size(); ++i) text += "---:|";
     text += "\n";
     for (const Line &line : lines) text += row_text(line, columns);
     return text;
@@ -133,13 +157,16 @@ std::string markdown_of(const std::string &document) {
     return read_bench_document(document, [](const json &bench) {
         const std::vector<Line> calls = lines_of(bench, false), rounds = lines_of(bench, true);
         std::string text = heading_of(bench);
+        const std::vector<Column> columns = columns_of(bench, calls, rounds);
+        std::vector<std::string_view> ratios;
+        for (const Beside &beside : besides_of(columns)) ratios.push_back(beside.head);
         if (!calls.empty() || rounds.empty())
             text += "Medians: ns a pair in blocks of 32 calls, every block written and read; order: ns a call; "
-                    "throughput: millions of operations a second, more is better.\n\n" +
-                    table_of(calls, columns_of(bench, calls, rounds), "pool / best malloc");
+                    "throughput, threads, pipeline: millions of operations a second, more is better.\n\n" +
+                    table_of(calls, columns, ratios);
         if (!rounds.empty())
             text += "\nMedians: ns a round of the standard containers, by where their memory comes from.\n\n" +
-                    table_of(rounds, columns_of(bench, rounds, calls), "");
+                    table_of(rounds, columns_of(bench, rounds, calls), {""});
         return text;
     });
 }

@@ -35,9 +35,12 @@ std::string line_of(const std::vector<std::string> &fields) { return fmt::format
 
 std::string file_name_of(const json &cell) {
     const std::string order = cell.at("order");
-    return fmt::format("{}-{}{}-{}-{}-{}.hgrm", cell.at("suite").get<std::string>(), cell.at("size").get<std::size_t>(),
-                       order.empty() ? "" : "-" + order, cell.at("calls_per_sample").get<std::size_t>(),
-                       cell.at("operation").get<std::string>(), cell.at("backend").get<std::string>());
+    const std::size_t threads = cell.value("threads", std::size_t{1});
+    return fmt::format("{}-{}{}{}-{}-{}-{}.hgrm", cell.at("suite").get<std::string>(),
+                       cell.at("size").get<std::size_t>(), order.empty() ? "" : "-" + order,
+                       threads > 1 ? fmt::format("-{}-threads", threads) : "",
+                       cell.at("calls_per_sample").get<std::size_t>(), cell.at("operation").get<std::string>(),
+                       cell.at("backend").get<std::string>());
 }
 
 /// The count is whole but for what binary fractions do to `share`: 0.999 of 2000 is 1998 and not 1999.

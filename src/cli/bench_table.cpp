@@ -4,8 +4,10 @@
 #include "sparkline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,6 +57,14 @@ Column beside_floor(const Row &floor, Figure figure) {
 
 std::string count_text(const std::optional<std::uint64_t> &count) { return count ? bench::grouped(*count) : "-"; }
 
+/// What a process had resident at most, where that is told; else nothing.
+std::vector<Column> columns_of_memory(const Group &group) {
+    if (!std::ranges::any_of(group.rows, [](const Row &row) { return row.peak_bytes.has_value(); })) return {};
+    return {{"peak KiB", 9, false, [](const Row &row) {
+                 return row.peak_bytes ? std::to_string((*row.peak_bytes + 1023) / 1024) : std::string("-");
+             }}};
+}
+
 /// What a round took, and what of the heap and of memory.
 std::vector<Column> columns_of_rounds(const Group &group) {
     const Row *steadiest = steadiest_of(group);
@@ -71,8 +81,7 @@ std::vector<Column> columns_of_rounds(const Group &group) {
 }
 
 /// The columns of times; `floor` may be absent.
-std::vector<Column> columns_of(const Group &group, const Row *floor) {
-    if (group.has_rounds()) return columns_of_rounds(group);
+std::vector<Column> columns_of_calls(const Group &group, const Row *floor) {
     std::vector<Column> columns{{"P50", 8, false, [](const Row &row) { return compact(row.p50); }},
                                 {"low..high", 13, true, interval_text}};
     if (floor != nullptr && !group.is_rate()) columns.push_back(beside_floor(*floor, Figure::p50));
@@ -90,6 +99,15 @@ std::vector<Column> columns_of(const Group &group, const Row *floor) {
     return columns;
 }
 
+std::vector<Column> columns_of(const Group &group, const Row *floor) {
+    if (group.has_rounds()) return columns_of_rounds(group);
+    std::vector<Column> columns = columns_of_calls(group, floor), memory = columns_of_memory(group);
+    if (group.is_single() && !memory.empty())
+        columns.erase(columns.begin() + 1); // the interval: there is no room for all
+    std::ranges::move(memory, std::back_inserter(columns));
+    return columns;
+}
+
 std::vector<const Row *> by_median(const Group &group) {
     std::vector<const Row *> rows;
     for (const Row &row : group.rows) rows.push_back(&row);
@@ -102,7 +120,7 @@ std::vector<const Row *> by_median(const Group &group) {
 
 Style style_of(const Group &group, const Row &row) {
     if (is_winner(group, row)) return Style::good;
-    if (row.backend->kind == Kind::subject) return Style::strong;
+    if (bench::is_ours(row.backend->kind)) return Style::strong;
     return competes(row.backend->kind) ? Style::plain : Style::faint;
 }
 
@@ -143,22 +161,37 @@ std::string courses_text(const Group &group, const Look &look) {
 }
 
 /// "P50   0.84  faster by 12 to 19 % (tcmalloc)"; no verdict beside what does not compete, or in a void cell.
-std::string ratio_text(const Group &group, const Row &rival, Figure figure, std::string_view name, const Look &look) {
-    const Verdict verdict = judge(group, *row_of(group, Kind::subject), rival, figure);
+std::string ratio_text(const Group &group, const Row &subject, const Row &rival, Figure figure, const Look &look) {
+    const Verdict verdict = judge(group, subject, rival, figure);
+    const char *name = figure == Figure::p50 ? "P50" : "P99.9";
     std::string text = fmt::format("{:<5} {:<5.2f} ", name, verdict.ratio);
     if (competes(rival.backend->kind) && verdict.outcome != Outcome::voided)
         text += look.dress(in_words(verdict), verdict.outcome == Outcome::slower ? Style::bad : Style::plain) + " ";
     return text + fmt::format("({})", rival.backend->title);
 }
 
-/// What the pool is beside the best of some kinds, in each figure that the cell is for.
-std::string rival_lines(const Group &group, std::string_view label, const std::vector<Kind> &kinds, const Look &look) {
+/// What one of Flatline's is beside the best of some kinds, in each figure that the cell is for.
+std::string rival_lines(const Group &group, const Row &subject, std::string_view rivals, const std::vector<Kind> &kinds,
+                        const Look &look) {
     const Row *by_p50 = best_of(group, kinds, Figure::p50);
-    if (!group.ranked || by_p50 == nullptr || row_of(group, Kind::subject) == nullptr) return {};
-    const std::string start = fmt::format("  {:<23}", label);
-    std::string text = start + ratio_text(group, *by_p50, Figure::p50, "P50", look) + "\n";
+    if (!group.ranked || by_p50 == nullptr) return {};
+    const std::string start = fmt::format("  {:<23}", fmt::format("{} / {}", subject.backend->column, rivals));
+    std::string text = start + ratio_text(group, subject, *by_p50, Figure::p50, look) + "\n";
     if (!group.is_phase())
-        text += start + ratio_text(group, *best_of(group, kinds, Figure::p999), Figure::p999, "P99.9", look) + "\n";
+        text += start + ratio_text(group, subject, *best_of(group, kinds, Figure::p999), Figure::p999, look) + "\n";
+    return text;
+}
+
+/// Whoever is no malloc itself is held against more than those.
+std::string all_rival_lines(const Group &group, const Look &look) {
+    std::string text;
+    for (const Row *subject : ours_of(group)) {
+        const bool is_malloc = subject->backend->kind == Kind::drop_in;
+        text += rival_lines(group, *subject, is_malloc ? "best other" : "best malloc", {Kind::general}, look);
+        if (is_malloc) continue;
+        text += rival_lines(group, *subject, "best fixed size", {Kind::fixed_pool}, look);
+        text += rival_lines(group, *subject, "unchecked list", {Kind::unchecked}, look);
+    }
     return text;
 }
 
@@ -169,8 +202,18 @@ std::string copy_text(const Group &group, const Look &look) {
     return is_void(group) ? look.dress("void: " + percent, Style::bad) : look.dress(percent, Style::faint);
 }
 
+/// What was timed, in which unit, and how a copy differs from its original: on one line, if there is room.
+std::string head_text(const Group &group, const Look &look) {
+    constexpr std::size_t longest_copy_text = std::string_view("void: A and A differ by 100.0 %").size();
+    const std::size_t width = std::min(look.width, widest), name = describe(group).size() + 2,
+                      unit = unit_of(group).size();
+    return look.dress(describe(group), Style::strong) + (name + unit > width ? ":\n  " : ": ") +
+           fmt::format("{}{}", unit_of(group), name + unit + 2 + longest_copy_text > width ? "\n  " : "; ") +
+           copy_text(group, look) + "\n";
+}
+
 bool same_cell(const bench::Cell &a, const bench::Cell &b) {
-    return a.suite == b.suite && a.size == b.size && a.calls == b.calls && a.order == b.order;
+    return a.suite == b.suite && a.size == b.size && a.calls == b.calls && a.order == b.order && a.threads == b.threads;
 }
 
 /// Where a median of calls timed together is told: a row of the summary.
@@ -180,7 +223,8 @@ std::string short_name(const Group &group) {
     const bench::Cell &cell = group.cell;
     const std::string variant =
         cell.order.empty() ? bench::describe_size(cell.suite, cell.size) : std::string(cell.order);
-    const std::string work = fmt::format("{} {}", cell.suite, variant);
+    std::string work = fmt::format("{} {}", cell.suite, variant);
+    if (cell.threads > 1) work += fmt::format(", {}", cell.threads);
     return group.is_phase() && !group.is_rate() ? fmt::format("{} {}", work, group.operation) : work;
 }
 
@@ -204,13 +248,15 @@ using Backends = std::vector<const bench::Backend *>;
 constexpr std::size_t least_label_width = 18;
 constexpr std::size_t figure_width = 7; // the last column is the winner's mark
 constexpr std::size_t ratio_width = 10;
+constexpr std::array judged{Kind::subject, Kind::drop_in}; // against the best malloc of others, in the last columns
 
-std::string ratio_column(const Group &group, const Look &look) {
-    const Row *subject = row_of(group, Kind::subject);
+/// Of the first of the kind.
+std::string ratio_column(const Group &group, Kind kind, const Look &look) {
+    const Row *subject = row_of(group, kind);
     const Row *rival = best_of(group, {Kind::general}, Figure::p50);
     if (!group.ranked) return {};
     if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
-    if (subject == nullptr || rival == nullptr) return {};
+    if (subject == nullptr || rival == nullptr) return right("", ratio_width);
     const Verdict verdict = judge(group, *subject, *rival, Figure::p50);
     const Style style = verdict.outcome == Outcome::slower ? Style::bad : Style::plain;
     return look.dress(right(fmt::format("{:.2f}", verdict.ratio), ratio_width), style);
@@ -234,14 +280,16 @@ std::string summary_line(const Group &group, const Backends &columns, std::size_
         line += look.dress(right(text + (won ? "*" : " "), figure_width),
                            row == group.rows.end() ? Style::faint : style_of(group, *row));
     }
-    return line + ratio_column(group, look) + "\n";
+    for (const Kind kind : judged) line += ratio_column(group, kind, look);
+    return line + "\n";
 }
 
 std::string summary_part(const std::vector<Group> &groups, const Backends &columns, const Look &look) {
     const std::size_t label_width = label_width_of(groups);
     std::string head(label_width, ' ');
     for (const bench::Backend *backend : columns) head += right(fmt::format("{} ", backend->column), figure_width);
-    std::string text = look.dress(head + right("vs malloc", ratio_width), Style::faint) + "\n";
+    for (const Kind kind : judged) head += right(kind == Kind::subject ? "pool vs" : "malloc vs", ratio_width);
+    std::string text = look.dress(head, Style::faint) + "\n";
     for (const Group &group : groups) {
         if (in_summary(group)) text += summary_line(group, columns, label_width, look);
     }
@@ -266,10 +314,10 @@ struct Tally {
     std::vector<std::string> lost;
 };
 
-Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
+Tally tally(const std::vector<Group> &groups, const bench::Backend &ours, const std::vector<Kind> &kinds) {
     Tally tally;
     for (const Group &group : groups) {
-        const Row *subject = row_of(group, Kind::subject);
+        const Row *subject = row_of(group, ours.name);
         const Row *rival = best_of(group, kinds, Figure::p50);
         if (!in_summary(group) || !group.ranked || subject == nullptr || rival == nullptr) continue;
         if (is_void(group)) {
@@ -287,14 +335,14 @@ Tally tally(const std::vector<Group> &groups, const std::vector<Kind> &kinds) {
     return tally;
 }
 
-std::string verdict_on(const std::vector<Group> &groups, std::string_view against, const std::vector<Kind> &kinds,
-                       const Look &look) {
-    const Tally result = tally(groups, kinds);
+std::string verdict_on(const std::vector<Group> &groups, const bench::Backend &ours, std::string_view against,
+                       const std::vector<Kind> &kinds, const Look &look) {
+    const Tally result = tally(groups, ours, kinds);
     if (result.judged + result.voided == 0) return {};
-    std::string text =
-        fmt::format("Against {}: the pool's median is best in {} of {} cells, no different at this "
-                    "precision in {}, worse in {}; {} void.",
-                    against, result.won, result.judged, result.undecided, result.lost.size(), result.voided);
+    std::string text = fmt::format(
+        "{} against {}: the median is best in {} of {} cells, no different at this precision "
+        "in {}, worse in {}; {} void.",
+        ours.title, against, result.won, result.judged, result.undecided, result.lost.size(), result.voided);
     for (std::size_t i = 0; i < result.lost.size(); ++i) text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
     return wrapped(text, std::min(look.width, widest));
 }
@@ -308,9 +356,7 @@ std::string compact(double value) {
 }
 
 std::string cell_table(const Group &group, const std::vector<bench::Failure> &failures, const Look &look) {
-    std::string text = look.dress(describe(group), Style::strong) + fmt::format(": {}", unit_of(group)) +
-                       (look.width < widest ? "\n  " : "; ") + copy_text(group, look) + "\n";
-    text += rows_text(group, look);
+    std::string text = head_text(group, look) + rows_text(group, look);
     text += courses_text(group, look);
     for (const bench::Failure &failure : failures) {
         if (same_cell(failure.cell, group.cell))
@@ -319,10 +365,7 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
                 "\n";
     }
     if (group.has_rounds()) return text + contest_lines(group, look);
-    text += rival_lines(group, "pool / best malloc", {Kind::general}, look);
-    text += rival_lines(group, "pool / best fixed size", {Kind::fixed_pool}, look);
-    text += rival_lines(group, "pool / unchecked list", {Kind::unchecked}, look);
-    return text;
+    return text + all_rival_lines(group, look);
 }
 
 std::string summary_table(const std::vector<Group> &all, const Look &look) {
@@ -331,14 +374,18 @@ std::string summary_table(const std::vector<Group> &all, const Look &look) {
     const Backends columns = summarised(groups);
     if (columns.empty() || !std::ranges::any_of(groups, in_summary)) return {};
     const std::size_t width = std::min(look.width, widest);
-    const std::size_t fixed = label_width_of(groups) + ratio_width;
+    const std::size_t fixed = label_width_of(groups) + judged.size() * ratio_width;
     const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
     std::string text =
-        wrapped("Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput: Mops/s, more is better.",
-                width) +
-        wrapped("* best of those that compete; vs malloc: the pool's divided by the best malloc's, side by side. " +
-                    legend(columns),
-                width);
+        wrapped(
+            "Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput, threads, pipeline: Mops/s, more "
+            "is better; behind a comma of how many threads.",
+            width) +
+        wrapped(
+            "* best of those that compete; pool vs, malloc vs: the pool's, or where none is the per-core pools', and "
+            "Flatline malloc's divided by the best other malloc's, side by side. " +
+                legend(columns),
+            width);
     for (std::size_t at = 0; at < columns.size(); at += in_part) {
         const auto first = columns.begin() + static_cast<std::ptrdiff_t>(at);
         const auto last = columns.begin() + static_cast<std::ptrdiff_t>(std::min(at + in_part, columns.size()));
@@ -348,8 +395,14 @@ std::string summary_table(const std::vector<Group> &all, const Look &look) {
 }
 
 std::string verdict_text(const std::vector<Group> &groups, const Look &look) {
-    return verdict_on(groups, "every malloc", {Kind::general}, look) +
-           verdict_on(groups, "what has a fixed size", {Kind::fixed_pool}, look);
+    std::string text;
+    for (const bench::Backend *ours : summarised(groups)) {
+        if (!bench::is_ours(ours->kind)) continue;
+        text += verdict_on(groups, *ours, "every other malloc", {Kind::general}, look);
+        if (ours->kind == Kind::subject)
+            text += verdict_on(groups, *ours, "what has a fixed size", {Kind::fixed_pool}, look);
+    }
+    return text;
 }
 
 std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look) {

@@ -11,13 +11,13 @@
 
 namespace flat::cli {
 
-/// One block for a cell: every backend by its P50, the winner marked, and what the pool is beside its rivals.
+/// One block for a cell: every backend by its P50, the winner marked, and what each of Flatline's is beside its rivals.
 std::string cell_table(const bench::Group &group, const std::vector<bench::Failure> &failures, const Look &look);
 
 /// The medians of all cells where calls were timed together, a column for each backend.
 std::string summary_table(const std::vector<bench::Group> &groups, const Look &look);
 
-/// In how many of those cells the pool is best, and by name where it is not.
+/// In how many of those cells each of Flatline's is best, and by name where it is not.
 std::string verdict_text(const std::vector<bench::Group> &groups, const Look &look);
 
 /// Every backend that failed, with its first message and in how many cells; empty iff none did.

@@ -45,6 +45,7 @@ struct CellOfRun {
         for (const std::string &part : {bench::describe_size(suite, size), order}) {
             if (!part.empty()) where += " " + part;
         }
+        if (threads > 1) where += fmt::format(", {} threads", threads);
         if (has_rounds()) return calls == 1 ? where : fmt::format("{}, {} rounds", where, calls);
         return calls == 1 ? fmt::format("{}, single {} calls", where, operation) : where;
     }
@@ -53,7 +54,7 @@ struct CellOfRun {
 struct Run {
     std::string machine;
     std::map<std::string, std::string> identities; // by backend: version, source and flags of what served it
-    std::set<std::string> others;                  // backends that are no subject and no copy of one
+    std::set<std::string> others;                  // backends that are not Flatline's, and may be controls
     std::map<std::string, std::string> originals;  // by the name of the copy
     std::vector<CellOfRun> cells;
 };
@@ -91,7 +92,7 @@ Run run_of(const json &bench) {
     for (const json &each : bench.at("backends")) {
         if (each.at("kind") == "again")
             run.originals[each.at("name")] = each.value("beside", "flatline-pool"); // which alone had one at first
-        else if (each.at("kind") != "subject")
+        else if (each.at("kind") != "subject" && each.at("kind") != "drop-in")
             run.others.insert(each.at("name"));
     }
     const double clock_step = bench.at("environment").at("timer").at("tick_ns");
@@ -142,12 +143,21 @@ double copy_difference(const CellOfRun &cell, const Run &run) {
     return most;
 }
 
-/// The copies that a run of this backend has, as the catalogue has them.
-std::set<std::string> copies_of(const std::string &backend) {
+/// The copies that a run of this backend has in a suite, as the catalogue has them.
+std::set<std::string> copies_of(const std::string &backend, const std::string &suite) {
     std::set<std::string> copies;
-    for (const bench::Backend &each : bench::backends())
-        if (each.kind == bench::Kind::again && each.beside == backend) copies.emplace(each.name);
+    for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
+        for (const bench::Backend &each : bench::backends())
+            if (cell.suite == suite && each.kind == bench::Kind::again && each.beside == backend &&
+                takes_part(each, cell))
+                copies.emplace(each.name);
+    }
     return copies;
+}
+
+bool is_ours(const std::string &backend) {
+    const bench::Backend *found = bench::find_backend(backend);
+    return found != nullptr && bench::is_ours(found->kind);
 }
 
 bench::Side side_of(const CellOfRun &cell, const Run &run, const std::string &backend,
@@ -222,16 +232,19 @@ std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOpt
 
 /// Without a copy of the same code beside it nobody knows what a cell's figures are worth: what two runs of one build
 /// differ by would be told as a change. Throws std::runtime_error iff one run lacks a copy that the other has, or both
-/// lack that of the backend.
+/// lack that of the backend; or any, where the backend is Flatline's and has none of its own in the suite.
 void require_copies(const Run &before, const Run &after, const CompareOptions &options) {
-    const std::set<std::string> own = copies_of(options.backend);
     for (const CellOfRun &cell : before.cells) {
         const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
         if (other == after.cells.end() || !cell.processes.contains(options.backend)) continue;
         const auto was = copy_differences(cell, before), is = copy_differences(*other, after);
-        std::set<std::string> wanted = own;
+        std::set<std::string> wanted = copies_of(options.backend, cell.suite);
         for (const auto &[copy, difference] : was) wanted.insert(copy);
         for (const auto &[copy, difference] : is) wanted.insert(copy);
+        if (wanted.empty() && is_ours(options.backend))
+            throw std::runtime_error(fmt::format("{} has no figures of a copy and its original, which tell noise from "
+                                                 "change: run both with flatline-pool and flatline-pool-again",
+                                                 cell.name()));
         for (const std::string &copy : wanted) {
             const bool old_lacks = !was.contains(copy);
             if (old_lacks || !is.contains(copy))
@@ -301,6 +314,7 @@ std::string document_of(const std::vector<Line> &lines, const CompareOptions &op
                                      {"calls_per_sample", line.cell.calls},
                                      {"operation", line.cell.operation},
                                      {"order", line.cell.order},
+                                     {"threads", line.cell.threads},
                                      {"change", word_for(found.change)},
                                      {"ratio", found.ratio},
                                      {"old_low", found.before.low},

@@ -112,7 +112,7 @@ BenchOptions options_of(const std::string &head) {
         options.backends = all.at("backends");
         options.sizes = all.at("sizes").get<std::vector<std::size_t>>();
         options.programs = all.at("programs");
-        options.threads = all.at("threads").get<unsigned>();
+        options.threads = all.at("threads").get<std::vector<unsigned>>();
         options.processes = all.at("processes").get<unsigned>();
         options.pin = all.at("pin").get<int>();
         options.seed = all.at("seed").get<std::uint64_t>();

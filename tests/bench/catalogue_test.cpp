@@ -32,7 +32,42 @@ TEST(catalogue, names_every_cell_of_the_full_run_once_and_the_quick_ones_first) 
     EXPECT_TRUE(names.contains("containers map-int, single rounds"));
     EXPECT_TRUE(names.contains("containers trades, blocks of 32 rounds"));
     EXPECT_TRUE(names.contains("threads 64 B larson, single calls, 2 threads"));
-    EXPECT_EQ(std::ranges::count(cells(Mode::full, 6), 6U, &Cell::threads), 8);
+}
+
+TEST(catalogue, has_threads_of_more_than_there_are_processors_and_of_as_many_as_are_asked_for) {
+    const auto in = [](const std::vector<Cell> &all, unsigned threads, std::string_view suite, std::string_view order) {
+        return std::ranges::count_if(all, [&](const Cell &cell) {
+            return cell.threads == threads && cell.suite == suite && cell.order == order;
+        });
+    };
+    const std::vector<Cell> usual = cells(Mode::full);
+    for (const unsigned threads : {2U, 4U, 8U}) {
+        for (const char *order : {"independent", "producer-consumer", "larson"})
+            EXPECT_EQ(in(usual, threads, "threads", order), 2) << order << threads;
+        EXPECT_EQ(in(usual, threads, "threads", "many-to-one"), threads > 2 ? 2 : 0) << threads;
+        EXPECT_EQ(in(usual, threads, "pipeline", ""), threads == 2 ? 2 : 0) << threads;
+    }
+    const std::vector<unsigned> asked{3, 6};
+    const std::vector<Cell> some = cells(Mode::full, asked);
+    for (const unsigned threads : asked) {
+        const bool even = threads % 2 == 0; // or a producer would have no consumer
+        EXPECT_EQ(in(some, threads, "threads", "many-to-one"), 2);
+        EXPECT_EQ(in(some, threads, "threads", "producer-consumer"), even ? 2 : 0);
+        EXPECT_EQ(in(some, threads, "pipeline", ""), even ? 2 : 0);
+    }
+    EXPECT_EQ(in(some, 2, "threads", "larson"), 0);
+}
+
+TEST(catalogue, has_the_malloc_under_every_policy_wherever_a_general_one_is) {
+    for (const char *policy : {"flatline-malloc", "flatline-malloc-latency", "flatline-malloc-memory"}) {
+        EXPECT_TRUE(is_ours(find_backend(policy)->kind));
+        for (const Cell &cell : cells(Mode::full))
+            EXPECT_EQ(takes_part(*find_backend(policy), cell), takes_part(*find_backend("glibc"), cell))
+                << policy << describe(cell);
+    }
+    EXPECT_TRUE(is_ours(find_backend("flatline-percore")->kind));
+    for (const char *other : {"flatline-pool-again", "floor", "list", "glibc", "boost-pool", "std-pool"})
+        EXPECT_FALSE(is_ours(find_backend(other)->kind)) << other;
 }
 
 TEST(catalogue, has_a_cell_and_a_line_for_each_suite) {

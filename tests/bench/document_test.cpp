@@ -108,6 +108,37 @@ TEST(document, tells_each_process_and_each_verdict) {
     EXPECT_EQ(verdict.at("outcome"), "no difference");
 }
 
+TEST(document, holds_the_malloc_under_each_policy_against_the_others) {
+    Campaign campaign = small_campaign();
+    const Measurement glibc = campaign.measurements.front();
+    for (const char *backend : {"floor", "boost-pool", "flatline-pool", "flatline-malloc", "flatline-malloc-latency"}) {
+        campaign.measurements.push_back(glibc);
+        campaign.measurements.back().backend = find_backend(backend);
+    }
+    std::vector<std::string> told;
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    for (const json &verdict : parsed.at("verdicts"))
+        told.push_back(verdict.at("subject").get<std::string>() + " " + verdict.at("rival").get<std::string>());
+    EXPECT_EQ(told, (std::vector<std::string>{"flatline-pool glibc", "flatline-pool floor", "flatline-pool boost-pool",
+                                              "flatline-pool flatline-malloc", "flatline-pool flatline-malloc-latency",
+                                              "flatline-malloc glibc", "flatline-malloc-latency glibc"}));
+}
+
+TEST(document, tells_of_how_many_threads_a_cell_is_and_what_was_resident) {
+    Campaign campaign = small_campaign();
+    campaign.measurements.front().cell = {"threads", 64, 1, "larson", 4, 0, 0, several_threads, 4};
+    campaign.measurements.front().runs.front().peak_bytes = 65536;
+    campaign.failures.front().cell.threads = 8;
+    campaign.measurements.push_back(campaign.measurements.front());
+    campaign.measurements.back().backend = find_backend("flatline-percore");
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    EXPECT_EQ(parsed.at("cells").at(0).at("threads"), 4);
+    EXPECT_EQ(parsed.at("cells").at(0).at("peak_bytes"), 65536);
+    EXPECT_EQ(parsed.at("verdicts").at(0).at("threads"), 4);
+    EXPECT_EQ(parsed.at("errors").at(0).at("threads"), 8);
+    EXPECT_TRUE(document().at("cells").at(0).at("peak_bytes").is_null());
+}
+
 TEST(document, tells_no_verdict_where_none_is_ranked) {
     Campaign campaign = small_campaign();
     campaign.measurements.push_back(campaign.measurements.front());

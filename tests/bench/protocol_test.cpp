@@ -55,6 +55,9 @@ TEST(protocol, takes_what_stands_beside_the_times_of_a_round_for_no_series) {
     EXPECT_EQ(report.series.size(), 1U);
     report = parse_report(replaced(header, "\"bytes\"", "\"held bytes\"") + "\n" + samples);
     EXPECT_EQ(report.held_bytes, 12U);
+    EXPECT_FALSE(report.peak_bytes.has_value());
+    report = parse_report(replaced(header, "\"bytes\"", "\"peak bytes\"") + "\n" + samples);
+    EXPECT_EQ(report.peak_bytes, 12U);
     EXPECT_THROW(parse_report(replaced(header, "\"ticks\"", "\"heap calls\"") + "\n" + samples), std::runtime_error);
 }
 

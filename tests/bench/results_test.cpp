@@ -277,6 +277,38 @@ TEST(results, keep_different_work_apart) {
     EXPECT_EQ(describe(groups[1]), "hot 64 B, single alloc calls");
 }
 
+TEST(results, keep_different_numbers_of_threads_apart_and_name_them) {
+    const auto larson = [](unsigned threads) {
+        return Cell{"threads", 64, 0, "larson", 6, 0, 0, several_threads, threads};
+    };
+    Campaign campaign;
+    campaign.measurements = {constant("glibc", 1, larson(2)), constant("glibc", 2, larson(4)),
+                             constant("jemalloc", 2, larson(4))};
+    const std::vector<Group> groups = groups_of(campaign);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[1].rows.size(), 2U);
+    EXPECT_EQ(describe(groups[1]), "threads larson, 64 B, 4 threads, batches of 100,000 calls");
+}
+
+TEST(results, tell_the_most_that_any_process_had_resident) {
+    Measurement measurement = constant("glibc", 5);
+    measurement.runs[0].peak_bytes = 4096;
+    measurement.runs[2].peak_bytes = 8192;
+    const Group group = group_of({measurement, constant("floor", 1)});
+    EXPECT_EQ(row(group, "glibc").peak_bytes, 8192U);
+    EXPECT_FALSE(row(group, "floor").peak_bytes.has_value());
+}
+
+TEST(results, know_which_rows_are_flatlines) {
+    const Group group = group_of({constant("flatline-pool", 1), constant("flatline-pool-again", 1),
+                                  constant("floor", 1), constant("flatline-percore", 1), constant("flatline-malloc", 1),
+                                  constant("flatline-malloc-memory", 1), constant("glibc", 1)});
+    std::vector<std::string_view> names;
+    for (const Row *ours : ours_of(group)) names.push_back(ours->backend->name);
+    EXPECT_EQ(names, (std::vector<std::string_view>{"flatline-pool", "flatline-percore", "flatline-malloc",
+                                                    "flatline-malloc-memory"}));
+}
+
 namespace {
 
 const Cell list{"containers", 0, 1, "list", 100};

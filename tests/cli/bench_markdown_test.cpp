@@ -44,6 +44,29 @@ TEST(markdown, names_the_machine_and_the_columns) {
               std::string::npos);
 }
 
+TEST(markdown, holds_each_of_flatlines_against_the_best_malloc_of_others) {
+    json bench = run();
+    bench["backends"].push_back({{"name", "flatline-malloc"}, {"title", "malloc"}, {"kind", "drop-in"}});
+    bench["backends"].push_back({{"name", "flatline-malloc-memory"}, {"title", "m.mem"}, {"kind", "drop-in"}});
+    bench["cells"].push_back(cell("flatline-malloc", 6));
+    bench["cells"].push_back(cell("flatline-malloc-memory", 3));
+    EXPECT_EQ(last_line(bench), "| hot 64 B | 4.00 | 2.00 | 8.00 | 6.00 | **3.00** | 0.50 | 0.75 |");
+    EXPECT_NE(markdown_of(bench.dump()).find("| pool / best malloc | malloc / best other |\n"), std::string::npos);
+}
+
+TEST(markdown, keeps_cells_of_other_numbers_of_threads_apart) {
+    json bench = run();
+    bench["cells"] = json::array();
+    for (const int threads : {2, 8}) {
+        bench["cells"].push_back(cell("glibc", threads, "threads", "Mops/s", 0));
+        bench["cells"].back()["threads"] = threads;
+        bench["cells"].back()["order"] = "larson";
+    }
+    const std::string text = markdown_of(bench.dump());
+    EXPECT_NE(text.find("| threads, larson pair, 2 threads, Mops/s |  |  | **2.00** |"), std::string::npos) << text;
+    EXPECT_EQ(last_line(bench), "| threads, larson pair, 8 threads, Mops/s |  |  | **8.00** |  |");
+}
+
 TEST(markdown, takes_more_for_better_in_rates) {
     json bench = run();
     bench["cells"] = {cell("flatline-pool", 400, "throughput", "Mops/s"), cell("glibc", 800, "throughput", "Mops/s")};

@@ -52,6 +52,8 @@ TEST(hgrm, has_value_percentile_count_and_one_by_the_rest) {
     const auto files = hgrm_of(document({cell("hot", "glibc"), phase, ordered}));
     ASSERT_EQ(files.size(), 2U);
     EXPECT_EQ(files[1].first, "containers-64-list-32-pair-glibc.hgrm");
+    ordered["threads"] = 4;
+    EXPECT_EQ(hgrm_of(document({ordered})).front().first, "containers-64-list-4-threads-32-pair-glibc.hgrm");
     EXPECT_EQ(files[0].first, "hot-64-32-pair-glibc.hgrm");
     const auto lines = lines_of(files[0].second);
     const auto words = [](const std::string &line) {

@@ -33,7 +33,7 @@ HICCUPS = {
 ALLOCATOR = {"backend": str, "version": str, "path": str, "source": str, "flags": str, "own_code": bool}
 BACKEND = {"name": str, "title": str, "kind": str, "beside": str}
 MISSING = {"name": str, "how": str}
-ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "message": str}
+ERROR = {"backend": str, "suite": str, "size": int, "calls": int, "order": str, "threads": int, "message": str}
 CELL = {
     "suite": str, "backend": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "threads": int,
     "unit": str,
@@ -43,14 +43,15 @@ CELL = {
     "process_p999": list,
 }
 VERDICT = {
-    "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "figure": str, "subject": str,
-    "rival": str, "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
+    "suite": str, "size": int, "calls_per_sample": int, "operation": str, "order": str, "threads": int, "figure": str,
+    "subject": str, "rival": str, "outcome": str, "ratio": NUMBER, "low": NUMBER, "high": NUMBER,
 }
 OUTCOMES = {"faster", "slower", "no difference", "void"}
 ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
 COUNTED = [counter + "_per_operation" for counter in ("instructions", "branch_misses", "cache_misses", "tlb_misses")]
 ONLY_OF_ROUNDS = ["heap_calls", "held_bytes"]
-MAY_BE_NULL = ["p9999"] + ONLY_OF_TIMES + COUNTED + ONLY_OF_ROUNDS
+OF_SEVERAL_THREADS = ("threads", "pipeline")  # suites that tell what was resident
+MAY_BE_NULL = ["p9999", "peak_bytes"] + ONLY_OF_TIMES + COUNTED + ONLY_OF_ROUNDS
 FIGURES = {"p50", "p999", "jitter"}
 WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
            "slope_ns_per_million": NUMBER}
@@ -154,6 +155,10 @@ def wrong_figures(where, cell):
         yield f"{where}: calls of the heap are counted iff rounds are timed"
     if cell["held_bytes"] is not None and cell["suite"] != "containers":
         yield f"{where}: bytes are held by what rounds are timed over"
+    if cell["suite"] in OF_SEVERAL_THREADS and (cell["peak_bytes"] is None or cell["threads"] < 2):
+        yield f"{where}: a cell of several threads tells how many, and what was resident at most"
+    if cell["peak_bytes"] is not None and cell["threads"] < 2:
+        yield f"{where}: a peak is told of several threads alone"
 
 
 def wrong_cell(where, cell):
@@ -171,7 +176,7 @@ def wrong_cell(where, cell):
 
 
 def wrong_verdicts(document):
-    work = ("suite", "size", "calls_per_sample", "operation", "order")
+    work = ("suite", "size", "calls_per_sample", "operation", "order", "threads")
     names = {backend["name"] for backend in document["backends"]}
     rates = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["unit"] == "Mops/s"}
     voids = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["void"]}
@@ -247,7 +252,8 @@ def wrong_names(document):
     names = {backend["name"] for backend in document["backends"]}
     seen = set()
     for cell in document["cells"]:
-        key = tuple(cell.get(name) for name in ("suite", "size", "calls_per_sample", "operation", "order", "backend"))
+        key = tuple(cell.get(name) for name in ("suite", "size", "calls_per_sample", "operation", "order", "threads",
+                                                "backend"))
         if key in seen:
             yield f"cell {key} is there twice"
         seen.add(key)

@@ -13,10 +13,10 @@ CELL = {
     "over_1us_ppm": 2, "over_10us_ppm": 1, "page_faults": 0, "page_faults_setup": 1, "resident_kib": 2, "ranked": True,
     "void": False, "curve": [[0, 1], [50, 2], [100, 7]], "process_p50": [2, 2, 2, 2.5], "process_p999": [5, 5, 5, 6],
     "instructions_per_operation": 44.5, "branch_misses_per_operation": None, "cache_misses_per_operation": 0,
-    "tlb_misses_per_operation": None, "heap_calls": None, "held_bytes": None,
+    "tlb_misses_per_operation": None, "heap_calls": None, "held_bytes": None, "peak_bytes": None,
 }
 VERDICT = {
-    "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "figure": "p50",
+    "suite": "hot", "size": 64, "calls_per_sample": 32, "operation": "pair", "order": "", "threads": 1, "figure": "p50",
     "subject": "pool-resource", "rival": "floor", "outcome": "slower", "ratio": 1.1, "low": 1.05, "high": 1.2,
 }
 WINDOWS = {"operations": 10, "values": [3, 4], "first": 3, "last": 4, "worst": 5, "slope_ns_per_million": 0.5}
@@ -28,6 +28,8 @@ MEMORY = {**DRIFT, "suite": "memory", "calls_per_sample": 1000, "operation": "re
 del MEMORY["windows"]
 ROUND = {**CELL, "suite": "containers", "size": 0, "calls_per_sample": 1, "operation": "round", "order": "list",
          "heap_calls": 0, "held_bytes": 16000}
+LARSON = {**CELL, "suite": "threads", "calls_per_sample": 1, "operation": "alloc", "order": "larson", "threads": 4,
+          "peak_bytes": 500000}
 HICCUPS = {
     "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
 }
@@ -67,7 +69,7 @@ GOOD = {
                  {"name": "std-pool", "title": "std::pmr pool", "kind": "standard", "beside": ""}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
-    "cells": [CELL, DRIFT, MEMORY, ROUND],
+    "cells": [CELL, DRIFT, MEMORY, ROUND, LARSON, {**LARSON, "threads": 8}],
     "verdicts": [VERDICT],
     "programs": [PROGRAM],
 }
@@ -128,6 +130,11 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(held_bytes=16)
         self.planted_in_cell(operation="round")
         self.planted(lambda document: document["backends"][1].update(kind="again", beside=""))
+
+    def test_several_threads(self):
+        for change in ({"peak_bytes": None}, {"threads": 1}, {"threads": 8}):
+            self.planted(lambda document: document["cells"][4].update(change))
+        self.planted_in_cell(peak_bytes=500000)
 
     def test_wrong_curves(self):
         self.planted_in_cell(curve=[[0, 1], [50, 2], [99, 6]])

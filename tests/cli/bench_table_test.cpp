@@ -81,6 +81,44 @@ TEST(bench_table, hides_no_loss) {
     EXPECT_TRUE(has(cli::verdict_text({losing()}, {}), "hot 64 B (1.25 of glibc)"));
 }
 
+TEST(bench_table, hides_no_loss_of_the_malloc_under_any_policy) {
+    bench::Group group = losing();
+    for (const auto &[policy, p50] : {std::pair{"flatline-malloc", 6.0}, {"flatline-malloc-memory", 9.6}})
+        group.rows.push_back(row(policy, p50, 50));
+    const std::string text = cli::cell_table(group, {}, {});
+    EXPECT_TRUE(has(text, "malloc / best other    P50   0.75  faster by 25 % (glibc)")) << text;
+    EXPECT_TRUE(has(text, "m.mem / best other     P50   1.20  slower by 20 % (glibc)")) << text;
+    EXPECT_TRUE(has(text, "pool / best malloc     P50   1.25  slower by 25 % (glibc)")) << text;
+    EXPECT_FALSE(has(text, "malloc / best fixed")) << text;
+    const std::string verdict = cli::verdict_text({group}, {});
+    EXPECT_TRUE(has(verdict, "malloc, memory against every other malloc")) << verdict;
+    EXPECT_TRUE(has(verdict, "hot 64 B (1.20 of glibc)")) << verdict;
+    const std::string summary = cli::summary_table({group}, {});
+    EXPECT_TRUE(has(line_with("hot 64 B ", summary), "1.25      0.75")) << summary;
+}
+
+TEST(bench_table, tells_how_many_threads_and_what_was_resident_beside_every_row) {
+    bench::Group group = losing();
+    group.cell = {"threads", 64, 0, "larson", 1, 0, 0, bench::several_threads, 8};
+    group.unit = bench::Unit::mops;
+    EXPECT_FALSE(has(cli::cell_table(group, {}, {}), "peak KiB"));
+    for (bench::Row &each : group.rows) each.peak_bytes = 1'500'000;
+    group.rows.back().peak_bytes.reset();
+    const std::string text = cli::cell_table(group, {}, {});
+    EXPECT_TRUE(has(text, "threads larson, 64 B, 8 threads")) << text;
+    EXPECT_TRUE(has(line_with("max", text), "peak KiB")) << text;
+    EXPECT_TRUE(line_with("* Boost.Pool", text).ends_with("        -")) << text;
+    EXPECT_TRUE(line_with("  glibc", text).ends_with("     1465")) << text;
+    EXPECT_TRUE(has(cli::summary_table({group}, {}), "threads larson, 8 ")) << text;
+    const bench::Failure failure{find_backend("mimalloc"), {"threads", 64, 0, "larson", 1, 0, 0, 0, 4}, "it broke"};
+    EXPECT_FALSE(has(cli::cell_table(group, {failure}, {}), "mimalloc")); // which failed with other threads
+    expect_narrower(text, 100);
+    group.cell.calls = 1;
+    group.unit = bench::Unit::ns;
+    expect_narrower(cli::cell_table(group, {}, {}), 100);
+    expect_narrower(cli::cell_table(group, {}, {false, false, 80}), 80);
+}
+
 TEST(bench_table, says_void_and_gives_no_verdict) {
     const std::string text = cli::cell_table(voided(), {}, {});
     EXPECT_TRUE(has(text, "void: A and A differ by 10.0 %"));

@@ -95,8 +95,9 @@ class Program(unittest.TestCase):
             (["bench", "--processes", "0"], ["--processes"]),
             (["bench", "--processes", "many"], ["--processes"]),
             (["bench", "mixed", "--sizes", "64"], ["--list"]),
-            (["bench", "threads", "--threads", "3"], ["--threads", "even"]),
+            (["bench", "pipeline", "--threads", "3"], ["so many threads", "--list"]),
             (["bench", "threads", "--threads", "66"], ["--threads", "64"]),
+            (["bench", "threads", "--threads", "4,1"], ["--threads", "64"]),
             (["bench", "--pin", "100000"], ["100000", "may be used"]),
             (["bench", "--json", "/nowhere/out.json"], ["--json", "/nowhere/out.json", "name a file"]),
             (["bench", "--html", str(self.tree.root)], ["--html", "name a file"]),
@@ -195,6 +196,47 @@ class Program(unittest.TestCase):
         self.assertEqual({(call[0], call[7]) for call in calls}, {("threads", "6")})
         document = json.loads((self.tree.root / "out.json").read_text())
         self.assertEqual({cell["threads"] for cell in document["cells"]}, {6})
+
+    def test_cells_of_several_threads_are_told_apart_with_their_memory_in_every_form(self):
+        result = self.tree.run("bench", "threads", "pipeline", "--processes", "4", "--backends",
+                               "flatline-pool,flatline-pool-again,floor,list", "--json", "out.json", "--html", "out.html",
+                               "--csv", "out.csv", "--markdown", "out.md", "--hgrm", "curves")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(faults(document), [])
+        ran = {(cell["suite"], cell["order"], cell["threads"]) for cell in document["cells"]}
+        orders = ("independent", "producer-consumer", "larson")
+        self.assertEqual(ran, {("threads", order, count) for order in orders for count in (2, 4, 8)}
+                         | {("threads", "many-to-one", 4), ("threads", "many-to-one", 8), ("pipeline", "", 2)})
+        self.assertEqual({verdict["threads"] for verdict in document["verdicts"]}, {2, 4, 8})
+        for part in ("threads many-to-one, 64 B, 8 threads, single alloc calls", "peak KiB",
+                     "threads independent, 64 B, 4 threads, single free calls"):
+            self.assertIn(part, result.stdout)
+        too_wide = [line for line in result.stdout.splitlines() if len(line) > 100 and str(self.tree.root) not in line]
+        self.assertEqual(too_wide, [])
+        lines = (self.tree.root / "out.csv").read_text().splitlines()
+        self.assertEqual(len(lines), 1 + len(document["cells"]))
+        self.assertIn("peak_bytes", lines[0])
+        self.assertIn("| threads, larson alloc, 8 threads |", (self.tree.root / "out.md").read_text())
+        for count in (2, 4, 8):
+            name = f"threads-64-larson-{count}-threads-1-free-floor.hgrm"
+            self.assertTrue((self.tree.root / "curves" / name).is_file())
+
+    def test_a_suite_that_is_named_has_every_policy_of_the_malloc_and_a_quick_run_one(self):
+        for driver in ("bench-malloc", "bench-containers-malloc"):
+            shutil.copy(FAKE, self.tree.libexec / driver)
+        library = self.tree.root / "lib/libflatline-malloc.so"
+        library.parent.mkdir(exist_ok=True)
+        shutil.copy(FAKE, library)
+        self.tree.break_driver("malloc", f"library {library}")
+        policies = {"flatline-malloc", "flatline-malloc-latency", "flatline-malloc-memory"}
+        for arguments, expected in ((["throughput"], policies), (["--quick"], {"flatline-malloc"})):
+            self.tree.run("bench", *arguments, "--sizes", "64", "--processes", "1", "--json", "out.json")
+            document = json.loads((self.tree.root / "out.json").read_text())
+            self.assertEqual(faults(document), [])
+            self.assertEqual({cell["backend"] for cell in document["cells"]} & policies, expected)
+            self.assertEqual({backend["kind"] for backend in document["backends"] if backend["name"] in policies},
+                             {"drop-in"})
 
     def test_dash_leaves_standard_output_to_the_figures(self):
         result = self.tree.bench("--json", "-")
