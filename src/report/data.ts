@@ -32,8 +32,10 @@ export interface Windows {
   operations: number; values: number[]; first: number; last: number; worst: number; slope_ns_per_million: number;
 }
 
-/// What was timed; equal in all rows of a cell.
-export interface Work { suite: string; size: number; calls_per_sample: number; operation: string; order: string }
+/// What was timed; equal in all rows of a cell. `threads` is told by a run that knows cells of more than two.
+export interface Work {
+  suite: string; size: number; calls_per_sample: number; operation: string; order: string; threads?: number;
+}
 
 /// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s, of which more is better. `curve` holds
 /// [percentile, value] pairs, ascending. `p50_net` is the median less the clock's own cost; page faults are those while
@@ -47,11 +49,12 @@ export interface Row extends Work {
   instructions_per_operation?: number | null; branch_misses_per_operation?: number | null;
   cache_misses_per_operation?: number | null; tlb_misses_per_operation?: number | null;
   heap_calls?: number | null; held_bytes?: number | null; // of a round of the standard containers
+  peak_bytes?: number | null; // resident at most, of a process of several threads, without the driver's own
   void: boolean; curve?: [number, number][]; windows?: Windows;
 }
 
-/// A subject beside one rival: the ratio of the two and its 95 % interval. Of rounds there are several subjects and
-/// figures; elsewhere the pool alone, in the figure that decides the cell.
+/// One of Flatline's beside one rival: the ratio of the two and its 95 % interval. Of rounds in several figures, elsewhere
+/// in the one that decides the cell.
 export interface Verdict extends Work {
   figure?: "p50" | "p999" | "jitter"; subject?: string; rival: string; outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
 }
@@ -139,8 +142,10 @@ function kindOf(rows: Row[]): CellKind {
   return calls === 1 ? "tail" : "body";
 }
 
+/// Two threads go without saying: a verdict on them may not tell how many.
 function idOf(work: Work): string {
-  return [work.suite, work.size, work.calls_per_sample, work.operation, work.order]
+  const threads = (work.threads ?? 1) > 2 ? `${work.threads}-threads` : "";
+  return [work.suite, work.size, work.calls_per_sample, work.operation, work.order, threads]
     .filter((part) => part !== "").join("-").replace(/\s+/g, "-");
 }
 
@@ -194,7 +199,8 @@ function nameOf(row: Row, manySizes: boolean): string {
     return `${row.suite} ${row.order}${rounds === 1 ? "" : `, ${rounds} rounds`}`;
   }
   const places = [row.order === "" || manySizes ? sizeName(row.suite, row.size) : "", row.order].filter(Boolean);
-  return `${row.suite} ${places.join(" ")}${row.operation === "pair" ? "" : `, ${row.operation}`}`;
+  const threads = (row.threads ?? 1) > 1 ? `, ${row.threads} threads` : "";
+  return `${row.suite} ${places.join(" ")}${threads}${row.operation === "pair" ? "" : `, ${row.operation}`}`;
 }
 
 /// The backends that have a figure where rounds are timed, or where they are not: no other is missed there.

@@ -11,6 +11,7 @@ const terms: [string, string][] = [
   ["P50 net", "P50 less what reading the clock costs by itself; it may fall below zero, and is not clamped."],
   ["faults", "page faults while timing; the small figure counts those of setting up, before any clock was read."],
   ["resident", "the most memory that a measuring process had resident, harness included."],
+  ["peak", "of a process of several threads: resident at most, without the driver's own memory and its code."],
   ["floor", "the same loop with empty calls: what the harness costs by itself. Nothing can be under it but by noise."],
   ["A/A", "the pool measured against a second copy of itself; a difference smaller than theirs is no verdict (even), " +
     "nor is one on which the rounds disagree."],
@@ -33,7 +34,8 @@ const terms: [string, string][] = [
   ["memory", "resident for each live block, every byte written; quarter: for each of those left when 3 of 4 have gone."],
   ["anysize", "sizes of 16 B to 8 KiB, 20,000 live, uniform and Pareto; resident for each, beside what was asked for."],
   ["new-delete", "an int by C++ operator new and delete, beside the plain loop and a bump in a local buffer."],
-  ["threads", "several at once: each for itself, blocks handed to the next (larson), one allocates and the other frees."],
+  ["threads", "several at once, also more than processors: each for itself, blocks handed to the next (larson), " +
+    "one allocates and another frees, many allocate and one frees all (many-to-one)."],
   ["pipeline", "messages of 16 B to 1 KiB: one thread makes each, another reads it and gives it back; of each pair of threads."],
   ["arrivals", "requests due at random times; sojourn is from when each was due, service from when it was begun."],
   ["stalls", "a thread's calls while another one ends, trims or frees 1 GiB; under mlockall; beside a block that left."],

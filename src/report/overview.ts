@@ -4,7 +4,7 @@ import { measuredIn, type Backend, type Bench, type Cell, type CellKind, type Ro
 import { el, scrollBox, type Child } from "./dom";
 import { figure, inCell, range } from "./format";
 import { looksOf, swatch } from "./palette";
-import { decider, inWords, judge, winnerOf, type Judgement } from "./verdict";
+import { decider, inWords, isOurs, judge, rivalsOf, winnerOf, type Judgement } from "./verdict";
 
 interface Matrix { kind: CellKind; title: string; unit: string; note: string }
 
@@ -22,12 +22,12 @@ const matrices: Matrix[] = [
 
 const words = { win: "wins", loss: "loses", even: "even", void: "void" };
 
-function valueCell(cell: Cell, row: Row | undefined, backend: Backend, winner: Row | undefined,
-                   verdict: Judgement | undefined): HTMLElement {
+function valueCell(cell: Cell, row: Row | undefined, backend: Backend, backends: Backend[],
+                   winner: Row | undefined): HTMLElement {
   const attributes = { "data-backend": backend.name, "data-kind": backend.kind };
   if (!row) return el("td", { ...attributes, class: "absent" }, "\u2014");
   const wins = row === winner;
-  const loses = backend.kind === "subject" && verdict?.outcome === "loss";
+  const loses = isOurs(backend) && judge(cell, backends, rivalsOf(backend), backend)?.outcome === "loss";
   return el("td", { ...attributes, class: wins ? "winner" : loses ? "loser" : undefined },
     wins ? el("span", { class: "mark", title: "best of the competing allocators" }, "\u25cf") : null,
     loses ? el("span", { class: "mark", title: "not the best in this cell" }, "\u25bc") : null,
@@ -51,7 +51,7 @@ function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
     ...(cell.kind === "round" ? []
       : [ratioCell(cell, verdict, "any"), ratioCell(cell, judge(cell, backends, ["general"]), "general")]),
     ...backends.map((backend) =>
-      valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, winner, verdict)));
+      valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, backends, winner)));
 }
 
 /// A long name may go on below after a "_" or "/", so that a column is no wider than its figures need.
@@ -94,8 +94,8 @@ export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
     el("h2", { id: "overview-title" }, "Overview"),
     el("p", { class: "key" },
       el("span", { class: "winner" }, "\u25cf best"), " of the competing allocators; ",
-      el("span", { class: "loser" }, "\u25bc the pool, where it is not"), "; ",
-      "even: no difference at this precision, which is the pool's to its own copy and what the rounds agree on; ",
+      el("span", { class: "loser" }, "\u25bc Flatline's own, where a rival is better"), "; ",
+      "even: no difference at this precision, which is a copy's to its original and what the rounds agree on; ",
       "void: A and A differed by more than 5 %; below each ratio its 95 % interval. ",
       "The floor (empty calls) and the unchecked list stand beside them and do not compete; ",
       "figures that tell no merit are in their sections only."),

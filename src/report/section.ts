@@ -9,7 +9,7 @@ import { method } from "./format";
 import { meaningOf } from "./glossary";
 import { contestTable } from "./rounds";
 import { cellTable, hasBars } from "./table";
-import { decider, inWords, judge, winnerOf } from "./verdict";
+import { decider, inWords, isOurs, judge, rivalsOf, subjectOf, winnerOf } from "./verdict";
 import type { View } from "./view";
 
 const voidText = "void: A and A differed by more than 5 %";
@@ -18,12 +18,14 @@ function outcomeLine(bench: Bench, cell: Cell): Child {
   if (cell.isVoid) return el("span", { class: "badge void" }, voidText);
   if (!cell.ranked) return el("span", { class: "badge" }, "not ranked: it tells no merit");
   const { name } = decider(cell);
-  const verdict = judge(cell, bench.backends);
-  if (!verdict) return null;
+  const subject = subjectOf(cell, bench.backends) ??
+    bench.backends.find((each) => isOurs(each) && cell.rows.some((row) => row.backend === each.name));
+  const verdict = subject && judge(cell, bench.backends, rivalsOf(subject), subject);
+  if (!subject || !verdict) return null;
   const rival = bench.backends.find((each) => each.name === verdict.best.backend)?.title ?? verdict.best.backend;
-  const beside = { win: "the pool wins over", loss: "the pool loses to", even: "the pool and", void: voidText };
+  const beside = { win: "wins over", loss: "loses to", even: "and", void: voidText };
   return el("span", { class: `badge ${verdict.outcome}`, "data-verdict": cell.id },
-    `${beside[verdict.outcome]} ${rival}: `, el("span", { class: "words" }, inWords(cell, verdict)), ` (${name})`);
+    `${subject.title} ${beside[verdict.outcome]} ${rival}: `, el("span", { class: "words" }, inWords(cell, verdict)), ` (${name})`);
 }
 
 function cellSection(bench: Bench, cell: Cell, view: View): { element: HTMLElement; chart?: Chart<Row> } {

@@ -4,16 +4,16 @@ import type { Backend, Bench, Cell } from "./data";
 import { el, type Child } from "./dom";
 import { frontierText } from "./programs";
 import { roundsStanding } from "./rounds";
-import { judgedCells, percentAway, verdictOf, type Judged, type Outcome } from "./verdict";
+import { isOurs, judgedCells, percentAway, rivalsOf, verdictOf, type Judged, type Outcome } from "./verdict";
 
 /// The order in which a sceptic reads.
 const outcomes: [Outcome, string, string][] = [
-  ["loss", "The pool loses", "to"], ["win", "It wins", "over"], ["even", "No difference at this precision", "from"],
-  ["void", "Void", "beside"],
+  ["loss", "loses", "to"], ["win", "wins", "over"], ["even", "has no difference at this precision", "from"],
+  ["void", "is in void cells", "beside"],
 ];
 
 /// Cells with the same rival together: "to Boost.Pool: hot 16 B by 8–10 %, ...".
-function byRival(judged: Judged[], backends: Backend[], beside: string): HTMLElement[] {
+function byRival(judged: Judged[], subject: Backend, backends: Backend[], beside: string): HTMLElement[] {
   const rivals = [...new Set(judged.map(({ judgement }) => judgement.best.backend))];
   return rivals.map((rival) => {
     const title = backends.find((each) => each.name === rival)?.title ?? rival;
@@ -21,7 +21,7 @@ function byRival(judged: Judged[], backends: Backend[], beside: string): HTMLEle
     const items = cells.flatMap(({ cell, judgement }, i): Child[] => {
       const { outcome } = judgement;
       const decides = outcome === "win" || outcome === "loss";
-      return [i > 0 && ", ", el("span", { "data-judged": cell.id, "data-outcome": outcome },
+      return [i > 0 && ", ", el("span", { "data-judged": cell.id, "data-subject": subject.name, "data-outcome": outcome },
         el("a", { href: `#${cell.id}` }, cell.name),
         decides && el("span", { class: "by" }, ` by ${percentAway(judgement)}`))];
     });
@@ -29,13 +29,17 @@ function byRival(judged: Judged[], backends: Backend[], beside: string): HTMLEle
   });
 }
 
-/// Losses and wins lie open; what decides nothing is folded away.
+/// Each of Flatline's by itself. Losses and wins lie open; what decides nothing is folded away.
 function standing(bench: Bench, cells: Cell[]): HTMLElement[] {
-  const judged = judgedCells(cells, bench.backends);
-  return outcomes.filter(([outcome]) => judged[outcome].length > 0).map(([outcome, name, beside]) =>
-    el("details", { class: `standing ${outcome}`, open: outcome === "loss" || outcome === "win" },
-      el("summary", {}, `${name}: ${judged[outcome].length} ${judged[outcome].length === 1 ? "cell" : "cells"}`),
-      ...byRival(judged[outcome], bench.backends, beside)));
+  const all = bench.backends.filter(isOurs).map((subject) =>
+    ({ subject, judged: judgedCells(cells, bench.backends, rivalsOf(subject), subject) }));
+  return outcomes.flatMap(([outcome, does, beside]) =>
+    all.filter(({ judged }) => judged[outcome].length > 0).map(({ subject, judged }) => {
+      const count = judged[outcome].length;
+      return el("details", { class: `standing ${outcome}`, open: outcome === "loss" || outcome === "win" },
+        el("summary", {}, `${subject.title} ${does}: ${count} ${count === 1 ? "cell" : "cells"}`),
+        ...byRival(judged[outcome], subject, bench.backends, beside));
+    }));
 }
 
 export function summary(bench: Bench, cells: Cell[]): Child[] {

@@ -101,7 +101,12 @@ function countColumns(cell: Cell): Column<Row>[] {
   const resident: Column<Row> = {
     field: "resident_kib", head: "Resident", unit: "KiB", text: (row) => count(row.resident_kib),
   };
+  const peak: Column<Row> = {
+    field: "peak_bytes", head: "Peak", unit: "KiB",
+    text: ({ peak_bytes: bytes }) => count(typeof bytes === "number" ? bytes / 1024 : bytes),
+  };
   return [
+    ...(cell.rows.some((row) => typeof row.peak_bytes === "number") ? [peak] : []),
     { field: "page_faults", head: "Faults", unit: "pages", text: (row) => count(row.page_faults),
       below: ({ page_faults_setup: setup }) => setup === undefined
         ? undefined : { field: "page_faults_setup", text: count(setup) } },

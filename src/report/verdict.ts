@@ -22,6 +22,21 @@ const outcomes: Record<Said["outcome"], Outcome> =
 const everyRival: BackendKind[] = ["general", "fixed-pool"];
 const competitors: BackendKind[] = ["subject", "standard", "drop-in", ...everyRival];
 
+/// Whether a backend is Flatline's, and judged: a subject, or its malloc under one of its policies.
+export function isOurs({ kind }: Backend): boolean {
+  return kind === "subject" || kind === "drop-in";
+}
+
+/// Whom one of Flatline's is held against: a malloc against the others alone.
+export function rivalsOf({ kind }: Backend): BackendKind[] {
+  return kind === "drop-in" ? ["general"] : everyRival;
+}
+
+/// The first subject that has figures in the cell.
+export function subjectOf(cell: Cell, backends: Backend[]): Backend | undefined {
+  return backends.find(({ name, kind }) => kind === "subject" && cell.rows.some((row) => row.backend === name));
+}
+
 function rowsOfKind(cell: Cell, backends: Backend[], kinds: BackendKind[]): Row[] {
   const names = new Set(backends.filter((each) => kinds.includes(each.kind)).map((each) => each.name));
   return cell.rows.filter((row) => names.has(row.backend));
@@ -47,12 +62,14 @@ export function winnerOf(cell: Cell, backends: Backend[]): Row | undefined {
 }
 
 /// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent, the cell
-/// is not ranked, the run has no verdict on it, or rounds are timed, which have several subjects (rounds.ts).
-export function judge(cell: Cell, backends: Backend[], kinds = everyRival): Judgement | undefined {
-  if (!cell.ranked || cell.kind === "round") return undefined;
+/// is not ranked, the run has no verdict on it, or rounds are timed, which are judged otherwise (rounds.ts).
+export function judge(cell: Cell, backends: Backend[], kinds = everyRival, subject = subjectOf(cell, backends)):
+    Judgement | undefined {
+  if (!cell.ranked || cell.kind === "round" || !subject) return undefined;
   const { field } = decider(cell);
   const best = bestOf(cell, rowsOfKind(cell, backends, kinds), (row) => row[field]);
-  const verdict = cell.verdicts.find((each) => each.rival === best?.backend);
+  const verdict = cell.verdicts.find((each) =>
+    each.rival === best?.backend && (each.subject ?? subject.name) === subject.name);
   if (!best || !verdict) return undefined;
   return { outcome: outcomes[verdict.outcome], best, ratio: verdict.ratio, low: verdict.low, high: verdict.high };
 }
@@ -79,11 +96,12 @@ export function inWords(cell: Cell, verdict: Judgement): string {
 
 export interface Judged { cell: Cell; judgement: Judgement }
 
-/// Every cell that has a verdict, by outcome, against the best rival of these kinds.
-export function judgedCells(cells: Cell[], backends: Backend[], kinds?: BackendKind[]): Record<Outcome, Judged[]> {
+/// Every cell that has a verdict, by outcome, against the best rival of these kinds; on this subject, or the first of each.
+export function judgedCells(cells: Cell[], backends: Backend[], kinds?: BackendKind[], subject?: Backend):
+    Record<Outcome, Judged[]> {
   const result: Record<Outcome, Judged[]> = { win: [], loss: [], even: [], void: [] };
   for (const cell of cells) {
-    const judgement = judge(cell, backends, kinds);
+    const judgement = judge(cell, backends, kinds, subject);
     if (judgement) result[judgement.outcome].push({ cell, judgement });
   }
   return result;

@@ -21,6 +21,7 @@ function expectedTexts(row) {
   const time = (value) => figure(value, decimals);
   const range = (low, high) => `${time(low)}\u2013${time(high)}`;
   const counts = {
+    ...(typeof row.peak_bytes === "number" ? { peak_bytes: figure(row.peak_bytes / 1024, 0) } : {}),
     page_faults: figure(row.page_faults, 0), page_faults_setup: figure(row.page_faults_setup, 0),
     ...counted(row), resident_kib: figure(row.resident_kib, 0), samples: figure(row.samples, 0), processes: figure(row.processes, 0),
   };

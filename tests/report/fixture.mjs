@@ -33,6 +33,7 @@ const backends = [
   ["tbb", "oneTBB", "general", 7.4, 0.2, 1.6],
   ["boost-pool", "Boost.Pool", "fixed-pool", 4.9, 0.05, 1.1],
   ["foonathan-pool", "foonathan/memory", "fixed-pool", 6.6, 0.05, 1.2],
+  ["flatline-malloc", "Flatline malloc", "drop-in", 5.95, 0.1, 1.2],
 ];
 
 // name, title, kind, beside, what a round costs it; calls of the heap, bytes held (null: none to tell)
@@ -214,9 +215,12 @@ function orderedCells(random) {
     add(where("anysize", 500000, "pair", "pareto"), cost * 5, "ns");
     add(where("anysize", 20000, "resident", "uniform"), 2300 + heavy * 400, "bytes");
     add(where("anysize", 20000, "asked", "uniform"), 2200.8, "bytes", false);
-    add(where("threads", 200000, "pair", "larson"), 900 / cost, "Mops/s");
-    for (const operation of ["alloc", "local free", "remote free"]) {
-      curved(where("threads", 1, operation, "larson"), cost * 2 + 11, heavy * 12, true);
+    for (const threads of [2, 8]) {
+      add({ ...where("threads", 200000, "pair", "larson"), threads, peak_bytes: Math.round(heavy * 9e4 * threads) },
+        1800 / cost / threads, "Mops/s");
+      for (const operation of ["alloc", "local free", "remote free"]) {
+        curved({ ...where("threads", 1, operation, "larson"), threads }, cost * 2 + 11 * threads, heavy * 12, true);
+      }
     }
     add(where("arrivals", 2000, "request", "closed"), cost * 60, "ns");
     for (const percent of [50, 95]) {
@@ -300,14 +304,14 @@ function withRareCases(cells) {
   return cells;
 }
 
-const workOf = ({ suite, size, calls_per_sample, operation, order }) =>
-  ({ suite, size, calls_per_sample, operation, order });
+const workOf = ({ suite, size, calls_per_sample, operation, order, threads = 1 }) =>
+  ({ suite, size, calls_per_sample, operation, order, threads });
 
-/// What the program says of the pool beside each rival; here every difference above 1 % is one.
-function verdictsOf(cells) {
-  const subjects = new Map(cells.filter(({ backend }) => backend === "flatline-pool")
+/// What the program says of one of Flatline's beside each rival; here every difference above 1 % is one.
+function verdictsOf(cells, name, rivals) {
+  const subjects = new Map(cells.filter(({ backend }) => backend === name)
     .map((row) => [JSON.stringify(workOf(row)), row]));
-  return cells.filter(({ backend }) => !backend.startsWith("flatline-pool")).flatMap((row) => {
+  return cells.filter(({ backend }) => rivals.includes(backend)).flatMap((row) => {
     const subject = subjects.get(JSON.stringify(workOf(row)));
     if (!subject || row.ranked === false) return [];
     const figure = row.calls_per_sample === 1 && row.curve ? "p999" : "p50";
@@ -315,7 +319,7 @@ function verdictsOf(cells) {
     const better = row.unit === "Mops/s" ? ratio > 1 : ratio < 1;
     const outcome = row.void ? "void" : Math.abs(ratio - 1) < 0.01 ? "no difference" : better ? "faster" : "slower";
     const [low, high] = [rounded(ratio * 0.99), rounded(ratio * 1.01)];
-    return [{ ...workOf(row), figure, subject: "flatline-pool", rival: row.backend, outcome, ratio, low, high }];
+    return [{ ...workOf(row), figure, subject: name, rival: row.backend, outcome, ratio, low, high }];
   });
 }
 
@@ -399,6 +403,8 @@ export function makeBench() {
     ...timedCells(random), ...coarseCells(random), ...driftCells(random), ...memoryCells(random),
     ...orderedCells(random), ...unheardOf(random), ...roundCells(random),
   ]);
+  const judged = (name, kinds) =>
+    verdictsOf(cells, name, backends.filter(([, , kind]) => kinds.includes(kind)).map(([rival]) => rival));
   return {
     schema: "flatline.bench/1", mode: "full", started: "2026-11-21T20:00:00Z", duration_seconds: 201.3, rounds: 4,
     environment: environment(),
@@ -407,7 +413,8 @@ export function makeBench() {
       ...containerBackends.map(([name, title, kind, beside]) => ({ name, title, kind, beside }))],
     missing: [{ name: "o1heap <latest>", how: "see docs/peers.md & build it" }],
     errors: [{ backend: "mimalloc", suite: "order", size: 64, message: "an allocation returned NULL <at once>" }],
-    cells, verdicts: [...verdictsOf(cells), ...contestsOf(cells)], programs: makePrograms(random),
+    cells, verdicts: [...judged("flatline-pool", ["control", "unchecked", "general", "fixed-pool", "drop-in"]),
+      ...judged("flatline-malloc", ["general"]), ...contestsOf(cells)], programs: makePrograms(random),
   };
 }
 

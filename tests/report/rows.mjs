@@ -29,7 +29,9 @@ export const isCurved = (row) => ["tail", "body", "round"].includes(kindOf(row))
 export const isRanked = (row) => row.ranked !== false;
 
 export function cellOf(row) {
-  return [row.suite, row.size, row.calls_per_sample, row.operation, row.order].filter((part) => part !== "").join("-")
+  const threads = row.threads > 2 ? `${row.threads}-threads` : "";
+  return [row.suite, row.size, row.calls_per_sample, row.operation, row.order, threads]
+    .filter((part) => part !== "").join("-")
     .split(" ").join("-");
 }
 

@@ -55,7 +55,7 @@ function writtenVerdicts(page) {
     }
     for (const each of document.querySelectorAll("[data-judged]")) {
       const by = each.querySelector(".by")?.textContent ?? "";
-      written[`${each.dataset.judged}/summary`] = `${each.dataset.outcome}${by}`;
+      written[`${each.dataset.judged}/summary ${each.dataset.subject}`] = `${each.dataset.outcome}${by}`;
     }
     return written;
   });
@@ -98,18 +98,27 @@ function expectedVerdicts(bench, id, rows) {
   const expected = { winner: isVoid ? "" : bestOf(bench, rows, ["subject", "general", "fixed-pool", "standard", "drop-in"]) ?? "" };
   const verdicts = (bench.verdicts ?? []).filter((each) => cellOf(each) === id);
   if (kindOf(rows[0]) === "round") return { ...expected, ...expectedContests(bench, verdicts) };
+  const ours = bench.backends.filter(({ name, kind }) => (kind === "subject" || kind === "drop-in") &&
+    rows.some(({ backend }) => backend === name));
+  const first = ours.find(({ kind }) => kind === "subject");
   const against = { any: ["general", "fixed-pool"], general: ["general"] };
+  const verdictOn = (subject, kinds) => verdicts.find((each) =>
+    each.subject === subject?.name && each.rival === bestOf(bench, rows, kinds));
   for (const [name, kinds] of Object.entries(against)) {
-    const rival = bestOf(bench, rows, kinds);
-    const verdict = verdicts.find((each) => each.rival === rival);
+    const verdict = verdictOn(first, kinds);
     if (!verdict) continue;
     const { ratio, low, high, outcome } = verdict;
     expected[`ratio ${name}`] =
       `${figure(ratio, 2)} ${words[outcome]} ${figure(low, 2)}\u2013${figure(high, 2)}`;
-    if (name !== "any") continue;
+  }
+  for (const subject of ours) {
+    const verdict = verdictOn(subject, subject.kind === "drop-in" ? against.general : against.any);
+    if (!verdict) continue;
+    const { outcome } = verdict;
     const by = outcome === "faster" || outcome === "slower" ? ` by ${percentText(verdict)}` : "";
-    expected.summary = { faster: "win", slower: "loss", "no difference": "even", void: "void" }[outcome] + by;
-    if (!isVoid) expected.words = wordsOf(verdict, rows);
+    expected[`summary ${subject.name}`] =
+      { faster: "win", slower: "loss", "no difference": "even", void: "void" }[outcome] + by;
+    if (!isVoid && subject === (first ?? ours[0])) expected.words = wordsOf(verdict, rows);
   }
   return expected;
 }
