@@ -32,7 +32,7 @@ help:
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
-	@echo "  make results               measure the reference results anew, and write the manual's tables; some three hours"
+	@echo "  make results               measure the reference results anew, and write the manual's tables; some five hours"
 	@echo "  make coverage              line coverage of the allocators"
 	@echo "  make format                format the sources with clang-format"
 	@echo "  make clean                 remove $(BUILD)/"

@@ -35,6 +35,36 @@ def figure(value):
     return "%.0f" % value if value >= 100 else "%.1f" % value if value >= 10 else "%.2f" % value
 
 
+def size_text(group):
+    size = group["size"]
+    if size == 0:
+        return " 7 sizes" if group["suite"] == "mixed" else ""
+    return " %d KiB" % (size // 1024) if size >= 1024 else " %d B" % size
+
+
+def threads_text(group):
+    """Two where none is named: sets that were taken before there were others do not tell how many."""
+    threads = group.get("threads", 1)
+    return ", %d threads" % threads if threads > 2 else ""
+
+
+def call_name(group):
+    """What the tables call a cell of calls."""
+    if group["suite"] == "order":
+        return "order, %s %s" % (group["order"], group["operation"])
+    text = group["suite"] + size_text(group)
+    if group["order"]:
+        text += ", " + group["order"]
+    text += threads_text(group)
+    if group["calls_per_sample"] == 1 or group["operation"] != "pair":
+        text += ", " + group["operation"]
+    return text + (", Mops/s" if group["unit"] == "Mops/s" else "")
+
+
+def more_is_better(group):
+    return group["unit"] == "Mops/s"
+
+
 def short(name):
     return SHORT.get(name, name)
 

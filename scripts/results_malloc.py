@@ -6,7 +6,7 @@ import statistics
 from results_common import figure, machine, short, side_by_side, spread, table
 
 SUITES = ("hot", "fifo", "churn", "mixed", "anysize")
-POLICIES = {"flatline-malloc": "balanced", "flatline-malloc-latency": "latency"}
+POLICIES = {"flatline-malloc": "balanced", "flatline-malloc-latency": "latency", "flatline-malloc-memory": "memory"}
 FLOOR = "floor"
 BACKENDS = (*POLICIES, FLOOR, "glibc", "jemalloc", "tcmalloc", "mimalloc", "snmalloc", "rpmalloc", "tbb")
 PROCESSES = 3  # of each run: with ten runs thirty for each cell and backend
@@ -46,7 +46,7 @@ def kept_ratios(cells):
     return {policy: {name: [side_by_side(by_name[policy]["process_" + what], cell["process_" + what])
                             for what in RATIOS]
                      for name, cell in by_name.items() if name not in POLICIES}
-            for policy in POLICIES}
+            for policy in POLICIES if policy in by_name}
 
 
 # ---- what the tables say ------------------------------------------------------------------------------------------
@@ -105,6 +105,11 @@ def head(runs):
     return ["", *[POLICIES.get(each, titles[each]) for each in columns(runs)]]
 
 
+def policies(runs):
+    """Those that were measured."""
+    return [each for each in POLICIES if each in columns(runs)]
+
+
 def columns(runs):
     return [each["name"] for each in runs[0]["backends"]]
 
@@ -122,11 +127,11 @@ def medians_table(what):
                 continue
             name = name_of(group)
             rows.append([name, *[figure(median_of(runs, name, each, what)) for each in columns(runs)],
-                         *[ratio_text(runs, name, policy, what) for policy in POLICIES]])
+                         *[ratio_text(runs, name, policy, what) for policy in policies(runs)]])
         return ("%s in blocks of calls, ns a pair of malloc and free. Medians over %s Last columns: to the other "
                 "whose median is best, each run's by itself, the median of these with the least and the greatest.\n\n"
                 % (TITLES[what], about(runs))
-                + table(head(runs) + ["%s / best other" % policy for policy in POLICIES.values()], rows))
+                + table(head(runs) + ["%s / best other" % POLICIES[policy] for policy in policies(runs)], rows))
     return made
 
 

@@ -3,12 +3,14 @@ made of them."""
 import collections
 import statistics
 
-from results_common import figure, machine, short, side_by_side, spread, table
+from results_common import figure, machine, short, side_by_side, spread, table, threads_text
 
+SUITES = ("threads", "pipeline")
 FIGURES = ("p50", "p999")
 TITLES = {"p50": "P50", "p999": "P99.9"}
 SUBJECT, POOL, FLOOR = "flatline-percore", "flatline-pool", "floor"
-# What was to be reached, set before it was built. Beside the best general allocator: rates, at least so much.
+# What was to be reached with two threads, set before it was built. Beside the best general allocator: rates, at least so
+# much.
 RATE_GOALS = {"threads, producer-consumer": 1.00, "threads, larson": 0.95}
 OWN_SHARD = 1.05     # beside the pool: calls on one's own shard take at most so much of its time
 REMOTE_TO_LOCAL = 2  # a remote free's P50, at most so many of a local free's
@@ -17,7 +19,7 @@ REMOTE_TO_LOCAL = 2  # a remote free's P50, at most so many of a local free's
 # ---- what is kept -------------------------------------------------------------------------------------------------
 
 def is_of_threads(cell):
-    return cell["suite"] in ("threads", "pipeline")
+    return cell["suite"] in SUITES
 
 
 def kept_ratios(cells):
@@ -31,7 +33,7 @@ def kept_ratios(cells):
 # ---- what the tables say ------------------------------------------------------------------------------------------
 
 def work_of(group):
-    return group["suite"] + (", " + group["order"] if group["order"] else "")
+    return group["suite"] + (", " + group["order"] if group["order"] else "") + threads_text(group)
 
 
 def name_of(group):
@@ -107,9 +109,11 @@ def medians_table(what):
             rows.append([name] + [figure(median_of(runs, name, each, what)) for each in columns]
                         + [text_of(ratios) + (" of " + most_often(ratios) if ratios else "")])
         return ("%s: medians over %d runs of `flatline bench threads pipeline`, all kept, %d processes for each cell and "
-                "backend, two threads, on %s. Rates in millions of operations a second, two for a pair or a message, more "
+                "backend, two threads%s, on %s. Rates in millions of operations a second, two for a pair or a message, more "
                 "is better; else ns a call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
-                "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"], machine(runs[0]))
+                "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"],
+                                            " where no number is named" if any(map(threads_text, groups)) else "",
+                                            machine(runs[0]))
                 + table([""] + [short(each) for each in columns] + ["per core / best malloc"], rows))
     return made
 
@@ -119,8 +123,12 @@ def excess(run, group, backend):
     return value(group, backend, "p999") - value(group, FLOOR, "p999")
 
 
+def goal_groups(run):
+    return [group for group in run["groups"] if not threads_text(group)]
+
+
 def remote_groups(runs):
-    return [group for group in runs[0]["groups"] if group["operation"] == "remote free"]
+    return [group for group in goal_groups(runs[0]) if group["operation"] == "remote free"]
 
 
 def goals_list(results):
@@ -131,7 +139,7 @@ def goals_list(results):
         if not ratios or round(statistics.median(ratio for ratio, _ in ratios), 2) < least:
             lines.append("- %s: %s of %s; the goal is at least %.2f" % (work, text_of(ratios),
                                                                        most_often(ratios) if ratios else "the best", least))
-    for group in runs[0]["groups"]:
+    for group in goal_groups(runs[0]):
         if POOL not in group["rows"]:
             continue
         ratios = ratios_to(runs, name_of(group), "p50", lambda run, group: POOL)

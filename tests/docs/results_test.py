@@ -21,7 +21,7 @@ BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("fl
 def cells(suite, size, p50s, unit="ns", calls=32, operation="pair", order="", void=False, samples=100000, **more):
     return [{"suite": suite, "size": size, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50, "p99": 2 * p50,
              "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": 0.5, "unit": unit, "ranked": True,
-             "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples,
+             "peak_bytes": None, "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples,
              "process_p50": [0.9 * p50, 1.1 * p50, 7], "process_p999": [2.9 * p50, 3.1 * p50, 8], **more}
             for (name, _), p50 in zip(BACKENDS, p50s)]
 
@@ -154,8 +154,10 @@ def percore(pair=1, own=1, remote=1, tail=1, void=False):
 PERCORE = percore()
 
 # Of the malloc's suites: backend, kind, P50.
-MALLOCS = [("flatline-malloc", "drop-in", 6), ("flatline-malloc-latency", "drop-in", 6), ("floor", "control", 3),
-           ("glibc", "general", 9), ("snmalloc", "general", 7)]
+MALLOCS = [("flatline-malloc", "drop-in", 6), ("flatline-malloc-latency", "drop-in", 6),
+           ("flatline-malloc-memory", "drop-in", 6), ("floor", "control", 3), ("glibc", "general", 9),
+           ("snmalloc", "general", 7)]
+POLICIES = [name for name, kind, _ in MALLOCS if kind == "drop-in"]
 
 
 def malloc(factor=1, tail=1, stalls=10, alone=False, luck=1):
@@ -184,6 +186,37 @@ FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
              + cells("startup", 64, [3] * 7, calls=1000, operation="total", void=True)
              + cells("memory", 256, [260, 260, 0], unit="bytes", calls=1000, operation="resident"))
+
+
+def with_policies(run, **slower):
+    """The run with the malloc, which takes in each cell as long as the first general allocator; a policy that is named,
+    so many times that."""
+    other = copy.deepcopy(run)
+    for at, cell in reversed(list(enumerate(other["cells"]))):
+        if cell["backend"] != "glibc":
+            continue
+        for policy in POLICIES:
+            factor = slower.get(policy.rpartition("-")[2], 1)
+            factor = 1 / factor if cell["unit"] == "Mops/s" else factor
+            ours = {key: factor * cell[key] for key in ("p50", "p99", "p999")}
+            ours |= {key: [factor * each for each in cell[key]] for key in ("process_p50", "process_p999")}
+            other["cells"].insert(at, cell | ours | {"backend": policy})
+    other["backends"] += [{"name": policy, "title": policy, "kind": "drop-in"} for policy in POLICIES]
+    other["environment"]["allocators"] += [{"backend": policy, "version": "1"} for policy in POLICIES]
+    return other
+
+
+def with_four_threads(run, **factors):
+    """The run with its cells of suite threads once more, of four threads; there a backend takes so many times as long."""
+    other = copy.deepcopy(run)
+    for cell in [cell for cell in run["cells"] if cell["suite"] == "threads"]:
+        factor = factors.get(cell["backend"].replace("-", "_"), 1)
+        factor = 1 / factor if cell["unit"] == "Mops/s" else factor
+        other["cells"].append(cell | {"threads": 4, "p50": factor * cell["p50"],
+                                      "process_p50": [factor * each for each in cell["process_p50"]]})
+    return other
+
+
 PROGRAMS = bench([], [{
     "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
     "version": "perl 5", "missing": None, "shortfalls": [], "rows": [PROGRAM_ROW],
@@ -201,7 +234,8 @@ PAGES = {
         "percore", "percore tails", "percore goals")),
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
-        "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs")),
+        "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs", "threads", "threads memory",
+        "pipeline", "malloc suites", "malloc losses", "malloc lost tails", "malloc worst")),
 }
 
 
@@ -502,13 +536,14 @@ class Malloc(Manual):
     def test_stands_beside_the_best_other_with_the_least_and_the_greatest_run(self):
         text = self.of("malloc", MALLOC, malloc(1.2), malloc(1.5))
         self.assertIn("Medians over 3 runs of `flatline bench hot fifo churn mixed anysize`, all kept, 4 processes", text)
-        ratios = "1.03 (0.86 to 1.29) of snmalloc"
+        ratios = " | ".join(["1.03 (0.86 to 1.29) of snmalloc"] * 3)
         self.assertEqual(rows_of(text), [
-            "| hot 64 B | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s | %s |" % (ratios, ratios),
-            "| anysize, pareto | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s | %s |" % (ratios, ratios)])
+            "| hot 64 B | 7.20 | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s |" % ratios,
+            "| anysize, pareto | 7.20 | 7.20 | 7.20 | 3.00 | 9.00 | 7.00 | %s |" % ratios])
         self.assertEqual(rows_of(self.table("malloc tails", "docs/malloc.md")), [
-            "| hot 64 B | 21.6 | 21.6 | 9.00 | 27.0 | 21.0 | %s | %s |" % (ratios, ratios)])
-        self.assertEqual(rows_of(self.table("malloc stalls", "docs/malloc.md")), ["| hot 64 B, alloc | 6 | 6 | 26 | 26 |"])
+            "| hot 64 B | 21.6 | 21.6 | 21.6 | 9.00 | 27.0 | 21.0 | %s |" % ratios])
+        self.assertEqual(rows_of(self.table("malloc stalls", "docs/malloc.md")),
+                         ["| hot 64 B, alloc | 6 | 6 | 6 | 26 | 26 |"])
 
     def test_tells_every_goal_that_is_missed_and_no_other(self):
         self.assertEqual(self.of("malloc goals"), "- none\n")
@@ -570,6 +605,73 @@ class Malloc(Manual):
             self.assertIn("--malloc: ", refused.stderr)
 
 
+class Policies(Manual):
+    """The malloc in every suite."""
+
+    def of(self, name, *runs, full=FULL, percore=PERCORE):
+        self.write(QUICK, malloc=runs or (MALLOC,), full=full, percore=(percore,))
+        return self.table(name)
+
+    def test_stand_in_every_suite_that_was_measured(self):
+        self.assertEqual(rows_of(self.of("malloc suites")), [
+            "| hot 64 B | 6.00 | 6.00 | 6.00 | 7.00 | snmalloc | 0.86 | 0.86 | 0.86 |",
+            "| anysize, pareto | 6.00 | 6.00 | 6.00 | 7.00 | snmalloc | 0.86 | 0.86 | 0.86 |"])
+        full, percore = with_policies(FULL, latency=1.5), with_policies(PERCORE, memory=2)
+        rows = rows_of(self.of("malloc suites", MALLOC, malloc(1.5), full=full, percore=percore))
+        for row in ("| hot 64 B | 7.50 | 7.50 | 7.50 | 7.00 | snmalloc | 1.07 (0.86 to 1.29) |",
+                    "| threads 64 B, larson, Mops/s | 50.0 | 50.0 | 25.0 | 100 | jemalloc | 0.50 | 0.50 | 0.25 |",
+                    "| order, lifo free | 4.00 | 6.00 | 4.00 | 4.00 | glibc | 1.00 | 1.50 | 1.00 |",
+                    "| throughput 16 B, Mops/s | 200 | 133 | 200 | 200 | glibc | 1.00 | 0.67 | 1.00 |",
+                    "| drift 64 B, P50 | 6.00 | 9.00 | 6.00 | 6.00 | glibc | 1.00 | 1.50 | 1.00 |"):
+            self.assertTrue(any(each.startswith(row) for each in rows), "%s\n%s" % (row, "\n".join(rows)))
+        self.assertFalse(any("hot 64 B, alloc" in row for row in rows))  # of single calls the tail counts
+
+    def test_hide_no_loss_and_tell_the_worst_of_each_suite(self):
+        self.assertEqual(self.of("malloc losses"), "- none\n")
+        self.assertEqual(self.table("malloc worst"), "- none\n")
+        full = with_policies(FULL, latency=1.5, memory=1.2)
+        losses = self.of("malloc losses", full=full)
+        self.assertIn("- fifo 1 KiB: `latency` 1.50, `memory` 1.20 of glibc\n", losses)
+        self.assertIn("- throughput 16 B, Mops/s: `latency` 0.67, `memory` 0.83 of glibc\n", losses)
+        self.assertIn("- startup 64 B, total: void in every run\n", losses)
+        self.assertNotIn("- hot", losses)
+        worst = self.table("malloc worst").splitlines()
+        self.assertEqual(len(worst), 4)  # void suites have none, and hot and anysize are won
+        for line in ("- fifo 1 KiB: `latency` 1.50 of glibc", "- order, lifo free: `latency` 1.50 of glibc",
+                     "- throughput 16 B, Mops/s: `latency` 0.67 of glibc"):
+            self.assertIn(line, worst)
+
+    def test_lose_a_tail_by_more_than_a_step_of_the_clock(self):
+        self.assertEqual(self.of("malloc lost tails", malloc(tail=1.5)), "- none\n")  # 27 and 21 ns, by steps of 10
+        self.assertEqual(self.of("malloc lost tails", malloc(tail=3)),
+                         "- hot 64 B, alloc, P99.9: `balanced` 2.57, `latency` 2.57, `memory` 2.57 of snmalloc\n")
+
+    def test_keep_numbers_of_threads_apart(self):
+        percore = with_four_threads(with_policies(PERCORE), flatline_malloc=4)
+        losses = self.of("malloc losses", percore=percore)
+        self.assertIn("- threads 64 B, larson, Mops/s: `balanced` 0.50, `latency` 0.50, `memory` 0.50 of jemalloc\n", losses)
+        self.assertIn("- threads 64 B, larson, 4 threads, Mops/s: `balanced` 0.12, `latency` 0.50, `memory` 0.50 of "
+                      "jemalloc\n", losses)
+
+    def test_tables_that_nothing_was_measured_for_say_so(self):
+        for name in ("threads", "threads memory", "pipeline"):
+            self.assertEqual(self.of(name), "- not measured yet\n")
+
+    def test_what_was_resident_stands_beside_the_threads(self):
+        cells_of_threads = [cell for threads, peak in ((2, 1 << 20), (8, 5 << 20)) for cell in
+                            cells("threads", 64, [100] * 7, unit="Mops/s", calls=100000, order="larson", threads=threads,
+                                  peak_bytes=peak)]
+        for cell in cells_of_threads:
+            if cell["backend"] == "glibc":
+                cell["peak_bytes"] //= 2
+        full = copy.deepcopy(FULL)
+        full["cells"] += cells_of_threads
+        self.assertEqual(rows_of(self.of("threads memory", full=full)), [
+            "| threads 64 B, larson | 1,024 | 1,024 | 1,024 | **512** | 1,024 | 1,024 |",
+            "| threads 64 B, larson, 8 threads | 5,120 | 5,120 | 5,120 | **2,560** | 5,120 | 5,120 |"])
+        self.assertEqual(len(rows_of(self.table("threads"))), 2)
+
+
 class PerCore(Manual):
     def of(self, name, *runs):
         self.write(QUICK, percore=runs or (PERCORE,))
@@ -604,6 +706,17 @@ class PerCore(Manual):
                          "- pipeline, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is the "
                          "least of all\n")
         self.assertEqual(len(self.of("percore goals", percore(tail=1.2)).splitlines()), 2)
+
+    def test_keeps_numbers_of_threads_apart_and_its_goals_are_of_two(self):
+        run = with_four_threads(PERCORE, flatline_percore=3)
+        text = self.of("percore", run)
+        self.assertIn("two threads where no number is named, on ", text)
+        self.assertIn("| threads, larson, Mops/s |  | 111 | 200 | 50.0 | 100 | 1.11 (1.11 to 1.11) of jemalloc |",
+                      rows_of(text))
+        self.assertIn("| threads, larson, 4 threads, Mops/s |  | 37.0 | 200 | 50.0 | 100 | 0.37 (0.37 to 0.37) of jemalloc |",
+                      rows_of(text))
+        self.assertEqual(self.table("percore goals", "docs/percore.md"), "- none\n")
+        self.assertIn("two threads, on ", self.of("percore"))
 
     def test_tells_void_cells_and_counts_them_as_missed(self):
         self.assertIn("| threads, larson, Mops/s |  | 111 | 200 | 50.0 | 100 | void |", self.of("percore", percore(void=True)))
