@@ -312,14 +312,17 @@ std::span<const Backend> backends() { return all_backends; }
 std::span<const Suite> suites() { return all_suites; }
 
 std::vector<Cell> cells(Mode mode, std::span<const unsigned> threads) {
+    std::vector<unsigned> asked(threads.begin(), threads.end());
+    std::ranges::sort(asked);
+    asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
     std::vector<Cell> all;
     add_quick(all);
     if (mode == Mode::quick) return all;
     add_lifetimes(all);
     add_anysize(all);
     all.push_back({"new-delete", sizeof(int), 0, "", batch_samples, million});
-    add_threads(all, threads.empty() ? usual_threads : threads);
-    add_pipeline(all, threads.empty() ? usual_pipeline : threads);
+    add_threads(all, asked.empty() ? std::span<const unsigned>(usual_threads) : asked);
+    add_pipeline(all, asked.empty() ? std::span<const unsigned>(usual_pipeline) : asked);
     add_arrivals(all);
     add_stalls(all);
     add_containers(all);

@@ -103,8 +103,9 @@ std::span<const Suite> suites();
 
 constexpr unsigned fewest_threads = 2, most_threads = 64;
 
-/// `threads`: of how many suites threads and pipeline are; none: threads of 2, 4 and 8, and pipeline of 2. Where every
-/// producer has a consumer of its own there is no cell of an odd number.
+/// `threads`: of how many suites threads and pipeline are, each number once; none: threads of 2, 4 and 8, and pipeline
+/// of
+/// 2. Where every producer has a consumer of its own there is no cell of an odd number.
 std::vector<Cell> cells(Mode mode, std::span<const unsigned> threads = {});
 
 /// nullptr iff there is none of that name.

@@ -47,7 +47,7 @@ TEST(catalogue, has_threads_of_more_than_there_are_processors_and_of_as_many_as_
         EXPECT_EQ(in(usual, threads, "threads", "many-to-one"), threads > 2 ? 2 : 0) << threads;
         EXPECT_EQ(in(usual, threads, "pipeline", ""), threads == 2 ? 2 : 0) << threads;
     }
-    const std::vector<unsigned> asked{3, 6};
+    const std::vector<unsigned> asked{3, 6, 3};
     const std::vector<Cell> some = cells(Mode::full, asked);
     for (const unsigned threads : asked) {
         const bool even = threads % 2 == 0; // or a producer would have no consumer

@@ -217,7 +217,7 @@ class Program(unittest.TestCase):
         lines = (self.tree.root / "out.csv").read_text().splitlines()
         self.assertEqual(len(lines), 1 + len(document["cells"]))
         self.assertIn("peak_bytes", lines[0])
-        self.assertIn("| threads, larson alloc, 8 threads |", (self.tree.root / "out.md").read_text())
+        self.assertIn("| threads, larson alloc, 8 threads, Mops/s |", (self.tree.root / "out.md").read_text())
         for count in (2, 4, 8):
             name = f"threads-64-larson-{count}-threads-1-free-floor.hgrm"
             self.assertTrue((self.tree.root / "curves" / name).is_file())
@@ -392,6 +392,34 @@ class Program(unittest.TestCase):
         # What two runs of one build differ by is no change; where they are equal, every change counts.
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "new.json").returncode, 0)
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "old.json").returncode, 1)
+
+    def test_compare_judges_the_malloc_by_the_pools_copy_and_takes_it_for_no_control(self):
+        document = self.bench_document()
+
+        def written(name, factor, without=""):
+            """The run with the malloc in the place of the list."""
+            changed = json.loads(json.dumps(document).replace('"list"', '"flatline-malloc"'))
+            for backend in changed["backends"]:
+                if backend["name"] == "flatline-malloc":
+                    backend["kind"] = "drop-in"
+            changed["cells"] = [cell for cell in changed["cells"] if cell["backend"] != without]
+            for cell in changed["cells"]:
+                if cell["backend"] == "flatline-malloc":
+                    for figures in ("process_p50", "process_p999"):
+                        cell[figures] = [figure * factor for figure in cell[figures]]
+            (self.tree.root / name).write_text(json.dumps(changed))
+
+        written("old.json", 1)
+        written("new.json", 1.2)
+        worse = self.tree.run("compare", "old.json", "new.json", "--backend", "flatline-malloc")
+        self.assertEqual(worse.returncode, 1, worse.stderr)
+        self.assertIn("3 of 3 cells are worse", worse.stdout)
+        pool = self.tree.run("compare", "old.json", "new.json")
+        self.assertEqual(pool.returncode, 0, pool.stderr)
+        self.assertIn(f"Beside {len(OWN_BACKENDS) - 3} allocators that did not change.", pool.stdout)
+        written("alone.json", 1, without="flatline-pool-again")
+        self.assert_refused(self.tree.run("compare", "alone.json", "alone.json", "--backend", "flatline-malloc"),
+                            "hot 64 B", "no figures of a copy")
 
     def test_compare_takes_a_slower_machine_for_no_slower_pool(self):
         document = self.bench_document()

@@ -33,7 +33,7 @@ const backends = [
   ["tbb", "oneTBB", "general", 7.4, 0.2, 1.6],
   ["boost-pool", "Boost.Pool", "fixed-pool", 4.9, 0.05, 1.1],
   ["foonathan-pool", "foonathan/memory", "fixed-pool", 6.6, 0.05, 1.2],
-  ["flatline-malloc", "Flatline malloc", "drop-in", 5.95, 0.1, 1.2],
+  ["flatline-malloc", "Flatline malloc", "drop-in", 6.2, 0.1, 1.2],
 ];
 
 // name, title, kind, beside, what a round costs it; calls of the heap, bytes held (null: none to tell)

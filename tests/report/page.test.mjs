@@ -282,7 +282,7 @@ planted("a page with a wrong interval, outcome or rank of a cell is caught", asy
   const interval = await found(wrongVerdicts, "interval", (copy) => {
     for (const each of copy.verdicts.filter(({ suite }) => suite === "startup")) each.low -= 0.2;
   });
-  for (const part of ["ratio any", "words", "summary"]) {
+  for (const part of ["ratio any", "words", "summary flatline-pool", "summary flatline-malloc"]) {
     const wanted = `startup-64-1000000-fill-cold/${part}:`;
     assert.ok(interval.some((problem) => problem.startsWith(wanted)), interval.join("\n"));
   }
