@@ -7,7 +7,9 @@ usage: driver_test.py DIRECTORY_OF_DRIVERS FAULTY_DRIVER COUNTING_NEW_LIBRARY CO
 import os
 import pathlib
 import re
+import subprocess
 import sys
+import time
 import unittest
 
 from driver_run import Run
@@ -239,6 +241,19 @@ class Suites(unittest.TestCase):
         self.confine()
         run = self.run_well(driver("malloc"), ("threads", 64, 0, "larson", 2, 4))
         self.assertEqual(run.series["pair"].line["calls"], 4 * 100 * 1000)
+
+    @unittest.skipIf(os.cpu_count() > 32, "more than 64 threads cannot be asked for")
+    def test_threads_are_dealt_out_to_the_processors_in_turn(self):
+        count, available = 2 * len(os.sched_getaffinity(0)), sorted(os.sched_getaffinity(0))
+        work = ("threads", 64, 0, "independent", 1000000, 1, available[-1], count)
+        driver_process = subprocess.Popen([str(word) for word in (driver("floor"), *work)], stdout=subprocess.DEVNULL)
+        self.addCleanup(driver_process.wait)
+        self.addCleanup(driver_process.kill)
+        tasks, seen, until = pathlib.Path(f"/proc/{driver_process.pid}/task"), [], time.monotonic() + 60
+        while seen != sorted(map(str, available * 2)) and time.monotonic() < until:
+            seen = sorted(re.search(r"Cpus_allowed_list:\s+(\S+)", (task / "status").read_text())[1]
+                          for task in tasks.iterdir())
+        self.assertEqual(seen, sorted(map(str, available * 2)))
 
     def test_one_thread_frees_what_many_allocate(self):
         for threads in (2, 3, 8):
