@@ -5,6 +5,7 @@
 #include "misuse.h"
 #include "policy.h"
 #include "returned.h"
+#include "rings.h"
 #include "spans.h"
 
 /* Number 1 is the first shared heap, whose memory is mapped from the start: where there is none later, it serves. */
@@ -35,7 +36,7 @@ static void unlock_heap(thread_heap *heap) {
     if (RARE(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
 }
 
-static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_RELAXED); }
+static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_SEQ_CST); }
 
 /* Counts the free pages of a heap that may hold memory among those that were left; as none, if somebody has it now. */
 static void count_left(thread_heap *heap, uint32_t dirty) {
@@ -74,8 +75,8 @@ static uint32_t clean_step(thread_heap *heap) {
 /* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. */
 static void leave_behind(thread_heap *heap) {
     lock_heap(heap);
-    flat_settle_heap(heap);
     set_use(heap, HEAP_LEFT);
+    flat_settle_heap(heap); /* and what others sent meanwhile: who sends from now on sees that it was left */
     count_left(heap, heap->free_pages.dirty);
     unlock_heap(heap);
     while (too_much_is_left() && clean_step(heap) != 0) continue;
@@ -208,13 +209,25 @@ static bool take_over(thread_heap *heap) {
     count_left(heap, 0);
     unlock_heap(heap);
     flat_my_heap = heap;
-    flat_my_bins = heap->serving;
+    flat_my_stacks = &heap->stacks;
     /* This may allocate, which the thread can by now. */
     if (!heaps.has_key || pthread_setspecific(heaps.key, heap) == 0) return true;
     has_left = true;
     flat_forget_my_heap();
     leave_behind(heap);
     return false;
+}
+
+/* A thread that only frees gets a heap as one that allocates does: what it frees is at hand there, and goes home from
+ * there many at a time. */
+bool flat_has_heap_to_free_to(void) {
+    if (flat_my_heap != NULL) return true;
+    if (has_left || !flat_heaps_are_open()) return false;
+    lock_list();
+    calls_without_a_heap++;
+    thread_heap *own = heap_of_its_own();
+    unlock_list();
+    return own != NULL && take_over(own);
 }
 
 /* NULL iff there is no memory at all. */
@@ -256,11 +269,23 @@ void flat_left_heap_leave(thread_heap *heap) {
     unlock_heap(heap);
 }
 
-/* All that can be had of a heap: what lies at hand only of one that nobody else owns. */
-static void clean_heap(thread_heap *heap) {
+/* What is on its way to a heap and what lies at hand in it, but for that of a thread that has it and is another. */
+static void settle_heap(thread_heap *heap) {
     lock_heap(heap);
     if (heap == flat_my_heap || use_of(heap) != HEAP_OWNED) flat_settle_heap(heap);
-    uint32_t left = heap->free_pages.dirty; /* its owner may free more meanwhile, without an end */
+    unlock_heap(heap);
+    for (uint32_t left = RINGS * RING_BLOCKS, taken = 1; left != 0 && taken != 0; left -= least(left, taken)) {
+        lock_heap(heap);
+        taken = flat_take_from_rings(heap, TAKEN_FROM_RINGS);
+        unlock_heap(heap);
+    }
+}
+
+/* All that can be had of a heap that is settled. */
+static void clean_heap(thread_heap *heap) {
+    lock_heap(heap);
+    if (use_of(heap) != HEAP_OWNED) flat_settle_heap(heap); /* what others have sent home to it */
+    uint32_t left = heap->free_pages.dirty;                 /* its owner may free more meanwhile, without an end */
     unlock_heap(heap);
     for (uint32_t cleaned = 1; left != 0 && cleaned != 0; left -= least(left, cleaned)) cleaned = clean_step(heap);
     lock_heap(heap);
@@ -269,11 +294,15 @@ static void clean_heap(thread_heap *heap) {
     unlock_heap(heap);
 }
 
-void flat_reclaim(void) {
+static void for_each_heap(void (*act)(thread_heap *heap)) {
     for (uint32_t number = 1; number <= flat_heap_count(); number++) {
-        thread_heap *heap = heap_number(number);
-        if (has_begun(heap)) clean_heap(heap);
+        if (has_begun(heap_number(number))) act(heap_number(number));
     }
+}
+
+void flat_reclaim(void) {
+    for_each_heap(settle_heap);
+    for_each_heap(clean_heap);
     flat_extents_clean_all();
 }
 

@@ -19,6 +19,9 @@ bool flat_heaps_are_open(void);
 /* The heap that the calling thread allocates from, locked; NULL iff there is no memory for one. */
 thread_heap *flat_heap_enter(void);
 
+/* Whether the calling thread has a heap of its own, which this call may give it. */
+bool flat_has_heap_to_free_to(void);
+
 /* Unlocks it, and reports a double free that was found meanwhile. */
 void flat_heap_leave(thread_heap *heap);
 

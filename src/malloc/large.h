@@ -4,7 +4,7 @@
 #define FLATLINE_MALLOC_LARGE_H
 
 #include "extents.h"
-#include "live.h"
+#include "states.h"
 #include "thread_heap.h"
 
 #define LARGE_MAX ((size_t)1 << 20) /* bytes: above, a system call is little beside the use that is made of a block */
@@ -31,9 +31,15 @@ void *flat_huge_resize(void *block, size_t size);
 static inline uint64_t large_starts(size_t word) { return __atomic_load_n(&flat_space.large[word], __ATOMIC_RELAXED); }
 static inline bool is_large_live(size_t page) { return (large_starts(page / 64) >> page % 64 & 1) != 0; }
 
-/* The same of a block of whatever size, and a granule. */
+/* Whether another thread has freed the one that starts at a page, and its owner has not taken it back yet. */
+static inline bool is_large_returned(size_t page) {
+    return (__atomic_load_n(&flat_space.returned[page / 64], __ATOMIC_RELAXED) >> page % 64 & 1) != 0;
+}
+
+/* Whether a caller holds a block of whatever size that starts at a granule. */
 static inline bool is_block_live(size_t granule) {
-    return is_live(granule) || (granule % PAGE_GRANULES == 0 && is_large_live(granule / PAGE_GRANULES));
+    size_t page = granule / PAGE_GRANULES;
+    return is_live(granule) || (granule % PAGE_GRANULES == 0 && is_large_live(page) && !is_large_returned(page));
 }
 
 /* Pages and bytes of the live block that starts at a page. */

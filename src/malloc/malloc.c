@@ -70,7 +70,6 @@ APART void *flat_allocate_rarely(size_t size) {
 static bool is_block(const char *function, const void *block, size_t *granule, const void *caller) {
     *granule = offset_of(block) / GRANULE;
     bool starts = *granule < usable_granules() && offset_of(block) % GRANULE == 0 && is_block_live(*granule);
-    if (starts && (tag_of(*granule / (PAGE / GRANULE)) & RETURNED_MARK) != 0) starts = !is_returned(*granule);
     if (!starts) flat_misuse(function, block, flat_judge(block), caller);
     return starts;
 }
@@ -98,55 +97,49 @@ static bool free_huge(size_t granule) {
     return true;
 }
 
-/* What others have freed of a page goes with it, or the usual path would stay closed to all blocks of the page. */
-static void free_mine(size_t granule, void *block) {
+/* A small block, whosever it is, by a thread that has a heap. */
+static bool free_small(size_t granule, void *block) {
+    block_at_hand entry = {block, state_of(block)};
     thread_heap *heap = flat_heap_enter();
-    page_tag tag = tag_of(page_of(granule));
-    size_t class = class_of_tag(tag);
-    if (class == 0) {
-        flat_large_release(heap, page_of(granule));
-    } else {
-        set_dead(granule);
-        if (RARE((tag & RETURNED_MARK) != 0)) flat_take_back_page(heap, page_of(granule));
-        size_bin *bin = &heap->bins[class];
-        if (bin->top == bin->end) flat_make_room(heap, class);
-        *bin->top++ = block;
+    bool live = load_state(entry.state) == live_state_of(block);
+    if (live) {
+        store_state(entry.state, NO_BLOCK);
+        flat_put_at_hand(heap, class_at(granule), entry);
     }
     flat_keep_to_policy(heap);
     flat_heap_leave(heap);
+    return live;
 }
 
-/* Of a heap that nobody owns, which is locked: else it would take the block back only when it is next in use. False:
- * another thread has freed it meanwhile. */
-static bool free_of_no_owner(thread_heap *heap, size_t granule, void *block) {
-    if (is_returned(granule) || !is_block_live(granule)) return false;
-    size_t class = class_at(granule);
-    if (class == 0) {
-        flat_large_release(heap, page_of(granule));
-    } else {
-        set_dead(granule);
-        flat_give_to_span(heap, class, block);
+static bool free_large(size_t granule) {
+    thread_heap *heap = flat_heap_enter();
+    flat_large_release(heap, page_of(granule));
+    flat_keep_to_policy(heap);
+    flat_heap_leave(heap);
+    return true;
+}
+
+/* Where no thread has the heap, it is taken back at once: else that would be when it is next in use. */
+static bool free_of_another(thread_heap *heap, size_t granule) {
+    if (!flat_return(granule)) return false;
+    if (flat_try_heap_without_owner(heap)) {
+        flat_take_back(heap, RETURNED_PAGES);
+        flat_left_heap_leave(heap);
     }
     return true;
 }
 
-static bool free_of_another(thread_heap *heap, size_t granule, void *block) {
-    if (!flat_try_heap_without_owner(heap)) return flat_return(granule);
-    bool freed = free_of_no_owner(heap, granule, block);
-    flat_take_back(heap, RETURNED_PAGES);
-    flat_left_heap_leave(heap);
-    return freed;
-}
-
-/* False: another thread has freed it meanwhile. */
+/* False: it has been freed meanwhile. */
 static bool free_block(size_t granule, void *block) {
     thread_heap *heap = heap_at(granule);
     if (heap == NULL) return free_huge(granule);
-    bool freed = true;
-    if (heap == flat_my_heap)
-        free_mine(granule, block);
+    bool freed;
+    if (class_at(granule) != 0 && flat_has_heap_to_free_to())
+        freed = free_small(granule, block);
+    else if (heap == flat_my_heap)
+        freed = free_large(granule);
     else
-        freed = free_of_another(heap, granule, block);
+        freed = free_of_another(heap, granule);
     flat_keep_huge_to_policy(1);
     return freed;
 }

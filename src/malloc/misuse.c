@@ -2,7 +2,6 @@
 #include "misuse.h"
 
 #include "large.h"
-#include "live.h"
 #include "objects.h"
 #include "returned.h"
 #include "say.h"
@@ -40,7 +39,7 @@ static uintptr_t large_block_at(uintptr_t offset) {
 static flat_status judge_inside(uintptr_t offset, size_t class) {
     uintptr_t start = class != 0 ? small_block_at(offset, class) : large_block_at(offset);
     if (start == UINTPTR_MAX) return class != 0 ? FLAT_FOREIGN_POINTER : FLAT_DOUBLE_FREE;
-    bool live = is_block_live(start / GRANULE) && !is_returned(start / GRANULE);
+    bool live = is_block_live(start / GRANULE);
     return live && start != offset ? FLAT_INTERIOR_POINTER : FLAT_DOUBLE_FREE;
 }
 

@@ -90,7 +90,7 @@ static bool huge_keep_too_much(void) {
 
 void flat_keep_to_policy(thread_heap *heap) {
     bool mine = heap == flat_my_heap;
-    if (!mine || flat_my_bins == heap->serving) heap->credit++;
+    if (!mine || flat_my_stacks == &heap->stacks) heap->credit++;
     if (heap_keeps_too_much(heap)) clean_some(heap);
     if (mine) flat_allow_usual_path(!heap_keeps_too_much(heap) && !huge_keep_too_much());
 }

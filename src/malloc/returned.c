@@ -1,7 +1,6 @@
 #include "returned.h"
 
 #include "large.h"
-#include "live.h"
 #include "spans.h"
 
 #define PAGE_WORDS (PAGE_GRANULES / 64)
@@ -13,19 +12,18 @@
  * clears that mark and then looks at the bit, and one of the two must see what the other did. On x86-64 this costs
  * nothing beyond the atomic instructions themselves. */
 
-/* By anyone: claims the block. False: somebody has. */
-STEP bool step_claim(uint64_t *word, size_t bit) {
-    uint64_t mask = (uint64_t)1 << bit;
-    return (__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST) & mask) == 0;
+/* By anyone: claims a small block, by its state. False: it is in another one, and nothing has changed. */
+STEP bool step_return(block_state *state, block_state from, block_state to) {
+    return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* By who claimed it. */
-STEP bool step_look_at_tag(const page_tag *tag) {
-    return (__atomic_load_n(tag, __ATOMIC_SEQ_CST) & RETURNED_MARK) != 0;
+/* By the owner: takes it back. False: it was freed once more meanwhile, by who has it at hand now. */
+STEP bool step_take_returned(block_state *state, block_state returned) {
+    return __atomic_compare_exchange_n(state, &returned, NO_BLOCK, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
-STEP void step_mark_tag(page_tag *tag) { (void)__atomic_fetch_or(tag, RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
-/* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. */
+/* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. A large block
+ * is claimed by such a mark as well. */
 STEP bool step_look_at_mark(const uint64_t *word, size_t bit) {
     return (__atomic_load_n(word, __ATOMIC_SEQ_CST) >> bit & 1) != 0;
 }
@@ -37,22 +35,39 @@ STEP bool step_mark(uint64_t *word, size_t bit) {
 /* By the owner. */
 STEP bool step_look(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0; }
 STEP uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); }
-STEP void step_unmark_tag(page_tag *tag) { (void)__atomic_fetch_and(tag, ~RETURNED_MARK, __ATOMIC_SEQ_CST); }
 
 STEP bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
 
-bool flat_return(size_t granule) {
-    size_t page = granule / PAGE_GRANULES, chunk = page / CHUNK_PAGES;
-    if (RARE(!step_claim(&flat_space.returned[granule / 64], granule % 64))) return false;
-    if (!step_look_at_tag(&flat_space.tags[page])) step_mark_tag(&flat_space.tags[page]);
-    if (!mark(&flat_space.page_marks[page / 64], page % 64)) return true;
-    if (!mark(&flat_space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return true;
+/* By who has claimed a block of the page: makes known to the owner that there is one. */
+static void mark_page(size_t page) {
+    size_t chunk = page / CHUNK_PAGES;
+    if (!mark(&flat_space.page_marks[page / 64], page % 64)) return;
+    if (!mark(&flat_space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return;
     uint32_t number = heap_of_chunk(chunk);
-    if (RARE(number == 0)) return true; /* the block came back already, and the chunk was given up */
+    if (RARE(number == 0)) return; /* the block came back already, and the chunk was given up */
     thread_heap *owner = heap_number(number);
-    if (!mark(&owner->marks[chunk / 64], chunk % 64)) return true;
-    if (!mark(&owner->top_marks[chunk / (64 * 64)], chunk / 64 % 64)) return true;
+    if (!mark(&owner->marks[chunk / 64], chunk % 64)) return;
+    if (!mark(&owner->top_marks[chunk / (64 * 64)], chunk / 64 % 64)) return;
     (void)mark(&owner->root_marks[chunk / (64 * 64 * 64)], chunk / (64 * 64) % 64);
+}
+
+static bool claim(size_t granule) {
+    size_t half = half_of_granule(granule), page = half / PAGE_HALVES;
+    page_tag tag = tag_of(page);
+    if (class_of_tag(tag) == 0) return step_mark(&flat_space.returned[page / 64], page % 64);
+    return step_return(state_at(tag, half), live_at(half), live_at(half) ^ STATE_CHANGED);
+}
+
+bool flat_return(size_t granule) {
+    if (RARE(!claim(granule))) return false;
+    mark_page(granule / PAGE_GRANULES);
+    return true;
+}
+
+bool flat_send_home(const block_at_hand *entry) {
+    block_state returned = live_state_of(entry->block) ^ STATE_CHANGED;
+    if (RARE(!step_return(entry->state, NO_BLOCK, returned))) return false;
+    mark_page(offset_of(entry->block) >> PAGE_SHIFT);
     return true;
 }
 
@@ -125,39 +140,33 @@ void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
     if (taken->at[OF_PAGES] / CHUNK_WORDS == chunk) taken->words[OF_PAGES] = 0;
 }
 
-/* Makes the blocks at the bits of a word of 64 granules dead; returns those that were live, as all should be. One that
- * was not is noted, and reported when the heap's lock is free. */
-static uint64_t bury(thread_heap *heap, size_t word, uint64_t blocks) {
-    uint64_t buried = 0;
-    for (unsigned half = 0; half < 2; half++) {
-        uint32_t *live = &flat_space.live[word * 2 + half], bits = (uint32_t)(blocks >> half * LIVE_BITS);
-        uint32_t now = __atomic_load_n(live, __ATOMIC_RELAXED), dead = bits & ~now;
-        if (RARE(dead != 0)) {
-            size_t granule = word * 64 + half * LIVE_BITS + (size_t)__builtin_ctz(dead);
-            heap->freed_twice = page_address(0) + granule * GRANULE;
-        }
-        __atomic_store_n(live, now & ~bits, __ATOMIC_RELAXED);
-        buried |= (uint64_t)(bits & now) << half * LIVE_BITS;
+/* The blocks of a word of 64 granules that were returned, which then are nobody's. */
+static uint64_t take_returned(page_tag tag, size_t word) {
+    uint64_t blocks = flat_granules_in_state(tag, word, STATE_CHANGED);
+    for (uint64_t left = blocks; left != 0; left &= left - 1) {
+        size_t half = half_of_granule(word * 64 + (size_t)__builtin_ctzll(left));
+        if (RARE(!step_take_returned(state_at(tag, half), live_at(half) ^ STATE_CHANGED))) blocks &= ~(left & -left);
     }
-    return buried;
+    return blocks;
 }
 
-/* Whether what was returned in a word of 64 granules is the large block that starts there. */
-static bool starts_large(size_t word, uint64_t returned) {
-    return returned == 1 && word % PAGE_WORDS == 0 && is_large_live(word / PAGE_WORDS);
+/* The large blocks that were returned and start in the same 64 pages as this one: some ten at most. */
+static void take_back_large(thread_heap *heap, uint32_t page) {
+    for (uint64_t left = step_take(&flat_space.returned[page / 64]); left != 0; left &= left - 1) {
+        uint32_t start = page / 64 * 64 + (uint32_t)__builtin_ctzll(left);
+        if (is_large_live(start)) flat_large_release(heap, start);
+    }
 }
 
 void flat_take_back_page(thread_heap *heap, uint32_t page) {
-    size_t class = class_of_tag(tag_of(page));
-    step_unmark_tag(&flat_space.tags[page]);
+    page_tag tag = tag_of(page);
+    size_t class = class_of_tag(tag);
+    if (class == 0) {
+        take_back_large(heap, page);
+        return;
+    }
     for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
-        if (!step_look(&flat_space.returned[word])) continue;
-        uint64_t returned = step_take(&flat_space.returned[word]);
-        if (class == 0 && starts_large(word, returned)) {
-            flat_large_release(heap, page);
-            continue;
-        }
-        uint64_t blocks = bury(heap, word, returned);
+        uint64_t blocks = take_returned(tag, word);
         if (blocks != 0) flat_span_give(heap, class, word, blocks);
     }
 }

@@ -33,20 +33,19 @@
 
 #include "thread_heap.h"
 
-/* Frees a live block of another's. False: it has been returned already. At most eight atomic operations, no loop. */
+/* Frees a live block of another's heap. False: it has been freed already. At most eight atomic operations, no loop. */
 bool flat_return(size_t granule);
 
-/* Whether the block was returned, and not taken back yet. */
-static inline bool is_returned(size_t granule) {
-    return (__atomic_load_n(&flat_space.returned[granule / 64], __ATOMIC_RELAXED) >> granule % 64 & 1) != 0;
-}
+/* Sends a block home that lies at hand in another heap than its own. False: somebody holds it, or it has been sent
+ * before. At most eight atomic operations, no loop. */
+bool flat_send_home(const block_at_hand *entry);
 
 #define RETURNED_PAGES 4 /* taken back at a time: 256 blocks of 64 bytes, or 16 KiB of larger ones */
 
 /* By the owner: takes back the blocks of up to `most` pages in which some were returned. */
 void flat_take_back(thread_heap *heap, unsigned most);
 
-/* By the owner: those of one of its pages, so that the page's blocks can be freed in the usual way again. */
+/* By the owner: those of one of its pages. */
 void flat_take_back_page(thread_heap *heap, uint32_t page);
 
 /* By the owner, which gives up a chunk: forgets marks that led to it. */

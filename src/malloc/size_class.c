@@ -16,11 +16,18 @@ static size_t step_above(size_t size) {
     return (size_t)1 << (doubling - 5);
 }
 
+/* The table with the longest slots of which none has two blocks: 16, 32, 64, 256 or 1,024 bytes. */
+static uint16_t slots_for(size_t size) {
+    uint16_t table = 0;
+    while (table < SLOT_TABLES - 1 && size >= SLOT_BYTES(table + 1)) table++;
+    return table;
+}
+
 /* From the least number of pages, a power of two, in which BLOCKS_MIN blocks lie, up to its double: that of which the
  * smallest part is left over. Small spans become empty sooner, and serve other classes then: with spans of 8 to 16
  * pages for all classes perl's peak was 7 % higher, python's 6, sqlite's 4. */
 static size_t pages_for(size_t size) {
-    size_t least = SPAN_PAGES_MIN;
+    size_t least = size < SLOT_BYTES(2) ? SPAN_PAGES / 2 : SPAN_PAGES_MIN;
     while (least * PAGE < BLOCKS_MIN * size && least < SPAN_PAGES / 2) least *= 2;
     size_t best = least;
     for (size_t pages = least; pages <= 2 * least; pages++) {
@@ -48,6 +55,7 @@ void flat_size_classes_init(at_hand most) {
                                                 .kept = (uint16_t)kept,
                                                 .taken = (uint16_t)least(kept / 2, (uint32_t)capacity),
                                                 .given = (uint16_t)least(kept / 2, GIVEN_MAX),
+                                                .slots = slots_for(size),
                                                 .kept_at = at};
         at += kept + 1;
     }

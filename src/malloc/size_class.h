@@ -20,8 +20,13 @@ typedef struct size_class {
     uint16_t kept;     /* free blocks that a thread keeps at hand: at most KEPT_MAX */
     uint16_t taken;    /* blocks that go from spans to a thread at once: half of these, `capacity` at most */
     uint16_t given;    /* and back: half of these, GIVEN_MAX at most */
+    uint16_t slots;    /* in which of the tables their states are, see states.h: 0 to SLOT_TABLES - 1 */
     uint32_t kept_at;  /* where they lie, see thread_heap.h: entries before them */
 } size_class;
+
+#define SLOT_TABLES 5
+#define SLOT_SHIFT(table) ((table) < 2 ? 4 + (table) : 2 + 2 * (table)) /* 4, 5, 6, 8, 10 */
+#define SLOT_BYTES(table) ((size_t)1 << SLOT_SHIFT(table))
 
 #define SPAN_PAGES 16 /* 64 KiB: a word of 64 bits has one for each word of 64 granules */
 #define KEPT_MAX 64   /* more seldom pays: a program's blocks of one size come and go in shorter bursts */
@@ -41,8 +46,10 @@ extern size_class flat_size_classes[CLASS_COUNT];
 extern uint8_t flat_class_of_granules[REQUESTS];
 #pragma GCC visibility pop
 
-/* Entries that a thread needs for all classes: an upper bound. */
-#define KEPT_ENTRIES ((KEPT_MAX + 1) * CLASS_COUNT)
+/* Entries that a thread needs for all classes, one more than are kept for each: so many with KEPT_AT_MOST. A test
+ * counts them. */
+#define KEPT_ENTRIES 5913
+#define KEPT_AT_MOST ((at_hand){(size_t)64 << 10, 8})
 
 static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GRANULE; }
 

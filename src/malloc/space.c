@@ -3,6 +3,7 @@
 
 #include "policy.h"
 #include "say.h"
+#include "states.h"
 #include "thread_heap.h"
 
 #include <flatline/sanitizer.h>
@@ -24,18 +25,29 @@ typedef struct table {
 } table;
 
 #define TABLE(name, bytes_of_blocks) {offsetof(address_space, name), bytes_of_blocks, sizeof *flat_space.name}
+#define STATES(number) TABLE(states[number], SLOT_BYTES(number))
 static const table tables[] = {
-    TABLE(live, 32 * GRANULE), TABLE(free, 64 * GRANULE),     TABLE(tags, PAGE),
-    TABLE(pages, PAGE),        TABLE(returned, 64 * GRANULE), TABLE(dirty_pages, 64 * PAGE),
-    TABLE(large, 64 * PAGE),   TABLE(page_marks, 64 * PAGE),  TABLE(long_runs, LONG_RUN *PAGE),
-    TABLE(chunk_marks, CHUNK), TABLE(chunk_heaps, CHUNK),
+    TABLE(free, 64 * GRANULE),
+    TABLE(tags, PAGE),
+    TABLE(pages, PAGE),
+    STATES(2),
+    STATES(3),
+    STATES(4),
+    TABLE(dirty_pages, 64 * PAGE),
+    TABLE(large, 64 * PAGE),
+    TABLE(returned, 64 * PAGE),
+    TABLE(page_marks, 64 * PAGE),
+    TABLE(long_runs, LONG_RUN *PAGE),
+    TABLE(chunk_marks, CHUNK),
+    TABLE(chunk_heaps, CHUNK),
+    TABLE(opened_states, CHUNK),
 };
 enum {
     TABLES = sizeof tables / sizeof *tables,
-    OWNERS_TABLES = 4, /* the first ones, which serve a chunk's owner with every block */
-    BLOCKS_TABLES = 5, /* the first ones, which say nothing while nobody has the chunk */
-    DIRTY_PAGES = 5,   /* the first of those that have little for each chunk, */
-    CHUNKS_TABLES = 9  /* and the first of those that have next to nothing */
+    OWNERS_TABLES = 3,  /* the first ones, which serve a chunk's owner with every block */
+    BLOCKS_TABLES = 6,  /* the first ones, which say nothing while nobody has the chunk */
+    DIRTY_PAGES = 6,    /* the first of those that have little for each chunk, */
+    CHUNKS_TABLES = 11, /* and the first of those that have next to nothing */
 };
 #define APART_BYTES ((size_t)320) /* from a table's place in its first page to that of the next */
 
@@ -69,11 +81,11 @@ static bool map_table(unsigned number, size_t bytes) {
 
 bool flat_open_tables(uint32_t to) {
     size_t bytes = ((size_t)to * PAGE + CHUNK - 1) & ~(CHUNK - 1);
-    if (bytes <= flat_space.granules * GRANULE) return true;
+    if (bytes <= flat_space.halves * HALF) return true;
     for (unsigned i = 0; i < TABLES; i++) {
         if (!map_table(i, bytes)) return false;
     }
-    __atomic_store_n(&flat_space.granules, bytes / GRANULE, __ATOMIC_RELEASE);
+    __atomic_store_n(&flat_space.halves, bytes / HALF, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -97,7 +109,53 @@ void flat_make_tables_resident(uint32_t chunk) {
     }
 }
 
+/* Of a table of states the part that a quarter of a chunk has. */
+#define QUARTER_PAGES (CHUNK_PAGES / 4)
+static table_part states_of_quarter(unsigned number, uint32_t quarter) {
+    size_t bytes = QUARTER_PAGES * PAGE / SLOT_BYTES(number);
+    return (table_part){(char *)flat_space.states[number] + quarter * bytes, bytes};
+}
+
+/* In the word of the chunk: which parts are mapped, of those that are mapped as needed, and which were made resident.
+ */
+static uint32_t mapped_bit(unsigned number, uint32_t quarter) { return 1u << (4 * number + quarter % 4); }
+static uint32_t resident_bit(unsigned number, uint32_t quarter) {
+    return 1u << (4 * (MAPPED_AS_NEEDED + number) + quarter % 4);
+}
+#define RESIDENT_BITS (UINT32_MAX << 4 * MAPPED_AS_NEEDED)
+_Static_assert(4 * (MAPPED_AS_NEEDED + SLOT_TABLES) <= 32, "a bit for each");
+
+static bool open_quarter(unsigned number, uint32_t quarter, bool resident) {
+    uint32_t *opened = &flat_space.opened_states[quarter / 4];
+    table_part part = states_of_quarter(number, quarter);
+    if (number < MAPPED_AS_NEEDED && (*opened & mapped_bit(number, quarter)) == 0) {
+        if (flat_map(part.start, part.bytes) != MAP_MADE) return false;
+        *opened |= mapped_bit(number, quarter);
+    }
+    if (resident && (*opened & resident_bit(number, quarter)) == 0) {
+        flat_make_resident(part.start, part.bytes);
+        *opened |= resident_bit(number, quarter);
+    }
+    return true;
+}
+
+bool flat_open_states(unsigned number, run_part pages, bool resident) {
+    uint32_t first = pages.first / QUARTER_PAGES, last = (pages.first + pages.count - 1) / QUARTER_PAGES;
+    return open_quarter(number, first, resident) && (last == first || open_quarter(number, last, resident));
+}
+
+static void discard_mapped_states(uint32_t chunk) {
+    uint32_t *opened = &flat_space.opened_states[chunk];
+    *opened &= ~RESIDENT_BITS;
+    for (uint32_t bits = *opened; bits != 0; bits &= bits - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(bits);
+        table_part part = states_of_quarter(bit / 4, 4 * chunk + bit % 4);
+        (void)flat_discard(part.start, part.bytes); /* refused: the memory stays, and says nothing */
+    }
+}
+
 void flat_discard_tables(uint32_t chunk) {
+    discard_mapped_states(chunk);
     for (unsigned i = 0; i < BLOCKS_TABLES; i++) {
         table_part part = part_of_chunk(i, chunk);
         char *first = (char *)whole_pages((uintptr_t)part.start);
@@ -153,11 +211,15 @@ static bool lay_out(uintptr_t base, size_t bytes) {
         set_table_start(i, at + i * APART_BYTES);
         at += table_room(i, bytes);
     }
+    for (unsigned i = 0; i < MAPPED_AS_NEEDED; i++) {
+        flat_space.states[i] = (block_state *)whole_pages((uintptr_t)at);
+        at = (char *)flat_space.states[i] + bytes / SLOT_BYTES(i);
+    }
     flat_space.heaps = (char *)(((uintptr_t)at + THREAD_HEAP_BYTES - 1) & ~(THREAD_HEAP_BYTES - 1));
     uintptr_t end_of_heaps = (uintptr_t)flat_space.heaps + HEAP_MAX * THREAD_HEAP_BYTES;
     flat_space.heap_limit = HEAP_MAX;
     flat_space.start = (end_of_heaps + CHUNK - 1) & ~(CHUNK - 1);
-    flat_space.live_bias = (uintptr_t)flat_space.live - flat_space.start / (32 * GRANULE) * sizeof *flat_space.live;
+    flat_space.origin = flat_space.start - HALF;
     flat_space.bytes = bytes;
     /* The last page shows that the addresses exist; the bins that are nobody's stay: see page_tag. */
     void *last = (void *)(flat_space.start + bytes - PAGE);

@@ -9,18 +9,18 @@
  * Huge blocks are any pages in a row. A thread heap has chunks: 4 MiB, at a multiple of 4 MiB. What a block's address
  * says, by a shift alone:
  *
- *     live      a bit a granule: set iff a block up to SMALL_MAX that a caller holds starts there
- *     large     a bit a page: set iff one above SMALL_MAX that a caller holds starts there
- *     tags      a page of a span: where its size class's bin lies in the thread heap that it is of
+ *     tags      a page of a span: its size class, and where the states of its blocks lie
+ *     states    a byte a slot, of which each has the start of one block at most: see states.h
  *     free      a bit a granule: set iff a block starts there that lies free in its span
- *     returned  a bit a granule: set by the thread that freed a block of another's, cleared by the owner who takes it
+ *     large     a bit a page: set iff a block above SMALL_MAX that a caller holds starts there
+ *     returned  a bit a page: set by the thread that freed such a block of another's, cleared by the owner who takes it
  *
  * Large blocks are written down in `large` and in `pages` or `long_runs` only: of what is in use in blocks of 128 KiB
  * and more the tables take 0.04 %.
  *
- * A small block that is neither live nor free is at hand, in a thread heap; or has never been handed out. That one bit
- * says all, the start of a live block or not, is why a free need not divide. The tables take 3.3 % of small blocks'
- * memory; every thread writes them only at its own blocks' places, and a chunk has whole cache lines of each. */
+ * A small block that is neither live, nor returned, nor free is at hand in some thread heap; or has never been handed
+ * out. That one byte says all, the start of a live block or not, is why a free need not divide; and that it is a byte,
+ * which a thread can write without a look at those beside it, is why any thread can free any block in the same way. */
 #ifndef FLATLINE_MALLOC_SPACE_H
 #define FLATLINE_MALLOC_SPACE_H
 
@@ -31,32 +31,33 @@
 #include <pthread.h>
 
 #define PAGE_GRANULES (PAGE / GRANULE)
+#define HALF (GRANULE / 2)
+#define PAGE_HALVES (PAGE / HALF)
 
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 #define APART __attribute__((noinline))
 
-/* A page's tag: the address of a bin, and RETURNED_MARK. Thread heaps are numbered from 1: in the place of number 0 lie
- * bins that are nobody's, and all 0. */
-typedef uintptr_t page_tag;
-#define RETURNED_MARK ((page_tag)16) /* by who freed a block of another's: some `returned` bit may be set */
-#define BIN_SIZE ((size_t)32)        /* bytes: a heap begins with its bins, the first of which is of no class */
-#define THREAD_HEAP_BYTES ((size_t)256 << 10) /* and lies at a multiple of these */
+/* A page's tag, 0 where it is of no span: from the lowest bits up 8 with a shift, 8 with the size class, and the
+ * address of the class's table of states. See states.h. */
+typedef uint64_t page_tag;
+#define THREAD_HEAP_BYTES ((size_t)256 << 10) /* and each lies at a multiple of these; they are numbered from 1 */
 
 typedef struct address_space {
-    uintptr_t start; /* of page 0; a multiple of CHUNK */
-    size_t granules; /* from `start` on whose tables can be used; 0 before there are any: no address is inside */
-    uint32_t *live;  /* words of 32 bits: a fifo of neighbouring blocks takes a quarter longer by words of 64 */
+    uintptr_t origin; /* what halves of granules are counted from: see states.h */
+    size_t halves;    /* whose tables can be used; 0 before there are any: no address is inside */
     page_tag *tags;
-    uintptr_t live_bias; /* of the word of `live` for address 0, if there were one */
+    uintptr_t start; /* of page 0; a multiple of CHUNK */
+    uint8_t *states[SLOT_TABLES];
 
     size_t bytes; /* of all pages that there may be */
     uint64_t *free;
-    uint64_t *returned;
     uint64_t *large;
-    uint64_t *page_marks;  /* a bit a page, iff some block of it was returned: see returned.h */
-    uint64_t *chunk_marks; /* a word a chunk: a bit for each word of page_marks */
-    uint32_t *chunk_heaps; /* a chunk: the number of the thread heap whose it is, or 0 */
-    unit *pages;           /* these three: see runs.h */
+    uint64_t *returned;
+    uint64_t *page_marks;    /* a bit a page, iff some block of it was returned: see returned.h */
+    uint64_t *chunk_marks;   /* a word a chunk: a bit for each word of page_marks */
+    uint32_t *chunk_heaps;   /* a chunk: the number of the thread heap whose it is, or 0 */
+    uint32_t *opened_states; /* a chunk: which parts of the tables of states are there; by the heap that has it */
+    unit *pages;             /* these three: see runs.h */
     long_run *long_runs;
     uint64_t *dirty_pages;
     char *heaps;
@@ -82,7 +83,8 @@ extern address_space flat_space;
 #pragma GCC visibility pop
 
 /* From `start` on. Others add to them meanwhile. */
-static inline size_t usable_granules(void) { return __atomic_load_n(&flat_space.granules, __ATOMIC_RELAXED); }
+static inline size_t usable_halves(void) { return __atomic_load_n(&flat_space.halves, __ATOMIC_RELAXED); }
+static inline size_t usable_granules(void) { return usable_halves() / 2; }
 
 static inline uintptr_t offset_of(const void *address) { return (uintptr_t)address - flat_space.start; }
 static inline char *page_address(size_t page) { return (char *)flat_space.start + (page << PAGE_SHIFT); }
@@ -93,11 +95,7 @@ static inline void set_tag(size_t page, page_tag tag) {
     __atomic_store_n(&flat_space.tags[page], tag, __ATOMIC_RELAXED);
 }
 
-static inline size_t class_of_tag(page_tag tag) { return tag % THREAD_HEAP_BYTES / BIN_SIZE; }
-
-/* Of a page of no span; 0 where there never was one. It leads to a bin, too, and is of no class; a page of a large
- * block may have a RETURNED_MARK. */
-static inline page_tag no_tag(void) { return (page_tag)flat_space.heaps; }
+static inline size_t class_of_tag(page_tag tag) { return (uint8_t)(tag >> 8); }
 
 /* The number of the thread heap that has a chunk; 0: none has. Sequentially consistent: see returned.h. */
 static inline uint32_t heap_of_chunk(size_t chunk) {
@@ -115,9 +113,15 @@ bool flat_open_tables(uint32_t to);
 /* Maps the memory of a thread heap: false iff the system refuses. */
 bool flat_map_heap(uint32_t number);
 
-/* What the tables have for a chunk and for nobody but the heap whose it is: 104 KiB. A page fault for each page that is
- * not resident. */
+/* What the tables have for a chunk and for nobody but the heap whose it is, but for states: 72 KiB. A page fault for
+ * each page that is not resident. */
 void flat_make_tables_resident(uint32_t chunk);
+
+/* What a table of states has for some pages of one chunk, at most a quarter's, and for the rest of their quarters, by
+ * the heap that has the chunk. The two tables with the shortest slots take 6 and 3 % of what they are about, and are
+ * mapped here: false iff the system refuses. `resident`: it is, from then on, 64 KiB at most for each quarter. */
+#define MAPPED_AS_NEEDED 2u
+bool flat_open_states(unsigned number, run_part pages, bool resident);
 
 /* The memory of a chunk's tables back to the system, while nobody has a page of it. */
 void flat_discard_tables(uint32_t chunk);

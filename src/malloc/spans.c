@@ -2,7 +2,6 @@
 
 #include "extents.h"
 #include "large.h"
-#include "live.h"
 #include "locked.h"
 #include "policy.h"
 #include "returned.h"
@@ -158,28 +157,28 @@ uint32_t flat_pages_clean(thread_heap *heap, uint32_t most) {
     return pages.count;
 }
 
-static void link_span(size_bin *bin, uint32_t head) {
+static void link_span(span_list *list, uint32_t head) {
     unit *span = &flat_space.pages[head];
     span->previous = NO_UNIT;
-    span->next = bin->spans;
+    span->next = list->first;
     if (span->next != NO_UNIT) flat_space.pages[span->next].previous = head;
-    bin->spans = head;
+    list->first = head;
 }
 
-static void unlink_span(size_bin *bin, uint32_t head) {
+static void unlink_span(span_list *list, uint32_t head) {
     const unit *span = &flat_space.pages[head];
     if (span->next != NO_UNIT) flat_space.pages[span->next].previous = span->previous;
     if (span->previous != NO_UNIT)
         flat_space.pages[span->previous].next = span->next;
     else
-        bin->spans = span->next;
+        list->first = span->next;
 }
 
 /* Past the next one in its list, if that has fewer free blocks. */
-static void sink_span(size_bin *bin, uint32_t head) {
+static void sink_span(span_list *list, uint32_t head) {
     uint32_t next = flat_space.pages[head].next;
     if (next == NO_UNIT || flat_space.pages[next].blocks.taken <= flat_space.pages[head].blocks.taken) return;
-    unlink_span(bin, head);
+    unlink_span(list, head);
     unit *before = &flat_space.pages[next], *span = &flat_space.pages[head];
     span->previous = next;
     span->next = before->next;
@@ -187,15 +186,26 @@ static void sink_span(size_bin *bin, uint32_t head) {
     before->next = head;
 }
 
+/* Whether there are states for the blocks of a class in new pages of a span: false, and the pages are free again. They
+ * become resident where the tables of a chunk do. */
+static bool have_states(thread_heap *heap, size_t class, uint32_t head) {
+    run_part pages = {head, flat_size_classes[class].pages};
+    bool resident = heap->chunk_count > flat_policy.at_once.young_chunks;
+    if (flat_open_states(flat_size_classes[class].slots, pages, resident)) return true;
+    flat_pages_give(heap, head);
+    return false;
+}
+
 bool flat_span_ready(thread_heap *heap, size_t class) {
-    size_bin *bin = &heap->bins[class];
-    if (bin->spans != NO_UNIT) return true;
+    span_list *list = &heap->spans[class];
+    if (list->first != NO_UNIT) return true;
     unit_state state;
     uint32_t pages = flat_size_classes[class].pages, head = flat_pages_take(heap, pages, &state);
     if (head == NO_UNIT) return false;
-    if (bin->made != UINT32_MAX) bin->made++;
+    if (!have_states(heap, class, head)) return false;
+    if (list->made != UINT32_MAX) list->made++;
     const residence *at_once = &flat_policy.at_once;
-    bool untouched = state == UNIT_CLEAN && at_once->pages != 0 && bin->made > at_once->young_spans;
+    bool untouched = state == UNIT_CLEAN && at_once->pages != 0 && list->made > at_once->young_spans;
     unit *span = &flat_space.pages[head];
     span->resident = untouched ? 0 : (uint8_t)pages;
     span->free_words = 0;
@@ -203,26 +213,26 @@ bool flat_span_ready(thread_heap *heap, size_t class) {
     span->blocks = (span_blocks){0, 0};
     for (uint32_t page = head; page < head + pages; page++) {
         flat_space.pages[page].head = head;
-        set_tag(page, (page_tag)bin);
+        set_tag(page, tag_of_class(class));
     }
-    link_span(bin, head);
+    link_span(list, head);
     return true;
 }
 
 static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     unit *span = &flat_space.pages[head];
-    unlink_span(&heap->bins[class], head);
+    unlink_span(&heap->spans[class], head);
     for (uint64_t words = span->free_words; words != 0; words &= words - 1) {
         flat_space.free[head * PAGE_WORDS + (size_t)__builtin_ctzll(words)] = 0;
     }
-    for (uint32_t page = head; page < head + span->count; page++) set_tag(page, no_tag());
+    for (uint32_t page = head; page < head + span->count; page++) set_tag(page, 0);
     flat_pages_give(heap, head);
 }
 
 /* How many pages become resident at once where a class grows. */
 static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     const residence *at_once = &flat_policy.at_once;
-    bool large = heap->bins[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
+    bool large = heap->spans[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
     uint32_t pages = large ? at_once->large_pages : at_once->pages;
     uint32_t share = pages_by_size(heap);
     return share > pages ? share : pages;
@@ -276,23 +286,23 @@ static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
 }
 
 uint32_t flat_span_take(thread_heap *heap, size_t class, void **blocks, uint32_t most) {
-    size_bin *bin = &heap->bins[class];
-    uint32_t head = bin->spans;
+    span_list *list = &heap->spans[class];
+    uint32_t head = list->first;
     unit *span = &flat_space.pages[head];
     uint32_t count =
         span->free_words != 0 ? take_free(head, blocks, most) : take_fresh(heap, head, class, blocks, most);
     span->blocks.taken = (uint16_t)(span->blocks.taken + count);
     span->trimmed = false;
-    if (span->blocks.taken == flat_size_classes[class].capacity) unlink_span(bin, head);
+    if (span->blocks.taken == flat_size_classes[class].capacity) unlink_span(list, head);
     return count;
 }
 
-static bool is_alone(const size_bin *bin, uint32_t head) {
-    return bin->spans == head && flat_space.pages[head].next == NO_UNIT;
+static bool is_alone(const span_list *list, uint32_t head) {
+    return list->first == head && flat_space.pages[head].next == NO_UNIT;
 }
 
 void flat_drop_empty_span(thread_heap *heap, size_t class) {
-    uint32_t head = heap->bins[class].spans;
+    uint32_t head = heap->spans[class].first;
     if (head != NO_UNIT && flat_space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
@@ -301,33 +311,57 @@ static uint32_t count_blocks(uint64_t blocks) {
     return (blocks & (blocks - 1)) == 0 ? 1 : (uint32_t)__builtin_popcountll(blocks);
 }
 
-void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
-    size_bin *bin = &heap->bins[class];
+static inline __attribute__((always_inline)) void give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
+    span_list *list = &heap->spans[class];
     uint32_t head = flat_space.pages[word / PAGE_WORDS].head;
     unit *span = &flat_space.pages[head];
+    uint64_t twice = flat_space.free[word] & blocks;
+    if (RARE(twice != 0)) {
+        heap->freed_twice = page_address(0) + (word * 64 + (size_t)__builtin_ctzll(twice)) * GRANULE;
+        blocks &= ~twice;
+        if (blocks == 0) return;
+    }
     flat_space.free[word] |= blocks;
     span->free_words |= (uint64_t)1 << (word - head * PAGE_WORDS);
     if (span->blocks.taken == flat_size_classes[class].capacity) {
         flat_drop_empty_span(heap, class);
-        link_span(bin, head);
+        link_span(list, head);
     }
     span->blocks.taken = (uint16_t)(span->blocks.taken - count_blocks(blocks));
     span->trimmed = false;
-    if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(bin, head))) {
+    if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(list, head))) {
         drop_span(heap, class, head);
     } else if (flat_policy.prefers_full_spans) {
-        sink_span(bin, head);
+        sink_span(list, head);
     }
+}
+
+void flat_span_give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) { give(heap, class, word, blocks); }
+
+void flat_give_to_span(thread_heap *heap, size_t class, const void *block) {
+    size_t granule = offset_of(block) / GRANULE;
+    give(heap, class, granule / 64, (uint64_t)1 << granule % 64);
+}
+
+size_t flat_give_own(thread_heap *heap, size_t class, const block_at_hand *first, size_t count) {
+    uint32_t mine = number_of_heap(heap);
+    size_t i = 0;
+    for (; i < count; i++) {
+        uintptr_t offset = offset_of(first[i].block);
+        if (heap_of_chunk(offset >> CHUNK_SHIFT) != mine) break;
+        give(heap, class, offset / (64 * GRANULE), (uint64_t)1 << offset / GRANULE % 64);
+    }
+    return i;
 }
 
 /* Whether nobody reads or writes the block at a granule any more, and nobody will before the heap's lock is free. */
 static bool is_dead(size_t granule) {
-    return (flat_space.free[granule / 64] >> granule % 64 & 1) != 0 || is_returned(granule);
+    return (flat_space.free[granule / 64] >> granule % 64 & 1) != 0 || is_small_returned(granule);
 }
 
-static bool has_returned_mark(uint32_t head, uint32_t count) {
-    for (uint32_t page = head; page < head + count; page++) {
-        if ((tag_of(page) & RETURNED_MARK) != 0) return true;
+static bool has_returned(uint32_t head, uint32_t count) {
+    for (size_t word = head * PAGE_WORDS; word < (head + count) * PAGE_WORDS; word++) {
+        if (flat_granules_in_state(tag_of(head), word, STATE_CHANGED) != 0) return true;
     }
     return false;
 }
@@ -363,7 +397,7 @@ static void take_back_span(thread_heap *heap, uint32_t head, size_t class) {
 
 static void trim_span(thread_heap *heap, uint32_t head, size_t class) {
     unit *span = &flat_space.pages[head];
-    if (span->trimmed && !has_returned_mark(head, span->count)) return;
+    if (span->trimmed && !has_returned(head, span->count)) return;
     span->trimmed = true;
     uint32_t in_use = pages_in_use(head, &flat_size_classes[class]);
     if (in_use == 0 && span->blocks.taken != 0) {
@@ -382,7 +416,7 @@ static bool trim_run(thread_heap *heap, uint32_t head) {
     size_t class = class_of_tag(tag_of(head));
     if (class != 0)
         trim_span(heap, head, class);
-    else if (is_returned(head * (PAGE / GRANULE)))
+    else if (is_large_returned(head))
         flat_take_back_page(heap, head);
     return !has_blocks(head);
 }

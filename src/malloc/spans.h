@@ -24,6 +24,12 @@ uint32_t flat_span_take(thread_heap *heap, size_t number, void **blocks, uint32_
  * span is then empty, a step for each of its pages and words. */
 void flat_span_give(thread_heap *heap, size_t number, size_t word, uint64_t blocks);
 
+/* The same of one block. */
+void flat_give_to_span(thread_heap *heap, size_t number, const void *block);
+
+/* The same of the blocks of a class in the first entries at hand that are of the heap's own. Returns their number. */
+size_t flat_give_own(thread_heap *heap, size_t number, const block_at_hand *first, size_t count);
+
 /* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);
 

@@ -1,38 +1,44 @@
 /* A thread heap: what one thread allocates from. The thread at a time that owns it is the only one to touch it, but for
  * the marks by which others say that they have returned something.
  *
- * For each size class there is a bin: a stack of free blocks at hand, last in, first out, since what was freed last is
- * what the cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the
- * usual free puts on it. An empty stack is filled from spans, a full one gives its oldest entries back to them: that is
- * the slow path, and `taken` or `given` blocks of the class are its length.
+ * For each size class there is a stack of blocks at hand, last in, first out, since what was freed last is what the
+ * cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the usual free
+ * puts on it, whosever the block is. An empty stack is filled from spans, a full one gives its oldest entries back to
+ * theirs: that is the slow path, and `taken` or `given` blocks of the class are its length.
  *
- *     at hand + free + fresh + live == capacity of the class's spans
+ *     of each class, all heaps together:   at hand + returned + free + fresh + live == capacity of the spans
  *
- * Below each stack lies an entry that is NULL for ever, by which malloc finds it empty with the load that it needs
- * anyway. Bin 0 is of no class: its stack is always full, so that a free of anything but a small block finds its way.
- */
+ * Below each stack lies an entry of no block, whose state is never NO_BLOCK: so malloc finds it empty by the same look
+ * that shows it a block which somebody holds. Class 0 is none: its stack is always full, so that a free of anything but
+ * a small block finds its way. */
 #ifndef FLATLINE_MALLOC_THREAD_HEAP_H
 #define FLATLINE_MALLOC_THREAD_HEAP_H
 
 #include "space.h"
+#include "states.h"
 
 #include <assert.h>
 #include <stdalign.h>
 
 #define LINE_PAIR 128 /* bytes; processors fetch neighbouring lines in pairs */
 
-typedef struct size_bin {
-    void **top;                    /* where the next entry goes */
-    void **end;                    /* top <= end */
-    uint32_t spans;                /* the first of the class's spans that are not full; NO_UNIT: there is none */
-    uint32_t made;                 /* spans in all, so far; stops at UINT32_MAX */
-    struct size_bin *const *owner; /* `serving` of its thread heap */
-} size_bin;
+typedef struct block_at_hand {
+    void *block;
+    block_state *state;
+} block_at_hand;
 
-/* What a tag with RETURNED_MARK leads to has for an `owner` the `end` of the next bin, or behind the last one an entry
- * of `serving`: no thread's `serving`, and it never changes. So a block of a marked page takes the long way. */
-static_assert(sizeof(size_bin) == BIN_SIZE, "tags count in these");
-static_assert(offsetof(size_bin, owner) + RETURNED_MARK == BIN_SIZE + offsetof(size_bin, end), "see above");
+/* All that the usual path needs, by classes. */
+typedef struct block_stacks {
+    block_at_hand *top[CLASS_COUNT]; /* where the next entry goes */
+    block_at_hand *end[CLASS_COUNT]; /* top <= end */
+    uint8_t class_of_granules[REQUESTS];
+} block_stacks;
+
+/* The spans of a class. */
+typedef struct span_list {
+    uint32_t first; /* of those that are not full; NO_UNIT: there is none */
+    uint32_t made;  /* in all, so far; stops at UINT32_MAX */
+} span_list;
 
 /* Marks of chunks with returned blocks, of all chunks that there may be: see returned.h. */
 #define MARK_WORDS ((size_t)1 << (42 - CHUNK_SHIFT - 6))
@@ -46,6 +52,18 @@ typedef struct taken_marks {
     uint32_t at[TAKEN_LEVELS];
 } taken_marks;
 
+/* By which one heap sends blocks home to another: see rings.h. */
+#define RINGS 8u
+#define RING_BLOCKS 256u
+#define SENDS_TO_MOST 16u /* heaps that one heap has a ring to */
+typedef struct home_ring {
+    alignas(LINE_PAIR) uint32_t sender; /* the number of the heap; 0: nobody's */
+    uint32_t written;                   /* by the sender, as the next: */
+    uint32_t read_before;               /* when it looked last */
+    alignas(LINE_PAIR) uint32_t read;   /* by the receiver */
+    alignas(LINE_PAIR) void *blocks[RING_BLOCKS];
+} home_ring;
+
 /* Of the newest chunk the pages that were not given to `free_pages` yet: they are not mapped. */
 typedef struct heap_frontier {
     uint32_t page, end;
@@ -58,10 +76,10 @@ typedef enum heap_use {
 } heap_use;
 
 typedef struct thread_heap {
-    size_bin bins[CLASS_COUNT];  /* a tag is the address of one of them */
-    size_bin *serving[REQUESTS]; /* by granules of a request: all that a usual malloc needs to find its bin */
-    pthread_mutex_t lock;
-    heap_use use;         /* changes under the lock, and others look at it without */
+    block_stacks stacks;
+    span_list spans[CLASS_COUNT];
+    alignas(LINE_PAIR) heap_use use; /* changes under the lock, and others look at it without */
+    alignas(LINE_PAIR) pthread_mutex_t lock;
     uint32_t chunk_count; /* chunks that it has */
     uint32_t chunks_most; /* that it had at once since malloc_trim() */
     uint32_t settled;     /* the class before the next one to settle */
@@ -72,22 +90,24 @@ typedef struct thread_heap {
     taken_marks taken;
     const void *freed_twice;       /* a block that was found dead when it was taken back; reported without the lock */
     struct thread_heap *next_left; /* of those that no thread owns */
-    void *kept[KEPT_ENTRIES];
+    block_at_hand kept[KEPT_ENTRIES];
+    uint32_t sends_to[SENDS_TO_MOST]; /* numbers of heaps */
+    uint32_t sends_to_count;
+    alignas(LINE_PAIR) uint32_t rings_used; /* by others, as the next: a bit for each ring that ever had a sender */
+    home_ring rings[RINGS];
     alignas(LINE_PAIR) uint64_t root_marks[ROOT_WORDS]; /* by others, as the next: a bit for each word of top_marks, */
     uint64_t top_marks[TOP_WORDS];                      /* for each word of marks, */
     uint64_t marks[MARK_WORDS];                         /* and for each chunk */
 } thread_heap;
 
 static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
-static_assert(offsetof(thread_heap, bins) == 0, "what class_of_tag() says");
 
 #pragma GCC visibility push(hidden)
-/* `serving` of the calling thread's heap; where it has none, that of bins that are all empty and full, and which no
- * page is tagged with, so that each call finds its way to flat_thread_heap(). */
-extern __thread size_bin *const *flat_my_bins __attribute__((tls_model("initial-exec")));
+/* What the calling thread has at hand; where it has no heap, or while none of its calls may take the usual path (see
+ * policy.h), stacks that are all both empty and full. */
+extern __thread block_stacks *flat_my_stacks __attribute__((tls_model("initial-exec")));
 
-/* The calling thread's; NULL: it has none. `flat_my_bins` is its bins, or those of no heap while no call may take the
- * usual path: see policy.h. */
+/* The calling thread's; NULL: it has none. */
 extern __thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
@@ -99,7 +119,7 @@ void flat_forget_my_heap(void);
 
 /* Makes the memory of a heap, which is all 0, an empty heap. */
 void flat_begin_heap(thread_heap *heap, heap_use use);
-static inline bool has_begun(const thread_heap *heap) { return heap->bins[0].owner != NULL; }
+static inline bool has_begun(const thread_heap *heap) { return heap->stacks.top[0] != NULL; }
 
 /* All that follows is done under the heap's lock. */
 
@@ -118,16 +138,14 @@ static inline thread_heap *heap_number(uint32_t number) {
 static inline uint32_t number_of_heap(const thread_heap *heap) {
     return (uint32_t)(((uintptr_t)heap - (uintptr_t)flat_space.heaps) / THREAD_HEAP_BYTES);
 }
-static inline heap_use use_of(const thread_heap *heap) { return __atomic_load_n(&heap->use, __ATOMIC_RELAXED); }
+static inline heap_use use_of(const thread_heap *heap) { return __atomic_load_n(&heap->use, __ATOMIC_SEQ_CST); }
 
 /* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
  * and `taken` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
 void *flat_allocate_slowly(thread_heap *heap, size_t number);
 
-/* Makes room on the full stack of a class: `given` steps. */
-void flat_make_room(thread_heap *heap, size_t number);
-
-/* Frees a dead small block of a heap that has no owner, or of the calling thread's, to its span. */
-void flat_give_to_span(thread_heap *heap, size_t number, const void *block);
+/* Puts a small block that is not live any more at hand; where the stack of its class is full, `given` of the oldest
+ * blocks go home before. */
+void flat_put_at_hand(thread_heap *heap, size_t number, block_at_hand entry);
 
 #endif

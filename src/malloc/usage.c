@@ -3,7 +3,6 @@
 
 #include "heaps.h"
 #include "large.h"
-#include "live.h"
 #include "policy.h"
 #include "say.h"
 #include "settings.h"
@@ -14,14 +13,11 @@
 
 #define MIB (1024.0 * 1024)
 
-/* Blocks of a page of small ones that are live, and were not returned. */
+/* Blocks of a page of small ones that are live. */
 static size_t live_in(uint32_t page) {
     size_t count = 0;
     for (size_t word = page * (PAGE / GRANULE / 64); word < (page + (size_t)1) * (PAGE / GRANULE / 64); word++) {
-        uint64_t low = __atomic_load_n(&flat_space.live[2 * word], __ATOMIC_RELAXED);
-        uint64_t high = __atomic_load_n(&flat_space.live[2 * word + 1], __ATOMIC_RELAXED);
-        uint64_t returned = __atomic_load_n(&flat_space.returned[word], __ATOMIC_RELAXED);
-        count += (size_t)__builtin_popcountll((low | high << 32) & ~returned);
+        count += (size_t)__builtin_popcountll(flat_granules_in_state(tag_of(page), word, 0));
     }
     return count;
 }
@@ -81,7 +77,7 @@ static void print(const flat_usage *now) {
 
 __attribute__((destructor)) static void end(void) {
     const char *asked = flat_setting("FLATLINE_STATS");
-    if (asked == NULL || strcmp(asked, "1") != 0 || flat_space.granules == 0) return;
+    if (asked == NULL || strcmp(asked, "1") != 0 || usable_granules() == 0) return;
     flat_usage now = flat_usage_now();
     print(&now);
 }

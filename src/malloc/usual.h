@@ -1,9 +1,10 @@
 /* The usual malloc and free: a straight line with no lock, no atomic instruction and no call. Whatever is not usual
- * goes through a function apart, so that nothing of it is paid for here. */
+ * goes through a function apart, so that nothing of it is paid for here. A free is the same whosever the block is: it
+ * goes to those that the thread has at hand. */
 #ifndef FLATLINE_MALLOC_USUAL_H
 #define FLATLINE_MALLOC_USUAL_H
 
-#include "live.h"
+#include "states.h"
 #include "thread_heap.h"
 
 /* For functions that have the usual path in them: the linker puts them beside one another, before nearly all of the
@@ -18,63 +19,66 @@ void flat_free_rarely(void *block, const void *caller);
 /* The address to which the function returns that this stands in. */
 #define CALLER __builtin_return_address(0)
 
+/* Makes the compiler use this very address. */
+#define IN_REGISTER(pointer) __asm__("" : "+r"(pointer))
+
 /* By an entry, up or down: one instruction on x86-64, where compilers make two. */
-static inline __attribute__((always_inline)) void move_top(size_bin *bin, ptrdiff_t by) {
+static inline __attribute__((always_inline)) void move_top(block_at_hand **top, ptrdiff_t by) {
 #if defined(FLAT_SINGLE_STEPS)
-    __asm__ volatile("addq %1, %0" : "+m"(bin->top) : "er"(by * (ptrdiff_t)sizeof(void *)) : "cc");
+    __asm__ volatile("addq %1, %0" : "+m"(*top) : "er"(by * (ptrdiff_t)sizeof(block_at_hand)) : "cc");
 #else
-    bin->top += by;
+    *top += by;
 #endif
 }
 
 static inline __attribute__((always_inline)) void *allocate(size_t size) {
     if (RARE(size > SMALL_MAX)) return flat_allocate_rarely(size);
-    size_bin *bin = flat_my_bins[granules_in(size)];
-    void *block = bin->top[-1];
-    if (RARE(block == NULL)) return flat_allocate_rarely(size);
-    move_top(bin, -1);
-    set_live(block);
+    block_stacks *my = flat_my_stacks;
+    block_at_hand **top = &my->top[my->class_of_granules[granules_in(size)]];
+    IN_REGISTER(top);
+    block_at_hand *entry = *top - 1;
+    void *block = entry->block;
+    block_state *state = entry->state;
+    if (RARE(has_block(state))) return flat_allocate_rarely(size);
+    store_state(state, live_state_of(block));
+    move_top(top, -1);
     return block;
 }
 
 /* Whether no table reaches so far. */
-static inline __attribute__((always_inline)) bool is_beyond(size_t granule) {
+static inline __attribute__((always_inline)) bool is_beyond(size_t half) {
 #if defined(FLAT_SINGLE_STEPS)
     bool beyond;
-    __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(granule), "m"(flat_space.granules));
+    __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(half), "m"(flat_space.halves));
     return beyond;
 #else
-    return granule >= usable_granules();
+    return half >= usable_halves();
 #endif
 }
 
 static inline __attribute__((always_inline)) void release(void *block) {
-    uintptr_t offset = offset_of(block);
-    size_t granule =
-        offset / GRANULE | offset * (SIZE_MAX / GRANULE + 1); /* beyond all unless a granule starts there */
-    if (RARE(is_beyond(granule))) {
+    size_t half = half_of(block);
+    if (RARE(is_beyond(half))) {
         flat_free_rarely(block, CALLER);
         return;
     }
-    bool was_live;
-    uint32_t *words = flat_space.live, without_it = without_bit(words, granule, &was_live);
-    if (RARE(!was_live)) {
+    page_tag tag = tag_of(half / PAGE_HALVES);
+    block_stacks *my = flat_my_stacks;
+    block_at_hand **top = &my->top[class_of_tag(tag)];
+    IN_REGISTER(top);
+    block_at_hand *entry = *top;
+    if (RARE(entry == top[CLASS_COUNT])) { /* as it always is of class 0, a page's of no span */
         flat_free_rarely(block, CALLER);
         return;
     }
-    size_bin *bin = (size_bin *)tag_of(granule / (PAGE / GRANULE));
-    if (RARE(bin->owner != flat_my_bins)) {
+    block_state *state = state_at(tag, half);
+    if (RARE(!is_live_there(state, half))) {
         flat_free_rarely(block, CALLER);
         return;
     }
-    void **top = bin->top;
-    if (RARE(top == bin->end)) {
-        flat_free_rarely(block, CALLER);
-        return;
-    }
-    set_live_word(words, granule, without_it);
-    *top = block;
-    move_top(bin, 1);
+    store_state(state, NO_BLOCK);
+    *entry = (block_at_hand){block, state};
+    move_top(top, 1);
 }
 
 #endif

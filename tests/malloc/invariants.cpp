@@ -3,9 +3,9 @@
 extern "C" {
 #include "heaps.h"
 #include "large.h"
-#include "live.h"
 #include "returned.h"
 #include "spans.h"
+#include "states.h"
 }
 
 #include <algorithm>
@@ -130,47 +130,64 @@ std::size_t large_in(std::uint32_t page, std::uint32_t pages) {
     return count;
 }
 
-addresses at_hand(const thread_heap *heap, std::size_t number, walk &here) {
-    addresses blocks(here.where());
-    for (void *const *entry = heap->bins[number].top; entry[-1] != nullptr && here.holds(); entry--)
-        here.demand(blocks.insert(entry[-1]).second, "block", entry[-1], "is at hand twice");
-    return blocks;
+// Of each class, whatever heaps they lie at hand in, or are on their way to.
+using hands = std::pmr::vector<addresses>;
+
+void collect_on_their_way(const thread_heap *heap, hands &all, walk &here) {
+    for (const home_ring &ring : heap->rings) {
+        here.demand(ring.written - ring.read <= RING_BLOCKS, "a ring has", ring.written - ring.read, "blocks");
+        for (std::uint32_t at = ring.read; at != ring.written && here.holds(); at++) {
+            const void *block = ring.blocks[at % RING_BLOCKS];
+            const std::size_t page = offset_of(block) / PAGE;
+            here.demand(heap_of_chunk(page / CHUNK_PAGES) == number_of_heap(heap), "block", block, "goes astray");
+            here.demand(all[class_of_tag(tag_of(page))].insert(block).second, "block", block, "is on its way twice");
+        }
+    }
 }
 
-void look_at_span(const thread_heap *heap, std::uint32_t head, std::uint32_t pages, std::size_t number, addresses &hand,
-                  walk &here) {
+void collect_at_hand(const thread_heap *heap, hands &all, walk &here) {
+    for (std::size_t number = 1; number < CLASS_COUNT; number++) {
+        const block_at_hand *entry = heap->stacks.top[number];
+        for (; entry[-1].block != nullptr && here.holds(); entry--) {
+            const void *block = entry[-1].block;
+            here.demand(all[number].insert(block).second, "block", block, "is at hand twice");
+            here.demand(class_of_tag(tag_of(offset_of(block) / PAGE)) == number, "block", block, "is of another class");
+            here.demand(entry[-1].state == state_of(block), "block", block, "is at hand with another's state");
+        }
+    }
+}
+
+void look_at_span(std::uint32_t head, std::uint32_t pages, std::size_t number, addresses &hand, walk &here) {
     const size_class &class_ = flat_size_classes[number];
     const unit &span = flat_space.pages[head];
     here.demand(pages == class_.pages, "span", head, "has", pages, "pages");
     for (std::uint32_t page = head; page < head + pages; page++) {
-        here.demand((tag_of(page) & ~RETURNED_MARK) == reinterpret_cast<page_tag>(&heap->bins[number]), "tag of page",
-                    page);
+        here.demand(tag_of(page) == tag_of_class(number), "tag of page", page);
         here.demand(flat_space.pages[page].head == head, "page", page, "does not know its span");
         here.demand(!is_large_live(page), "page", page, "of a span has a large block");
     }
-    std::size_t live = 0, held = 0;
+    std::size_t live = 0, held = 0, returned = 0;
     std::uint64_t words = 0;
     for (std::size_t i = 0; i < class_.capacity && here.holds(); i++) {
         const void *block = page_address(head) + i * class_.size;
         const std::size_t granule = offset_of(block) / GRANULE;
         const bool is_held = hand.erase(block) != 0, is_free = is_free_block(granule);
         live += is_live(granule) ? 1 : 0;
+        returned += is_small_returned(granule) ? 1 : 0;
         held += is_held ? 1 : 0;
         if (is_free) words |= std::uint64_t{1} << (granule / 64 - head * (PAGE / GRANULE / 64));
-        const int states = (is_live(granule) ? 1 : 0) + (is_held ? 1 : 0) + (is_free ? 1 : 0);
+        const int states =
+            (is_live(granule) ? 1 : 0) + (is_small_returned(granule) ? 1 : 0) + (is_held ? 1 : 0) + (is_free ? 1 : 0);
         here.demand(states == (i < span.blocks.fresh ? 1 : 0), "block", i, "of span", head, "is in", states, "states");
-        here.demand(is_live(granule) || !is_returned(granule), "block", i, "of span", head, "is returned and dead");
     }
-    here.demand(live + held == span.blocks.taken, "span", head, "has", live, "live and", held, "at hand, and says",
-                span.blocks.taken);
+    here.demand(live + returned + held == span.blocks.taken, "span", head, "has", live, "live,", returned,
+                "returned and", held, "at hand, and says", span.blocks.taken);
     here.demand(words == span.free_words, "span", head, "has other words with free blocks than it says");
-    here.demand(live_in(head, pages) == live, "span", head, "has live bits where no block starts");
+    here.demand(live_in(head, pages) == live, "span", head, "has live blocks where none starts");
 }
 
-void look_at_heap(const thread_heap *heap, walk &here) {
-    std::pmr::vector<addresses> hand(CLASS_COUNT, here.where());
+void look_at_heap(const thread_heap *heap, hands &hand, walk &here) {
     std::pmr::vector<numbers> open(CLASS_COUNT, here.where()), listed(CLASS_COUNT, here.where());
-    for (std::size_t number = 1; number < CLASS_COUNT; number++) hand[number] = at_hand(heap, number, here);
     std::uint32_t chunks = 0;
     for (std::uint32_t chunk = 0; chunk < flat_space.begun / CHUNK_PAGES && here.holds(); chunk++) {
         if (heap_of_chunk(chunk) != number_of_heap(heap)) continue;
@@ -185,7 +202,7 @@ void look_at_heap(const thread_heap *heap, walk &here) {
                               here.demand(live_in(head, count) == 0, "large block", head, "has small ones in it");
                               return;
                           }
-                          look_at_span(heap, head, count, number, hand[number], here);
+                          look_at_span(head, count, number, hand[number], here);
                           if (flat_space.pages[head].blocks.taken < flat_size_classes[number].capacity)
                               open[number].insert(head);
                       });
@@ -193,11 +210,10 @@ void look_at_heap(const thread_heap *heap, walk &here) {
     here.demand(chunks == heap->chunk_count, "a heap has", chunks, "chunks, and says", heap->chunk_count);
     here.compare(heap->free_pages);
     for (std::size_t number = 1; number < CLASS_COUNT && here.holds(); number++) {
-        for (std::uint32_t head = heap->bins[number].spans; head != NO_UNIT && here.holds();
+        for (std::uint32_t head = heap->spans[number].first; head != NO_UNIT && here.holds();
              head = flat_space.pages[head].next)
             here.demand(listed[number].insert(head).second, "span", head, "is listed twice");
         here.demand(listed[number] == open[number], "class", number, "lists other spans than have room");
-        here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
     }
 }
 
@@ -206,10 +222,17 @@ void look_at_heap(const thread_heap *heap, walk &here) {
 std::string broken_invariant() {
     notes kept;
     walk here(kept.resource());
+    hands hand(CLASS_COUNT, here.where());
     for (std::uint32_t number = 1; number <= flat_heap_count() && here.holds(); number++) {
-        const thread_heap *heap = heap_number(number);
-        if (has_begun(heap)) look_at_heap(heap, here);
+        if (!has_begun(heap_number(number))) continue;
+        collect_at_hand(heap_number(number), hand, here);
+        collect_on_their_way(heap_number(number), hand, here);
     }
+    for (std::uint32_t number = 1; number <= flat_heap_count() && here.holds(); number++) {
+        if (has_begun(heap_number(number))) look_at_heap(heap_number(number), hand, here);
+    }
+    for (std::size_t number = 1; number < CLASS_COUNT; number++)
+        here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
     // What lies between the chunks of heaps.
     const std::uint32_t end = flat_space.begun;
     for (std::uint32_t page = 0; page < end && here.holds();) {

@@ -17,8 +17,8 @@
 #include <vector>
 
 extern "C" {
-#include "live.h"
 #include "spans.h"
+#include "states.h"
 }
 
 namespace {
@@ -93,13 +93,17 @@ TEST(malloc_invariants, that_are_broken_are_seen) {
     const std::uint32_t head = flat_space.pages[granule / (PAGE / GRANULE)].head;
     thread_heap *heap = flat_my_heap;
     unit &span = flat_space.pages[head];
-    expect_seen("a live bit too many", [&] { flat_space.live[granule / 32 + 1] ^= 1; });
-    expect_seen("a live bit too few", [&] { set_dead(granule); });
+    expect_seen("a live block too many", [&] { state_of(block)[1] = live_at(half_of_granule(granule + 4)); });
+    expect_seen("a live block too few", [&] { *state_of(block) = NO_BLOCK; });
+    expect_seen("a block at hand that was returned", [&] {
+        free(block);
+        *state_of(block) = live_state_of(block) ^ STATE_CHANGED;
+    });
     expect_seen("a free bit", [&] { flat_space.free[granule / 64] ^= std::uint64_t{1} << granule % 64; });
     expect_seen("a count of blocks", [&] { span.blocks.taken++; });
     expect_seen("a fresh block", [&] { span.blocks.fresh--; });
     expect_seen("a word with free blocks", [&] { span.free_words ^= 1; });
-    expect_seen("a tag", [&] { flat_space.tags[head] += BIN_SIZE; });
+    expect_seen("a tag", [&] { flat_space.tags[head] += 256; });
     expect_seen("the head of a page", [&] { flat_space.pages[head + 1].head++; });
     expect_seen("a count of free pages", [&] { heap->free_pages.free++; });
     expect_seen("a count of dirty pages", [&] { heap->free_pages.dirty++; });
@@ -108,10 +112,10 @@ TEST(malloc_invariants, that_are_broken_are_seen) {
     expect_seen("a count of free pages", [&] { flat_space.free_pages.free++; });
     expect_seen("whose a chunk is", [&] { flat_space.chunk_heaps[head / CHUNK_PAGES]++; });
     expect_seen("a block at hand twice", [&] {
-        size_bin &bin = *heap->serving[13];
+        block_at_hand *&top = heap->stacks.top[13];
         free(block);
-        bin.top[0] = bin.top[-1];
-        bin.top++;
+        top[0] = top[-1];
+        top++;
     });
     free(block);
     empty(shared);

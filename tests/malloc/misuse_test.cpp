@@ -187,11 +187,67 @@ TEST(malloc_misuse, a_double_free_is_stopped_across_threads) {
     }
 }
 
+// A thread that frees a block, and then allocates one of its size: the same one, since it is at hand there. Then it
+// frees that, when it is told to.
+class recycling_thread {
+  public:
+    recycling_thread(void *block, std::size_t size) : thread_([this, block, size] { work(block, size); }) {
+        while (!recycled_) std::this_thread::yield();
+    }
+    ~recycling_thread() {
+        may_end_ = true;
+        thread_.join();
+    }
+    recycling_thread(const recycling_thread &) = delete;
+    recycling_thread &operator=(const recycling_thread &) = delete;
+
+  private:
+    void work(void *block, std::size_t size) {
+        for (int i = 0; i < 100; i++) free(malloc(size)); // so that the thread has a heap of its own
+        free(block);
+        void *again = malloc(size);
+        if (again != block) (void)std::fputs("another block was handed out\n", stderr);
+        recycled_ = true;
+        while (!may_end_) std::this_thread::yield();
+        free(again);
+    }
+
+    std::atomic<bool> recycled_ = false, may_end_ = false;
+    std::thread thread_;
+};
+
+// Nothing can tell a second free from the new holder's, once the block has been handed out again; but then the new
+// holder's own is the second one, and stopped.
+TEST(malloc_misuse, a_free_that_comes_when_the_block_is_anothers_is_that_ones) {
+    constexpr std::size_t size = 200;
+    expect_stopped("double free", [] { // its own, then another's
+        freeing_thread other;
+        char *a = block(size);
+        free(a);
+        char *again = block(size);
+        if (again != a) (void)std::fputs("another block was handed out\n", stderr);
+        other.release(a);
+        free(again);
+    });
+    expect_stopped("double free", [] { // another's, then its own
+        char *a = block(size);
+        recycling_thread other(a, size);
+        free(a);
+    });
+    expect_stopped("double free", [] { // two others'
+        freeing_thread another;
+        char *a = block(size);
+        recycling_thread other(a, size);
+        another.release(a);
+    });
+}
+
 TEST(malloc_misuse, a_double_free_is_stopped_when_the_owner_has_taken_the_block_back) {
     expect_stopped("double free", [] {
         freeing_thread other;
         std::vector<char *> all(500);
         char *a = block(5000);
+        (void)block(5000); // so that their pages stay what they are
         other.release(a);
         for (char *&b : all) b = block(40);
         free(a);

@@ -21,6 +21,7 @@ from planting import CONTROL, plant
 FAULTS = {
     CONTROL: ("returned.c", r"\A", r""),
     "blocks_taken_back_in_no_order": ("returned.c", r"__ATOMIC_SEQ_CST", r"__ATOMIC_RELAXED"),
+    "blocks_sent_home_in_no_order": ("rings.c", r"__ATOMIC_(SEQ_CST|ACQUIRE|RELEASE)", r"__ATOMIC_RELAXED"),
     "heaps_handed_on_without_the_lock": ("heaps.c", r"(?<=static void )(lock|unlock)_(list|heap)\(([^)]*)\) \{[^}]*\}",
                                          r"\1_\2(\3) {}"),
 }

@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from planting import CONTROL, passes, plant, verdict
 
 ALONE = ("runs", "size_class")
+WITHIN = ("home",)  # tests that look at the malloc's tables, and have it linked
 
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
 # words in their names, with a policy that is not `balanced`; or a case of wild_test.py)
@@ -30,7 +31,7 @@ FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "policy:tables_of_what",
-                                     "policy:what_is_kept_is_served", "wild:fork_with_handlers_of_others", "runs",
+                                     "policy:what_is_kept_is_served", "wild:fork_with_handlers_of_others", "home", "runs",
                                      "size_class"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first \?", r"false ?", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
@@ -60,25 +61,35 @@ FAULTS = {
                                               ["size_class"]),
     "blocks_returned_together_counted_as_one": ("spans.c", r"\(blocks & \(blocks - 1\)\) == 0 \?", r"true ?",
                                                 ["threads:used_again"]),
-    "dead_block_freed": ("usual.h", r"RARE\(!was_live\)", r"false", ["misuse"]),
-    "free_leaves_the_block_live": ("usual.h", r"set_live_word\(words, granule, without_it\);", r";", ["misuse"]),
-    "owner_not_looked_at": ("usual.h", r"if \(RARE\(bin->owner != flat_my_bins\)\)", r"if (RARE(false))",
-                            ["threads:stay_whole"]),
-    "alloc_leaves_the_block_dead": ("usual.h", r"set_live\(block\);", r";", ["interface"]),
-    "misaligned_pointer_freed": ("usual.h", r" \| offset \* \(SIZE_MAX / GRANULE \+ 1\)", r"", ["misuse"]),
-    "return_not_seen_by_the_owner": ("returned.c", r"if \(!step_look_at_tag[^;]*;", r"", ["misuse"]),
-    "page_stays_closed_after_a_remote_free": ("malloc.c", r"if \(RARE\(\(tag & RETURNED_MARK\) != 0\)\)", r"if (0)",
-                                              ["usual:one_free_by_another"]),
-    "return_never_taken_back": ("thread_heap.c", r"flat_take_back\(heap, RETURNED_PAGES\);", r"",
-                                ["threads:used_again"]),
-    "mark_of_chunks_lost": ("returned.c", r"if \(!mark\(&owner->marks[^;]*\) return true;", r"return true;",
-                            ["threads:used_again"]),
-    "taken_back_but_still_live": ("returned.c", r"now & ~bits, __ATOMIC", r"now, __ATOMIC", ["misuse"]),
+    "dead_block_freed": ("usual.h", r"RARE\(!is_live_there\(state, half\)\)", r"false", ["misuse"]),
+    "block_inside_a_slot_freed": ("states.h", r"return \(block_state\)half;", r"return 1;", ["misuse"]),
+    "free_leaves_the_block_live": ("usual.h", r"store_state\(state, NO_BLOCK\);", r";", ["misuse"]),
+    "block_that_is_held_handed_out": ("usual.h", r"if \(RARE\(has_block\(state\)\)\)", r"if (RARE(block == NULL))",
+                                      ["home:not_handed_out_twice"]),
+    "alloc_leaves_the_block_dead": ("usual.h", r"store_state\(state, live_state_of\(block\)\);", r";", ["interface"]),
+    "misaligned_pointer_freed": ("states.h", r" \| offset \* \(SIZE_MAX / HALF \+ 1\)", r"", ["misuse"]),
+    "return_never_taken_back": ("thread_heap.c", r"(NULL\) return block;\s*)flat_take_back\(heap, RETURNED_PAGES\);", r"\1",
+                                ["home:takes_back"]),
+    "mark_of_chunks_lost": ("returned.c", r"if \(!mark\(&owner->marks[^;]*\) return;", r"return;",
+                            ["home:takes_back"]),
+    "ring_never_read": ("rings.c", r"if \(count != 0\) __atomic_store_n\(&ring->read,", r"if (0) __atomic_store_n(&ring->read,",
+                        ["threads:stay_whole"]),
+    "ring_longer_than_it_is": ("rings.c", r"now\.end = ring->read_before \+ RING_BLOCKS;\s*if",
+                               r"now.end = ring->read_before + 2 * RING_BLOCKS;\n if", ["threads:stay_whole"]),
+    "ring_of_a_sleeping_thread_not_taken": ("heaps.c", r"taken = flat_take_from_rings\([^;]*;", r"taken = 0;",
+                                            ["home:that_sleeps"]),
+    "left_heap_takes_nothing_back": ("home.c", r"if \(RARE\(use_of\(other\) != HEAP_OWNED\)\)", r"if (0)",
+                                     ["home:that_has_ended"]),
+    "sent_by_the_tree_alone": ("rings.c", r"(bool claim_ring\([^{]*\{)", r"\1 return false;", ["home:until_that_is_full"]),
+    "rings_kept_by_who_left": ("rings.c", r"(void flat_leave_rings\([^{]*\{).*?\n\}", r"\1}", ["home:leaves_the_rings"]),
+    "block_that_came_home_twice": ("spans.c", r"if \(RARE\(twice != 0\)\)", r"if (0)", ["home:as_it_comes_home"]),
+    "a_thread_that_only_frees_gets_no_heap": ("malloc.c", r"&& flat_has_heap_to_free_to\(\)", r"&& flat_my_heap != NULL",
+                                              ["home:only_frees"]),
     "free_bits_handed_out_twice": ("spans.c", r"\*word = bits;", r"", ["model", "interface"]),
     "fresh_blocks_handed_out_twice": ("spans.c", r"span->blocks\.fresh = \(uint16_t\)\([^;]*;", r"",
                                       ["model", "interface"]),
     "dropped_span_keeps_free_bits": ("spans.c", r"(__builtin_ctzll\(words\)\]) = 0;", r"\1 |= 0;", ["model"]),
-    "stack_given_back_twice": ("thread_heap.c", r"bin->top -= given;\s*memmove\([^;]*;", r"bin->top -= given;",
+    "stack_given_back_twice": ("thread_heap.c", r"memmove\(first, first \+ given[^;]*;", r"",
                                ["model", "threads"]),
     "heap_of_a_thread_lost": ("heaps.c", r"(    lock_list\(\);\s*heap->next_left = heaps\.left;\s*)heaps\.left = heap;", r"\1",
                               ["threads:ten_thousand"]),
@@ -185,15 +196,20 @@ FAULTS = {
 }
 
 
-def library_of(folder, file, arguments):
-    """Of the sources that have the fault, and the others as they were compiled already."""
-    made = os.path.join(folder, "libflatline-malloc.so")
+def sources_and_objects(folder, file, arguments):
+    """The sources that have the fault, and the others as they were compiled already."""
     changed, others = sorted(glob.glob(os.path.join(folder, "*.c"))), []
     if file.endswith(".c"):
         changed = [os.path.join(folder, file)]
         others = [path for path in arguments.objects if not path.endswith("/%s.o" % file)]
     else:
         others = [path for path in arguments.objects if path.endswith(".cpp.o")]
+    return changed, others
+
+
+def library_of(folder, file, arguments):
+    made = os.path.join(folder, "libflatline-malloc.so")
+    changed, others = sources_and_objects(folder, file, arguments)
     subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
                     "-fno-builtin-malloc", "-fno-builtin-calloc", "-fexceptions", "-I",
                     os.path.join(arguments.source, "include"), *changed, *others, "-Wl,-Bsymbolic-functions",
@@ -209,6 +225,21 @@ def alone(part, folder, arguments):
     program = os.path.join(folder, "malloc_%s_test" % part)
     test = [path for path in arguments.alone_objects if path.endswith("/%s_test.cpp.o" % part)]
     subprocess.run([arguments.linker, *test, compiled, *arguments.libraries, "-pthread", "-o", program], check=True)
+    return program
+
+
+def within(part, folder, file, arguments):
+    """The part's own test linked with the malloc that has the fault."""
+    changed, others = sources_and_objects(folder, file, arguments)
+    made = []
+    for source in changed:
+        made.append(source + ".o")
+        subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-fno-builtin-malloc",
+                        "-fno-builtin-calloc", "-fexceptions", "-I", os.path.join(arguments.source, "include"), "-c", source,
+                        "-o", made[-1]], check=True)
+    program = os.path.join(folder, "malloc_%s_test" % part)
+    subprocess.run([arguments.linker, *arguments.within_objects, *made, *others, *arguments.libraries, "-pthread", "-o",
+                    program], check=True)
     return program
 
 
@@ -231,6 +262,8 @@ def outcome(place, folder, file, arguments):
         return passes(alone(part, folder, arguments))
     if part == "wild":
         return wild(words, library_of(folder, file, arguments), arguments)
+    if part in WITHIN:
+        return passes(within(part, folder, file, arguments), "--gtest_filter=*%s*" % words)
     words, _, policy = words.partition(" with ")
     os.environ.update(LD_PRELOAD=library_of(folder, file, arguments), FLATLINE_POLICY=policy)
     try:
@@ -248,6 +281,7 @@ def main():
         parser.add_argument("--" + option)
     parser.add_argument("--objects", nargs="+", default=[], help="of src/malloc, as the library has them")
     parser.add_argument("--alone-objects", nargs="+", default=[], help="of the tests of ALONE")
+    parser.add_argument("--within-objects", nargs="+", default=[], help="of the test of WITHIN")
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.list:

@@ -248,7 +248,7 @@ TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
 // balanced.
 TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
     constexpr std::size_t bytes = 96 * mib, size = 64;
-    constexpr long tables = 104 * kib / page + 4, others = 8, until_it_is_large = 400;
+    constexpr long tables = (72 + 64) * kib / page + 4, others = 8, until_it_is_large = 400;
     std::vector<void *> blocks(bytes / size);
     (void)malloc_trim(0);
     long most = 0, waits = 0;

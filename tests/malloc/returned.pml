@@ -1,30 +1,31 @@
-/* The protocol of src/malloc/returned.c for spin: an owner and FREEING threads that free its blocks, in every order their
- * steps can come in. Each atomic operation is one indivisible step under the name that it has there. What the owner alone
- * writes, the bits that say which blocks are live, others read: each access is a step as well. Whatever else the code
- * does concerns one thread alone, and goes with the step beside it.
+/* How small blocks are freed and come home, for spin: what src/malloc/usual.h, home.c and returned.c do, by an owner and
+ * FREEING other threads in every order their steps can come in. Each access to a state or a mark is one indivisible step,
+ * under the name that it has in the code where it has one. Whatever else the code does concerns one thread alone, and goes
+ * with the step beside it.
  *
  * The tree is that of the malloc with narrower words: two blocks to a page, NODE_BITS marks to a word above, LEVELS words
  * on the way from a page to the top. Nothing in the protocol depends on a width. The steps are taken to be seen by all
- * threads in one order, as sequentially consistent ones are.
+ * threads in one order. What has no such order in the code are the loads and stores of a block's state: of these a thread
+ * may see its own store before others do, which takes part in two frees of one block at the same time only.
  *
  *   FREEING, FREES   threads beside the owner, and how many blocks each may free
- *   CALLS            calls of the owner: each frees a block, takes back what one mark leads to, gives a page of free
- *                    blocks another use, or, with ALLOCS, allocates
- *   MISUSE           any thread may free any block at any time, also twice; otherwise each live block at most once. Not
- *                    together with ALLOCS: of a block that is handed out again nobody can tell whose free it is
- *   STOPPABLE        a thread can stop for ever inside a free; then what it holds back is bounded
+ *   CALLS            calls of the owner: each frees a block, takes back what one mark leads to, or, with ALLOCS, allocates
+ *   ALLOCS           the owner and the other threads hand blocks out again, the others what they have just freed
+ *   MISUSE           any thread may free any block at any time, also twice; otherwise each held block at most once. A
+ *                    free that is so late that the block has been handed out again is one of the new holder's
+ *   STOPPABLE        a thread can stop for ever while it sends a block home; then what it holds back is bounded
  *   BOUND_LESS       taken off that bound, to show that it is reached
  *
  * Errors that one could make, put in on purpose; CMakeLists.txt has the promise that each breaks:
  *
- *   FAULT_CLAIM_BY_LOOK_AND_STORE  the claim is two steps
- *   FAULT_MARK_BY_LOOK_AND_STORE   setting a mark is
- *   FAULT_STOPS_AT_THE_PAGE        the mark above the page's is never set
- *   FAULT_TAG_NOT_MARKED           the page's tag does not say that a block was returned
- *   FAULT_TAG_UNMARKED_LATE        the owner takes the mark off the tag after it has taken the blocks
- *   FAULT_LIVE_NOT_LOOKED_AT       the owner takes all blocks that were returned for live ones
- *   FAULT_MARK_TAKEN_LATE          the owner takes the page's blocks first and its mark afterwards
- *   FAULT_RETURN_NOT_LOOKED_AT     the owner frees a block without a look at whether another has */
+ *   FAULT_RETURNED_BY_LOOK_AND_STORE  a block is sent home by a look and a store
+ *   FAULT_TAKEN_BY_LOOK_AND_STORE     the owner takes it by a look and a store
+ *   FAULT_MARK_BY_LOOK_AND_STORE      setting a mark is two steps
+ *   FAULT_STOPS_AT_THE_PAGE           the mark above the page's is never set
+ *   FAULT_MARKED_FIRST                the marks are set before the block's state
+ *   FAULT_MARK_TAKEN_LATE             the owner takes the page's blocks first and its mark afterwards
+ *   FAULT_STATE_NOT_LOOKED_AT         what is handed out is not looked at: somebody may hold it
+ *   FAULT_LIVE_NOT_LOOKED_AT          a free does not look whether a caller holds the block */
 #ifndef LEVELS
 #define LEVELS 1
 #endif
@@ -60,79 +61,86 @@
 #define PAGE_OF(block) ((block) / PAGE_BLOCKS)
 #define BIT(number, width) (1 << (number) % (width))
 #define IS_SET(word, number, width) (((word) >> (number) % (width) & 1) != 0)
-#define IS_RETURNED(block) IS_SET(returned[PAGE_OF(block)], block, PAGE_BLOCKS)
 
 /* What is promised: its name, never set, is there for pan to print. */
-hidden byte a_block_that_is_not_free_is_not_handed_out,
+hidden byte a_block_has_one_holder,
     a_free_takes_effect,
-    a_second_free_is_refused_or_told,
-    every_overlap_is_told,
+    a_second_free_is_refused,
+    nothing_right_is_told,
     no_block_is_free_twice,
     no_block_is_lost,
     what_is_held_back_is_bounded;
 #define PROMISE(name, condition) assert((condition) || name)
 
-bool live[BLOCKS];
-byte returned[PAGES], page_marks[NODES], chunk_marks;
-bool tag_marked[PAGES];
+/* States of a block. */
+#define NO_BLOCK 0
+#define LIVE 1
+#define RETURNED 2
+byte state[BLOCKS], page_marks[NODES], chunk_marks;
 
 /* The owner's alone. */
 bool is_free[BLOCKS];
 byte taken_pages, at_node, taken_nodes;
 
 /* Known to the model alone. */
-bool held[BLOCKS];         /* the program has the block */
-bool has_returned[BLOCKS]; /* a free of it has, and took effect */
-bool in_flight[BLOCKS];    /* the owner has taken its bit, and not made it dead yet */
-byte overlaps, told;       /* second frees that took effect amid the owner's taking back; those that it has seen */
+byte holders[BLOCKS];
+bool was_freed[BLOCKS]; /* one of them has ended */
+byte handing_out[BLOCKS]; /* threads that are about to */
+bool crowded[BLOCKS];     /* more than one, at once */
+byte told;             /* second frees that were found */
 byte finished, halted;
 
-/* ---- The steps of returned.c ---- */
+/* ---- Steps on a block's state ---- */
 
-#ifdef FAULT_CLAIM_BY_LOOK_AND_STORE
-inline step_claim(block, mine) {
-    byte saw;
-    d_step { saw = returned[PAGE_OF(block)]; mine = !IS_RETURNED(block) }
+inline look_at_state(block, seen) {
+    d_step { seen = state[block] }
+}
+
+inline store_state(block, to) {
+    d_step { state[block] = to }
+}
+
+#ifdef FAULT_RETURNED_BY_LOOK_AND_STORE
+inline step_return(block, done) {
+    d_step { done = state[block] == NO_BLOCK }
     if
-    :: mine -> d_step { returned[PAGE_OF(block)] = saw | BIT(block, PAGE_BLOCKS); count_overlap(block) }
+    :: done -> d_step { state[block] = RETURNED }
     :: else
     fi
 }
 #else
-inline step_claim(block, mine) {
+inline step_return(block, done) {
     d_step {
-        mine = !IS_RETURNED(block);
+        done = state[block] == NO_BLOCK;
         if
-        :: mine -> returned[PAGE_OF(block)] = returned[PAGE_OF(block)] | BIT(block, PAGE_BLOCKS); count_overlap(block)
+        :: done -> state[block] = RETURNED
         :: else
         fi
     }
 }
 #endif
 
-inline count_overlap(block) {
-    late = !live[block] || in_flight[block];
+#ifdef FAULT_TAKEN_BY_LOOK_AND_STORE
+inline step_take_returned(block, done) {
+    d_step { done = state[block] == RETURNED }
     if
-    :: late -> overlaps++
+    :: done -> d_step { state[block] = NO_BLOCK }
     :: else
     fi
 }
-
-inline step_look_at_tag(page, seen) {
-    d_step { seen = tag_marked[page] }
+#else
+inline step_take_returned(block, done) {
+    d_step {
+        done = state[block] == RETURNED;
+        if
+        :: done -> state[block] = NO_BLOCK
+        :: else
+        fi
+    }
 }
+#endif
 
-inline step_mark_tag(page) {
-    d_step { tag_marked[page] = true }
-}
-
-inline step_unmark_tag(page) {
-    d_step { tag_marked[page] = false }
-}
-
-inline step_look(word, seen) {
-    d_step { seen = word }
-}
+/* ---- Steps on a mark, as in returned.c ---- */
 
 inline step_look_at_mark(word, number, seen) {
     d_step { seen = IS_SET(word, number, NODE_BITS) }
@@ -154,26 +162,101 @@ inline step_mark(word, number, first) {
 }
 #endif
 
+inline step_look(word, seen) {
+    d_step { seen = word }
+}
+
 inline step_take(word, into) {
     d_step { into = word; word = 0 }
 }
 
-/* ---- Whether a live block starts there: is_block() of malloc.c ---- */
+/* ---- A free, until the block is at hand: release() of usual.h ---- */
 
-inline look_at_block(block, right) {
-    d_step { right = live[block] }
+inline choose_block(block) {
+    block = 0;
+    do
+    :: block < FREED - 1 -> block++
+    :: break
+    od
+}
+
+#ifdef MISUSE
+#define MAY_FREE(block) true
+#else
+#define MAY_FREE(block) (holders[block] != 0)
+#endif
+
+/* Without misuse a free must take effect. With it, one that begins when another has ended must not. */
+inline begin_free(block) {
+    atomic {
+        choose_block(block);
+        if
+        :: MAY_FREE(block) ->
+           chosen = true;
+           second = was_freed[block]
+#ifndef MISUSE
+           ; holders[block] = 0
+#endif
+        :: else -> chosen = false
+        fi
+    }
+}
+
+inline free_to_hand(block) {
+    begin_free(block);
+    effect = false;
     if
-    :: right ->
-       step_look_at_tag(PAGE_OF(block), right);
+    :: chosen ->
+       look_at_state(block, seen);
+#ifdef FAULT_LIVE_NOT_LOOKED_AT
+       effect = true;
+#else
+       effect = (seen == LIVE);
+#endif
        if
-       :: right -> d_step { right = !IS_RETURNED(block) }
-       :: else -> right = true
-       fi
+       :: effect ->
+          atomic { store_state(block, NO_BLOCK); holders[block] = 0 }
+       :: else
+       fi;
+       d_step {
+#ifdef MISUSE
+#ifndef ALLOCS /* where it is handed out again in between the second free is one of the new block */
+           PROMISE(a_second_free_is_refused, !second || !effect);
+#endif
+           if
+           :: effect -> was_freed[block] = true
+           :: else
+           fi
+#else
+           PROMISE(a_free_takes_effect, effect)
+#endif
+       }
     :: else
     fi
 }
 
-/* ---- A free by another thread: flat_return() ---- */
+/* ---- Handing out what is at hand: allocate() of usual.h. Where the block is held it is dropped, and told. ---- */
+
+inline hand_out(block) {
+    d_step { handing_out[block]++; crowded[block] = crowded[block] || handing_out[block] > 1 }
+    look_at_state(block, seen);
+#ifdef FAULT_STATE_NOT_LOOKED_AT
+    seen = NO_BLOCK;
+#endif
+    if
+    :: seen == NO_BLOCK ->
+       d_step {
+           state[block] = LIVE;
+           PROMISE(a_block_has_one_holder, holders[block] == 0 || crowded[block]);
+           holders[block]++;
+           was_freed[block] = false
+       }
+    :: else -> d_step { told++ }
+    fi;
+    d_step { handing_out[block]--; crowded[block] = crowded[block] && handing_out[block] != 0 }
+}
+
+/* ---- Sending home what is at hand: flat_send_home() of returned.c ---- */
 
 #ifdef STOPPABLE
 #define MAY_STOP if :: true :: d_step { halted++ } goto end fi
@@ -182,14 +265,6 @@ inline look_at_block(block, right) {
 #endif
 
 inline mark_above(block) {
-    step_look_at_tag(PAGE_OF(block), seen);
-#ifndef FAULT_TAG_NOT_MARKED
-    if
-    :: !seen -> step_mark_tag(PAGE_OF(block))
-    :: else
-    fi;
-#endif
-    MAY_STOP;
     step_look_at_mark(page_marks[PAGE_OF(block) / NODE_BITS], PAGE_OF(block), seen);
     if
     :: !seen ->
@@ -210,70 +285,40 @@ inline mark_above(block) {
     fi
 }
 
-/* Without misuse a free must take effect. With it, one that begins when another has returned must not, but for one that
- * is `late`: the owner was about to make the block dead, and then is told of this free. */
-inline begin_free(block, second) {
-    d_step {
-        late = false;
-        second = has_returned[block];
-        held[block] = false
-    }
-}
-
-inline end_free(block, effect, second) {
-    d_step {
-#ifdef MISUSE
-        PROMISE(a_second_free_is_refused_or_told, !second || !effect || late);
-        if
-        :: effect -> has_returned[block] = true
-        :: else
-        fi
-#else
-        PROMISE(a_free_takes_effect, effect)
+inline send_home(block) {
+    MAY_STOP;
+#ifdef FAULT_MARKED_FIRST
+    mark_above(block);
 #endif
-    }
-}
-
-inline choose_block(block) {
-    block = 0;
-    do
-    :: block < FREED - 1 -> block++
-    :: break
-    od
-}
-
-#ifdef MISUSE
-#define MAY_FREE(block) true
-#else
-#define MAY_FREE(block) held[block]
+    step_return(block, done);
+    if
+    :: done ->
+       MAY_STOP;
+#ifndef FAULT_MARKED_FIRST
+       mark_above(block)
 #endif
+    :: else -> d_step { told++ }
+    fi
+}
 
 proctype freeing() {
-    byte block, n;
-    bool right, mine, seen, first, second, late;
+    byte block, n, seen;
+    bool chosen, effect, second, done, first;
     do
     :: n < FREES ->
        n++;
-       atomic {
-           choose_block(block);
-           if
-           :: MAY_FREE(block) -> begin_free(block, second)
-           :: else -> goto next
-           fi
-       }
-       look_at_block(block, right);
-       mine = false;
+       free_to_hand(block);
        if
-       :: right ->
-          step_claim(block, mine);
+       :: effect ->
           if
-          :: mine -> MAY_STOP; mark_above(block)
-          :: else
+          :: send_home(block)
+#ifdef ALLOCS
+          :: hand_out(block)
+#endif
           fi
        :: else
        fi;
-       end_free(block, mine, second);
-next:  skip
+       d_step { block = 0; seen = 0; chosen = false; effect = false; second = false; done = false; first = false }
     :: break
     od;
 end:
@@ -282,35 +327,20 @@ end:
 
 /* ---- The owner ---- */
 
-inline free_own(block) {
-    atomic {
-        choose_block(block);
+/* As flat_give_to_span(): in its place already it is told. */
+inline put_in_place(block) {
+    d_step {
         if
-        :: MAY_FREE(block) -> begin_free(block, second); right = true
-        :: else -> right = false
+        :: is_free[block] -> told++
+        :: else -> is_free[block] = true
         fi
     }
+}
+
+inline free_own(block) {
+    free_to_hand(block);
     if
-    :: right ->
-#ifdef FAULT_RETURN_NOT_LOOKED_AT
-       d_step { right = live[block] }
-#else
-       look_at_block(block, right);
-#endif
-       if
-       :: right ->
-          d_step {
-              live[block] = false;
-              if
-              :: IS_RETURNED(block) -> overlaps++
-              :: else
-              fi;
-              PROMISE(no_block_is_free_twice, !is_free[block]);
-              is_free[block] = true
-          }
-       :: else
-       fi;
-       end_free(block, right, second)
+    :: effect -> put_in_place(block)
     :: else
     fi
 }
@@ -323,80 +353,22 @@ inline allocate(block) {
     od;
     if
     :: block < BLOCKS ->
-       d_step {
-           is_free[block] = false;
-           PROMISE(a_block_that_is_not_free_is_not_handed_out, !held[block] && !live[block]);
-           live[block] = true;
-           held[block] = true;
-           has_returned[block] = false
-       }
+       d_step { is_free[block] = false }
+       hand_out(block)
     :: else
     fi
 }
 
-/* Another use for a page all of whose blocks are free: its tag is written anew. */
-inline use_page_anew(page) {
-    page = 0;
-    do
-    :: page < PAGES - 1 -> page++
-    :: break
-    od;
-    skip; /* spin takes no jump into a d_step */
-    d_step {
-        if
-        :: is_free[page * PAGE_BLOCKS] && is_free[page * PAGE_BLOCKS + 1] -> tag_marked[page] = false
-        :: else
-        fi
-    }
-}
-
-inline see_in_flight(block) {
-    in_flight[block] = IS_SET(blocks, block, PAGE_BLOCKS)
-}
-
-inline bury(block) {
+inline take_back_block(block) {
+    step_take_returned(block, done);
     if
-    :: IS_SET(blocks, block, PAGE_BLOCKS) ->
-       d_step {
-           in_flight[block] = false;
-#ifdef FAULT_LIVE_NOT_LOOKED_AT
-           if
-           :: true ->
-#else
-           if
-           :: !live[block] -> told++
-           :: else ->
-#endif
-              live[block] = false;
-              PROMISE(no_block_is_free_twice, !is_free[block]);
-              is_free[block] = true
-           fi
-       }
+    :: done -> put_in_place(block)
     :: else
     fi
-}
-
-inline take_back_page(page) {
-#ifndef FAULT_TAG_UNMARKED_LATE
-    step_unmark_tag(page);
-#endif
-    step_look(returned[page], blocks);
-    if
-    :: blocks != 0 ->
-       atomic { step_take(returned[page], blocks); see_in_flight(page * PAGE_BLOCKS); see_in_flight(page * PAGE_BLOCKS + 1) }
-       bury(page * PAGE_BLOCKS);
-       bury(page * PAGE_BLOCKS + 1)
-    :: else
-    fi;
-#ifdef FAULT_TAG_UNMARKED_LATE
-    step_unmark_tag(page);
-#endif
-    blocks = 0
 }
 
 /* The lowest mark of what was taken; nothing where a word is found empty. */
 inline take_back(page) {
-    page = PAGES;
     if
     :: taken_pages == 0 ->
 #if LEVELS > 1
@@ -432,13 +404,14 @@ inline take_back(page) {
     :: taken_pages != 0 ->
        page = at_node * NODE_BITS + (taken_pages % 2 == 0 -> 1 : 0);
        taken_pages = taken_pages & (taken_pages - 1);
-       take_back_page(page);
+       take_back_block(page * PAGE_BLOCKS);
+       take_back_block(page * PAGE_BLOCKS + 1);
 #ifdef FAULT_MARK_TAKEN_LATE
        d_step { page_marks[0] = page_marks[0] & ~BIT(page, NODE_BITS) }
 #endif
-       page = 0
     :: else
-    fi
+    fi;
+    page = 0
 }
 
 inline count_lost() {
@@ -448,7 +421,7 @@ inline count_lost() {
         do
         :: n < BLOCKS ->
            if
-           :: !held[n] && !is_free[n] -> lost++
+           :: holders[n] == 0 && !is_free[n] -> lost++
            :: else
            fi;
            n++
@@ -458,20 +431,20 @@ inline count_lost() {
 }
 
 proctype owner() {
-    byte block, page, blocks, n, lost;
-    bool right, second, late;
+    byte block, page, blocks, n, lost, seen;
+    bool chosen, effect, second, done;
     do
     :: n < CALLS ->
        n++;
        if
        :: free_own(block)
        :: take_back(page)
-       :: use_page_anew(page)
 #ifdef ALLOCS
        :: allocate(block)
 #endif
        fi;
-       block = 0; page = 0
+       d_step { block = 0; page = 0; seen = 0; chosen = false; effect = false; second = false;
+                done = false }
     :: n == CALLS && finished == FREEING -> break
     od;
     /* What there is comes back. */
@@ -483,9 +456,9 @@ proctype owner() {
     count_lost();
 #ifdef STOPPABLE
     PROMISE(what_is_held_back_is_bounded, lost <= halted * (HELD_BACK - BOUND_LESS))
-#else
+#elif !defined(MISUSE)
     PROMISE(no_block_is_lost, lost == 0);
-    PROMISE(every_overlap_is_told, told == overlaps)
+    PROMISE(nothing_right_is_told, told == 0)
 #endif
 }
 
@@ -493,7 +466,7 @@ init {
     byte n;
     atomic {
         do
-        :: n < BLOCKS -> live[n] = true; held[n] = true; n++
+        :: n < BLOCKS -> state[n] = LIVE; holders[n] = 1; n++
         :: else -> break
         od;
         n = 0;

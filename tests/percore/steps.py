@@ -36,9 +36,7 @@ PROTOCOLS = {
     # thread may be changing; and what tells AddressSanitizer and valgrind of a free looks before it.
     "percore": Protocol("core", "hand_over.h", "percore*.c", "*.[ch]", "percore",
                         frozenset({("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")})),
-    # The bits of live blocks, which their owner alone writes.
-    "malloc": Protocol("malloc", "returned.c", "returned.c", "returned.c", "malloc",
-                       frozenset({("returned.c", "__atomic_load_n"), ("returned.c", "__atomic_store_n")})),
+    "malloc": Protocol("malloc", "returned.c", "returned.c", "returned.c", "malloc", frozenset()),
 }
 
 

@@ -255,7 +255,7 @@ class Page:
         for limit, times in ((pages, threads), (ended, 1), (huge, 1), (at_hand, threads), (spans, threads)):
             if limit is not None:
                 free += limit[0] * times + limit[1] * point.live
-        if "never calls again keeps what others freed of it" in self.text:
+        if "never calls again keeps what others sent home to it" in self.text:
             free += point.unclaimed
         return start + point.live * 18 / 17 + free + self.tables * max(point.peak, point.live)
 

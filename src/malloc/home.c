@@ -1,0 +1,49 @@
+#include "home.h"
+
+#include "heaps.h"
+#include "returned.h"
+#include "rings.h"
+#include "spans.h"
+
+/* Where no thread has the heap that something was sent to. */
+static void take_back_there(thread_heap *heap, thread_heap *other) {
+    if (!flat_try_heap_without_owner(other)) return;
+    (void)flat_take_from_rings(other, TAKEN_FROM_RINGS);
+    flat_take_back(other, RETURNED_PAGES);
+    if (RARE(other->freed_twice != NULL)) heap->freed_twice = other->freed_twice; /* told when no lock is held */
+    other->freed_twice = NULL;
+    flat_left_heap_leave(other);
+}
+
+/* The first entries that are of one heap, and not of `heap`: to a ring as far as there is room, and else by marks.
+ * Returns their number. */
+static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
+    sending now = flat_begin_sending(heap, to);
+    size_t i = 0;
+    do {
+        if (!put_on_ring(&now, first[i].block) && !flat_send_home(&first[i])) heap->freed_twice = first[i].block;
+        i++;
+    } while (i < count && owner_of(&first[i]) == to);
+    flat_end_sending(&now);
+    thread_heap *other = heap_number(to);
+    if (RARE(use_of(other) != HEAP_OWNED)) take_back_there(heap, other);
+    return i;
+}
+
+size_t flat_give_home(thread_heap *heap, size_t class, const block_at_hand *first, gifts most) {
+    uint32_t mine = number_of_heap(heap);
+    size_t i = 0, own = 0;
+    while (i < most.in_all) {
+        uint32_t owner = owner_of(&first[i]);
+        if (owner != mine) {
+            i += send_home(heap, owner, first + i, most.in_all - i);
+            continue;
+        }
+        size_t given =
+            flat_give_own(heap, class, first + i, least((uint32_t)(most.own - own), (uint32_t)(most.in_all - i)));
+        if (given == 0) break;
+        own += given;
+        i += given;
+    }
+    return i;
+}

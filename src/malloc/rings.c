@@ -1,0 +1,76 @@
+#include "rings.h"
+
+#include "spans.h"
+
+/* Whether the heap may have one more ring, which it then knows of. */
+static bool remember(thread_heap *from, uint32_t to) {
+    if (from->sends_to_count == SENDS_TO_MOST) return false;
+    from->sends_to[from->sends_to_count++] = to;
+    return true;
+}
+
+static bool claim_ring(home_ring *ring, thread_heap *from, thread_heap *to) {
+    uint32_t nobody = 0, number = number_of_heap(from);
+    if (__atomic_load_n(&ring->sender, __ATOMIC_RELAXED) != 0 || !remember(from, number_of_heap(to))) return false;
+    if (!__atomic_compare_exchange_n(&ring->sender, &nobody, number, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        from->sends_to_count--;
+        return false;
+    }
+    (void)__atomic_fetch_or(&to->rings_used, 1u << (ring - to->rings), __ATOMIC_RELAXED);
+    return true;
+}
+
+sending flat_begin_sending(thread_heap *from, uint32_t to) {
+    sending now = {.from = number_of_heap(from), .to = to};
+    thread_heap *other = heap_number(to);
+    home_ring *ring = &other->rings[now.from % RINGS];
+    if (__atomic_load_n(&ring->sender, __ATOMIC_RELAXED) != now.from && !claim_ring(ring, from, other)) return now;
+    now.ring = ring;
+    now.at = ring->written;
+    now.end = ring->read_before + RING_BLOCKS;
+    if (now.end - now.at < KEPT_MAX / 2) {
+        ring->read_before = __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE);
+        now.end = ring->read_before + RING_BLOCKS;
+    }
+    return now;
+}
+
+/* Sequentially consistent: what is sent is seen by who leaves the receiving heap, or that it has been left by who
+ * sends. */
+void flat_end_sending(const sending *now) {
+    if (now->ring != NULL) __atomic_store_n(&now->ring->written, now->at, __ATOMIC_SEQ_CST);
+}
+
+void flat_leave_rings(thread_heap *heap) {
+    while (heap->sends_to_count != 0) {
+        thread_heap *other = heap_number(heap->sends_to[--heap->sends_to_count]);
+        __atomic_store_n(&other->rings[number_of_heap(heap) % RINGS].sender, 0, __ATOMIC_RELEASE);
+    }
+}
+
+static inline void take(thread_heap *heap, void *block, bool to_hand) {
+    size_t half = half_of(block);
+    page_tag tag = tag_of(half / PAGE_HALVES);
+    size_t class = class_of_tag(tag);
+    block_at_hand **top = &heap->stacks.top[class];
+    if (to_hand && *top != heap->stacks.end[class])
+        *(*top)++ = (block_at_hand){block, state_at(tag, half)};
+    else
+        flat_give_to_span(heap, class, block);
+}
+
+static uint32_t take_from(thread_heap *heap, home_ring *ring, uint32_t most) {
+    uint32_t read = ring->read, count = least(__atomic_load_n(&ring->written, __ATOMIC_SEQ_CST) - read, most);
+    bool to_hand = heap == flat_my_heap || use_of(heap) != HEAP_OWNED;
+    for (uint32_t i = 0; i < count; i++) take(heap, ring->blocks[(read + i) % RING_BLOCKS], to_hand);
+    if (count != 0) __atomic_store_n(&ring->read, read + count, __ATOMIC_RELEASE);
+    return count;
+}
+
+uint32_t flat_take_from_rings(thread_heap *heap, uint32_t most) {
+    uint32_t taken = 0;
+    for (uint32_t used = __atomic_load_n(&heap->rings_used, __ATOMIC_RELAXED); used != 0; used &= used - 1) {
+        taken += take_from(heap, &heap->rings[__builtin_ctz(used)], most - taken);
+    }
+    return taken;
+}
