@@ -11,7 +11,8 @@
  * lowest byte of such a number is the state of the live block that starts there, and says at which granule of 128 that
  * is; a slot has 64 at most, so that an address inside a block is never taken for a start. `returned` is that with the
  * highest bit changed, which is the start of no block in the slot. What is no multiple of half a granule has, after a
- * rotation, a number beyond all. */
+ * rotation, a number beyond all; an even number is to be refused before its state is looked at, since the lowest byte
+ * of one in 128 of them is 0, as that of no block. */
 #ifndef FLATLINE_MALLOC_STATES_H
 #define FLATLINE_MALLOC_STATES_H
 

@@ -76,7 +76,7 @@ void flat_settle_some(thread_heap *heap) {
 }
 
 void flat_settle_heap(thread_heap *heap) {
-    while (flat_take_from_rings(heap, TAKEN_FROM_RINGS) != 0) continue;
+    (void)flat_take_from_rings(heap, RINGS * RING_BLOCKS); /* what was there: others may go on sending without an end */
     while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
     for (size_t class = 1; class < CLASS_COUNT; class ++) settle_class(heap, class);
     flat_leave_rings(heap);

@@ -58,7 +58,8 @@ static inline __attribute__((always_inline)) bool is_beyond(size_t half) {
 
 static inline __attribute__((always_inline)) void release(void *block) {
     size_t half = half_of(block);
-    if (RARE(is_beyond(half))) {
+    /* No block starts at an even one, whose lowest byte might be 0, as the state of none. */
+    if (RARE(is_beyond(half)) || RARE(half % 2 == 0)) {
         flat_free_rarely(block, CALLER);
         return;
     }

@@ -132,6 +132,34 @@ TEST(malloc_misuse, realloc_and_usable_size_are_stopped_too) {
     expect_stopped("(blocks of 64 bytes)", [] { free(block(64) + 16); });
 }
 
+// Every address inside a block, of each size class: none is a block's start, whatever its last bits say. What is
+// refused is said in a line each, and changes nothing.
+TEST(malloc_misuse, no_address_inside_a_block_is_taken_for_its_start) {
+    EXPECT_EQ(test::in_child([] {
+                  std::FILE *said = std::tmpfile();
+                  (void)fcntl(fileno(said), F_SETFL, O_APPEND);
+                  (void)dup2(fileno(said), STDERR_FILENO);
+                  (void)setenv("FLATLINE_MISUSE", "report", 1);
+                  long frees = 0;
+                  for (std::size_t size = 16; size <= 16384; size += size / 8 / 16 * 16 + 16) {
+                      char *a = block(size), *b = block(size);
+                      free(a); // and inside one that is free
+                      for (std::size_t at = 8; at < size; at += 8, frees += 2) {
+                          free(a + at);
+                          free(b + at);
+                      }
+                      for (const std::size_t at : {1, 2, 3, 4, 5, 6, 7}) free(b + at), frees++;
+                      if (malloc_usable_size(b) < size) return 1;
+                      free(b);
+                  }
+                  long lines = 0;
+                  std::rewind(said);
+                  for (int c; (c = std::fgetc(said)) != EOF;) lines += c == '\n' ? 1 : 0;
+                  return lines == frees ? 0 : 2;
+              }),
+              0);
+}
+
 // A thread that frees what it is told to. Nothing is allocated or freed beside that while it lives.
 class freeing_thread {
   public:

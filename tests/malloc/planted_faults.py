@@ -62,6 +62,7 @@ FAULTS = {
     "blocks_returned_together_counted_as_one": ("spans.c", r"\(blocks & \(blocks - 1\)\) == 0 \?", r"true ?",
                                                 ["threads:used_again"]),
     "dead_block_freed": ("usual.h", r"RARE\(!is_live_there\(state, half\)\)", r"false", ["misuse"]),
+    "half_a_granule_taken_for_a_start": ("usual.h", r"\|\| RARE\(half % 2 == 0\)", r"", ["misuse:inside_a_block"]),
     "block_inside_a_slot_freed": ("states.h", r"return \(block_state\)half;", r"return 1;", ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"store_state\(state, NO_BLOCK\);", r";", ["misuse"]),
     "block_that_is_held_handed_out": ("usual.h", r"if \(RARE\(has_block\(state\)\)\)", r"if (RARE(block == NULL))",
