@@ -221,7 +221,7 @@ static bool lay_out(uintptr_t base, size_t bytes) {
     flat_space.start = (end_of_heaps + CHUNK - 1) & ~(CHUNK - 1);
     flat_space.origin = flat_space.start - HALF;
     flat_space.bytes = bytes;
-    /* The last page shows that the addresses exist; the bins that are nobody's stay: see page_tag. */
+    /* The last page shows that the addresses exist; a page of zeros stays in the place of heap 0. */
     void *last = (void *)(flat_space.start + bytes - PAGE);
     if (flat_map(last, PAGE) != MAP_MADE) return false;
     (void)flat_unmap(last, PAGE); /* if this is refused it is in nobody's way for long */

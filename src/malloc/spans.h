@@ -6,17 +6,17 @@
  *     resident     its first pages that are, or become so as they are written: fresh blocks are taken of these
  *     trimmed      none of its blocks came or went since its free pages were given back to the system
  *
- * A span is in the list of its bin iff taken < capacity, and with taken == 0 only while it is alone there, if the
+ * A span is in the list of its class iff taken < capacity, and with taken == 0 only while it is alone there, if the
  * policy keeps such: any other gives its pages back. */
 #ifndef FLATLINE_MALLOC_SPANS_H
 #define FLATLINE_MALLOC_SPANS_H
 
 #include "thread_heap.h"
 
-/* Whether the bin has a span with a block to take, which may have to be made: false iff there is no memory. */
+/* Whether the class has a span with a block to take, which may have to be made: false iff there is no memory. */
 bool flat_span_ready(thread_heap *heap, size_t number);
 
-/* Takes up to `most` blocks of the first span of a bin that has one: free ones in the order of their addresses, else
+/* Takes up to `most` blocks of the first span of a class that has one: free ones in the order of their addresses, else
  * fresh ones. Returns their number, 1 at least. */
 uint32_t flat_span_take(thread_heap *heap, size_t number, void **blocks, uint32_t most);
 
@@ -30,7 +30,7 @@ void flat_give_to_span(thread_heap *heap, size_t number, const void *block);
 /* The same of the blocks of a class in the first entries at hand that are of the heap's own. Returns their number. */
 size_t flat_give_own(thread_heap *heap, size_t number, const block_at_hand *first, size_t count);
 
-/* Gives up the one empty span that the bin may have: a step for each of its pages and words. */
+/* Gives up the one empty span that the class may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);
 
 /* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun, and MAPPED_PAGES
