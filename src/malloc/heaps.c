@@ -123,7 +123,7 @@ static void after_fork_in_child(void) {
     for (uint32_t number = 1; number <= heaps.count; number++) {
         thread_heap *heap = heap_number(number);
         if (!has_begun(heap) || heap == flat_my_heap || use_of(heap) == HEAP_SHARED) continue;
-        heaps.torn = true;
+        if (use_of(heap) == HEAP_OWNED) heaps.torn = true;
         set_use(heap, HEAP_LEFT);
         heap->left_dirty = 0;
         count_left(heap, heap->free_pages.dirty);
