@@ -10,7 +10,7 @@ target_include_directories(flatline-options INTERFACE ${PROJECT_SOURCE_DIR}/incl
 # Another project's warnings, and what it does about them, are for its own code.
 if(PROJECT_IS_TOP_LEVEL OR FLATLINE_WERROR)
   target_compile_options(
-    flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
+    flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
 else()
   target_compile_options(flatline-options INTERFACE -w)
 endif()

@@ -75,8 +75,8 @@ Condition no_interrupts(const fs::path &root, int cpu) {
     std::error_code ignored;
     for (const auto &each : fs::directory_iterator(root / "proc/irq", ignored)) {
         const std::string list = line_of(each.path() / "smp_affinity_list");
-        all += list.empty() ? 0 : 1;
-        here += is_in_cpu_list(list, cpu) ? 1 : 0;
+        all += list.empty() ? 0U : 1U;
+        here += is_in_cpu_list(list, cpu) ? 1U : 0U;
     }
     return {"no interrupts",
             fmt::format("{} of {} may go to processor {}", here, all, cpu),

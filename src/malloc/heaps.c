@@ -17,7 +17,6 @@ static struct {
     thread_heap *left; /* the last one first */
     thread_heap *shared[SHARED_HEAPS];
     uint32_t left_dirty; /* pages, the sum of all heaps'; changes without the lock */
-    bool torn;           /* in a child of fork() with other threads: see after_fork_in_child() */
     uint32_t unsettled;  /* heaps that fork() has left in a child: those of numbers up to that may not be settled yet */
 } heaps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -34,7 +33,7 @@ static void unlock_heap(thread_heap *heap) {
     const void *freed_twice = heap->freed_twice;
     heap->freed_twice = NULL;
     (void)pthread_mutex_unlock(&heap->lock);
-    if (RARE(freed_twice != NULL) && !heaps.torn) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
+    if (RARE(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
 }
 
 static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_SEQ_CST); }
@@ -113,17 +112,16 @@ static void after_fork(void) {
     unlock_list();
 }
 
-/* The thread that forked is the only one: what the others had is left behind. What they did on their usual path while
- * fork() copied one page after the other may be there in part: blocks at hand that the page with their states says are
- * held, or that lie at hand in two heaps. None of these is handed out twice, and some are lost; that nobody freed them
- * twice is not to be told from that somebody did, and so nothing is said of what is found late. */
+/* The thread that forked is the only one: what the others had is left behind, but for what lay at hand. That alone
+ * changes without a lock, while fork() copies one page after the other: a block may lie at hand on one page that is
+ * held on the next, or lies at hand in a second heap, and of none is it known that nobody has it. */
 static void after_fork_in_child(void) {
     heaps.left = NULL;
     heaps.left_dirty = 0;
     for (uint32_t number = 1; number <= heaps.count; number++) {
         thread_heap *heap = heap_number(number);
         if (!has_begun(heap) || heap == flat_my_heap || use_of(heap) == HEAP_SHARED) continue;
-        if (use_of(heap) == HEAP_OWNED) heaps.torn = true;
+        if (use_of(heap) == HEAP_OWNED) flat_lose_what_is_at_hand(heap);
         set_use(heap, HEAP_LEFT);
         heap->left_dirty = 0;
         count_left(heap, heap->free_pages.dirty);

@@ -38,6 +38,11 @@ void flat_begin_heap(thread_heap *heap, heap_use use) {
     flat_runs_init(&heap->free_pages, flat_space.free_pages.in);
 }
 
+void flat_lose_what_is_at_hand(thread_heap *heap) {
+    memcpy(heap->stacks.top, no_stacks.top, sizeof heap->stacks.top);
+    memcpy(heap->stacks.end, no_stacks.end, sizeof heap->stacks.end);
+}
+
 static bool has_stack(const thread_heap *heap, size_t class) { return heap->stacks.end[class] != no_stacks.end[class]; }
 
 /* The memory of all stacks is some 20 pages; a thread that uses few classes touches few of them. */

@@ -132,6 +132,9 @@ void flat_settle_some(thread_heap *heap);
 /* Takes back all that was returned, and settles every class: a step for each block and span. */
 void flat_settle_heap(thread_heap *heap);
 
+/* Has nothing at hand, and what was there is nobody's for ever: O(1), some 3 KiB. */
+void flat_lose_what_is_at_hand(thread_heap *heap);
+
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(flat_space.heaps + (size_t)number * THREAD_HEAP_BYTES);
 }

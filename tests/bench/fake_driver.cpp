@@ -94,8 +94,8 @@ int main(int argc, char **argv) {
                 text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
                 text_of(fault != "unpinned"), series.c_str());
     std::size_t total = rounds ? samples + 2 : samples * (pair ? 1 : 2) + (threads ? 1 : 0);
-    total += fault == "long" ? 1 : 0;
-    total -= fault == "short" ? 1 : 0;
+    total += fault == "long" ? 1U : 0U;
+    total -= fault == "short" ? 1U : 0U;
     const std::uint64_t part = fault.starts_with("faster ") ? std::stoul(fault.substr(7)) : 1;
     for (std::size_t i = 0; i < total; ++i) {
         const std::uint64_t ticks = made_up(i, seed) / part;

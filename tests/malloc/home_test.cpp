@@ -188,4 +188,34 @@ TEST(malloc_home, a_block_at_hand_in_two_threads_is_noticed_as_it_comes_home) {
               128 + SIGABRT);
 }
 
+// As fork() copies memory: the block was taken in the other thread after the page was copied on which it lies at hand,
+// and before that with its state.
+TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork) {
+    std::promise<void *> freed;
+    std::promise<void> done;
+    std::thread other([&] {
+        for (void *own : blocks_of(2 * SHARING_CALLS)) free(own);
+        void *kept = malloc(size), *block = malloc(size); // whose span stays
+        free(block);
+        freed.set_value(block);
+        done.get_future().wait();
+        free(kept);
+    });
+    void *block = freed.get_future().get();
+    store_state(state_of(block), live_state_of(block));
+    EXPECT_EQ(stopped_by([&] {
+                  bool again = false;
+                  in_another_thread([&] { // which takes the other one's heap over
+                      for (const void *got : blocks_of(4 * KEPT_MAX)) again |= got == block;
+                  });
+                  (void)malloc_trim(0);
+                  if (again) std::abort();
+              }),
+              0);
+    store_state(state_of(block), NO_BLOCK);
+    done.set_value();
+    other.join();
+    EXPECT_EQ(test::broken_invariant(), "");
+}
+
 } // namespace

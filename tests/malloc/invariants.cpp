@@ -120,13 +120,13 @@ bool is_free_block(std::size_t granule) { return (flat_space.free[granule / 64] 
 std::size_t live_in(std::uint32_t page, std::uint32_t pages) {
     std::size_t count = 0;
     for (std::size_t g = page * (PAGE / GRANULE); g < (page + pages) * (PAGE / GRANULE); g++)
-        count += is_live(g) ? 1 : 0;
+        count += is_live(g) ? 1U : 0U;
     return count;
 }
 
 std::size_t large_in(std::uint32_t page, std::uint32_t pages) {
     std::size_t count = 0;
-    for (std::uint32_t at = page; at < page + pages; at++) count += is_large_live(at) ? 1 : 0;
+    for (std::uint32_t at = page; at < page + pages; at++) count += is_large_live(at) ? 1U : 0U;
     return count;
 }
 
@@ -172,8 +172,8 @@ void look_at_span(std::uint32_t head, std::uint32_t pages, std::size_t number, a
         const void *block = page_address(head) + i * class_.size;
         const std::size_t granule = offset_of(block) / GRANULE;
         const bool is_held = hand.erase(block) != 0, is_free = is_free_block(granule);
-        live += is_live(granule) ? 1 : 0;
-        returned += is_small_returned(granule) ? 1 : 0;
+        live += is_live(granule) ? 1U : 0U;
+        returned += is_small_returned(granule) ? 1U : 0U;
         held += is_held ? 1 : 0;
         if (is_free) words |= std::uint64_t{1} << (granule / 64 - head * (PAGE / GRANULE / 64));
         const int states =

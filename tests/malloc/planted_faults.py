@@ -96,6 +96,8 @@ FAULTS = {
                               ["threads:ten_thousand"]),
     "fork_handlers_registered_with_the_first_call": ("heaps.c", r"__attribute__\(\(constructor\(101\)\)\) ", r"",
                                                      ["wild:fork_with_handlers_of_others"]),
+    "what_lay_at_hand_elsewhere_used_in_a_child": ("heaps.c", r"\(use_of\(heap\) == HEAP_OWNED\) flat_lose", r"(0) flat_lose",
+                                                   ["home:child_of_fork"]),
     "what_the_parents_threads_left_never_settled": ("heaps.c", r"(void flat_settle_after_fork\([^{]*\{).*?\n\}", r"\1}",
                                                     ["wild:fork_and_use_what_threads_left"]),
     "heap_taken_in_the_last_round_of_destructors": ("heaps.c", r"(static void leave\([^{]*\{\s*)has_left = true;", r"\1",

@@ -1,6 +1,7 @@
 // What each policy keeps of 1 GiB that was freed, and how fast it goes: the bounds of docs/malloc.md. The policy is the
 // process's, by its environment: ctest runs all of this under each.
 #include "os/child.hpp"
+#include "os/system_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
 #include <latch>
 #include <malloc.h>
@@ -25,15 +25,7 @@ namespace {
 constexpr std::size_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 constexpr std::size_t page = 4 * kib, chunk = 4 * mib;
 
-// By no call of the malloc.
-std::size_t resident() {
-    std::array<char, 128> text{};
-    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = read(file, text.data(), text.size() - 1);
-    (void)close(file);
-    const char *second = length > 0 ? std::strchr(text.data(), ' ') : nullptr;
-    return second == nullptr ? 0 : std::strtoul(second, nullptr, 10) * page;
-}
+using test::resident_bytes;
 
 struct bounds {
     std::size_t heap, left, huge, at_hand, spans;
@@ -84,17 +76,17 @@ class malloc_policy : public testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(malloc_policy, keeps_of_a_gib_that_was_freed_what_it_says) {
-    const std::size_t before = resident();
+    const std::size_t before = resident_bytes();
     std::vector<char *> blocks = take(gib, GetParam());
-    EXPECT_GE(resident(), before + blocks.size() * GetParam());
+    EXPECT_GE(resident_bytes(), before + blocks.size() * GetParam());
     give(blocks);
     go_on(calls / 2);
-    EXPECT_LE(resident(), before + bounds_here().after_a_gib() + (keeps_all() ? gib : 0));
+    EXPECT_LE(resident_bytes(), before + bounds_here().after_a_gib() + (keeps_all() ? gib : 0));
     if (keeps_all()) {
-        EXPECT_GE(resident(), before + gib / 2);
+        EXPECT_GE(resident_bytes(), before + gib / 2);
     }
     EXPECT_EQ(malloc_trim(0), 1);
-    EXPECT_LE(resident(), before + gib / 31 + mib);
+    EXPECT_LE(resident_bytes(), before + gib / 31 + mib);
     (void)malloc_trim(0);
     const int again = malloc_trim(0);
     EXPECT_EQ(again, 0) << "there is nothing left to give back";
@@ -109,10 +101,10 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
     for (const std::size_t size : {gib, 100 * kib, std::size_t{10000}}) {
         const std::vector<char *> blocks = take(gib, size);
         const std::size_t step = size == gib ? 8 * chunk : chunk; // a free of a huge block may take eight
-        std::size_t now = resident(), longer = 0;
+        std::size_t now = test::about_resident_bytes(), longer = 0;
         const auto look = [&] {
             const std::size_t before = now;
-            now = resident();
+            now = test::about_resident_bytes();
             if (before > now + step + counted_late) longer++;
         };
         for (char *block : blocks) {
@@ -170,14 +162,14 @@ TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
     give(blocks);
     go_on(bytes / chunk);
     if (!keeps_all()) {
-        EXPECT_LE(resident(), bytes / 2);
+        EXPECT_LE(resident_bytes(), bytes / 2);
     }
 }
 
 // What lies free in pieces too small for a block that is larger than all there ever was pays for the new one.
 TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) {
     (void)malloc_trim(0);
-    const std::size_t all = mallinfo2().arena + 4 * gib, before = resident();
+    const std::size_t all = mallinfo2().arena + 4 * gib, before = resident_bytes();
     auto *block = static_cast<char *>(malloc(all));
     if (block == nullptr) GTEST_SKIP() << "the machine is too small for one block of so many bytes";
     std::memset(block + all - chunk, 1, chunk);
@@ -187,7 +179,7 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     void *other = malloc(2 * all);
     go_on(2 * all / chunk);
     if (!keeps_all()) {
-        EXPECT_LE(resident(), before + 2 * mib);
+        EXPECT_LE(resident_bytes(), before + 2 * mib);
     }
     free(other);
     free(piece);
@@ -201,13 +193,13 @@ TEST(malloc_policy_tables, tables_of_what_is_free_go_back) {
     if (!is_alone()) GTEST_SKIP() << "in a process of its own only";
     (void)malloc_trim(0);
     std::vector<void *> blocks(64 * gib / 1000000);
-    const std::size_t before = resident();
+    const std::size_t before = resident_bytes();
     for (void *&block : blocks) block = malloc(1000000);
     if (blocks.back() == nullptr) GTEST_SKIP() << "so many bytes cannot be mapped here";
-    EXPECT_LE(resident(), before + 40 * mib);
+    EXPECT_LE(resident_bytes(), before + 40 * mib);
     for (void *block : blocks) free(block);
     (void)malloc_trim(0);
-    EXPECT_LE(resident(), before + 4 * mib);
+    EXPECT_LE(resident_bytes(), before + 4 * mib);
 }
 
 // What is still mapped of many huge blocks is not forgotten while the tables of the others go: one block of nearly as
@@ -230,9 +222,9 @@ TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
     (void)malloc_trim(0);
     constexpr std::size_t count = 100000, size = 64;
     std::vector<void *> blocks(count);
-    const std::size_t before = resident();
+    const std::size_t before = resident_bytes();
     for (void *&block : blocks) block = malloc(size);
-    const std::size_t grown = resident() - before;
+    const std::size_t grown = resident_bytes() - before;
     if (bounds_here().at_once == 0) {
         EXPECT_LT(grown, count * size / 10);
     } else {
@@ -294,7 +286,7 @@ TEST(malloc_policy_locked, memory_becomes_resident_in_small_steps) {
 // What lies at hand of all other sizes, too, where the policy does not keep everything.
 TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
     (void)malloc_trim(0);
-    const std::size_t before = resident();
+    const std::size_t before = resident_bytes();
     for (std::size_t size = 16; size <= 16 * kib; size = size < 512 ? size + 16 : size + size / 32) {
         std::vector<char *> blocks = take(64 * kib, size);
         give(blocks);
@@ -302,7 +294,7 @@ TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
     std::vector<char *> blocks = take(16 * mib, 64);
     const std::size_t needed = blocks.size() * (64 + sizeof(char *)) * 31 / 30;
     if (!keeps_all()) {
-        EXPECT_LT(resident(), before + needed + mib);
+        EXPECT_LT(resident_bytes(), before + needed + mib);
     }
     give(blocks);
 }
@@ -328,7 +320,7 @@ TEST(malloc_policy_growth, takes_from_the_fullest_span_with_the_policy_memory) {
 TEST(malloc_policy_threads, leave_no_more_behind_than_may_be_left) {
     constexpr std::size_t of_a_thread = 256 * kib; // its heap itself, its stack, and its chunk's tables
     (void)malloc_trim(0);
-    const std::size_t before = resident();
+    const std::size_t before = resident_bytes();
     std::vector<std::thread> threads;
     std::latch all_have_freed(16); // or one would go on with what another left
     for (int i = 0; i < 16; i++) {
@@ -341,10 +333,10 @@ TEST(malloc_policy_threads, leave_no_more_behind_than_may_be_left) {
     }
     for (std::thread &thread : threads) thread.join();
     if (!keeps_all()) {
-        EXPECT_LE(resident(), before + bounds_here().left + 16 * of_a_thread + 2 * mib);
+        EXPECT_LE(resident_bytes(), before + bounds_here().left + 16 * of_a_thread + 2 * mib);
     }
     (void)malloc_trim(0);
-    EXPECT_LE(resident(), before + 16 * of_a_thread + 2 * mib);
+    EXPECT_LE(resident_bytes(), before + 16 * of_a_thread + 2 * mib);
 }
 
 TEST(malloc_policy_counts, mallinfo2_counts_each_block) {

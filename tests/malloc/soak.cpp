@@ -8,6 +8,8 @@
 // seconds on: until then what lies at hand in all sizes of all threads still grows to its bound.
 #include "invariants.hpp"
 
+#include "os/system_memory.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,9 +24,6 @@
 #include <random>
 #include <thread>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace {
 
@@ -134,14 +133,7 @@ void live_on(std::uint64_t seed) {
     while (!is_over) std::thread(live, random()).join();
 }
 
-double resident_mib() {
-    std::array<char, 128> text{};
-    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = read(file, text.data(), text.size() - 1);
-    (void)close(file);
-    const char *second = length > 0 ? std::strchr(text.data(), ' ') : nullptr;
-    return second == nullptr ? 0 : std::strtod(second, nullptr) * 4096 / static_cast<double>(mib);
-}
+double resident_mib() { return static_cast<double>(test::resident_bytes()) / static_cast<double>(mib); }
 
 double mean(const std::vector<double> &of, std::size_t from, std::size_t to) {
     double sum = 0;

@@ -4,6 +4,7 @@
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "os/child.hpp"
+#include "os/system_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,14 +27,6 @@ namespace {
 using test::empty;
 using test::exchange;
 using test::places;
-
-std::size_t resident_pages() {
-    std::size_t whole = 0, resident = 0;
-    std::FILE *file = std::fopen("/proc/self/statm", "r");
-    if (std::fscanf(file, "%zu %zu", &whole, &resident) != 2) resident = 0;
-    (void)std::fclose(file);
-    return resident;
-}
 
 TEST(malloc_threads, blocks_freed_by_others_stay_whole_until_then) {
     const std::uint64_t seed = test::seed();
@@ -65,9 +58,9 @@ void expect_used_again(std::size_t bytes) {
         std::thread([&] {
             for (void *block : blocks) free(block);
         }).join();
-        if (round == 10) after_first = resident_pages();
+        if (round == 10) after_first = test::resident_bytes();
     }
-    EXPECT_LT(resident_pages(), after_first + 4096) << bytes;
+    EXPECT_LT(test::resident_bytes(), after_first + (std::size_t{16} << 20)) << bytes;
 }
 
 TEST(malloc_threads, blocks_freed_by_others_are_used_again) {
@@ -92,9 +85,9 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
         }
     };
     storm(500);
-    const std::size_t before = resident_pages();
+    const std::size_t before = test::resident_bytes();
     storm(10000);
-    EXPECT_LT(resident_pages(), before + 2048);
+    EXPECT_LT(test::resident_bytes(), before + (std::size_t{8} << 20));
 }
 
 // A block, and the number that all its words are.

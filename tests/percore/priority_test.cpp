@@ -71,7 +71,7 @@ class pair_of_threads {
         const std::size_t at = ring_.freed.load(std::memory_order_relaxed);
         if (ring_.written.load(std::memory_order_acquire) == at) return false;
         is_inside_ = true;
-        refused_ += flat_percore_free(set_, ring_.blocks[at % (count * 2)]) == FLAT_OK ? 0 : 1;
+        refused_ += flat_percore_free(set_, ring_.blocks[at % (count * 2)]) == FLAT_OK ? 0U : 1U;
         is_inside_ = false;
         ring_.freed.store(at + 1, std::memory_order_release);
         return true;

@@ -2,7 +2,8 @@
 // blocks, for so long. Exit status 0: every block was as it was written, none was lost or given twice, no alloc was
 // refused while there was more to be had than the bound says, and resident memory did not grow. That last is judged
 // from 30 seconds on: until then the pools' memory still becomes resident as it is first used.
-#include "../sanitizers.hpp"
+#include "os/system_memory.hpp"
+#include "sanitizers.hpp"
 
 #include <flatline/percore.h>
 
@@ -178,14 +179,6 @@ void live_on(std::uint64_t seed) {
 // A sanitizer's memory grows beside the program's.
 constexpr bool memory_is_its_own = !test::address_sanitizer && !test::thread_sanitizer;
 
-std::size_t resident_pages() {
-    unsigned long pages = 0;
-    std::FILE *statm = std::fopen("/proc/self/statm", "r");
-    if (statm == nullptr || std::fscanf(statm, "%*u %lu", &pages) != 1) fail("cannot read /proc/self/statm");
-    (void)std::fclose(statm);
-    return pages;
-}
-
 // By how much the second half's most is above the first's. The pools' memory becomes resident as it is first used, and
 // when the last of it is depends on how busy the machine is: so what it comes from does not matter, only where it goes.
 double growth(const std::vector<std::size_t> &pages) {
@@ -244,7 +237,7 @@ int main(int argc, char **argv) {
     for (std::size_t i = 0; i < most_threads; i++) threads.emplace_back(live_on, seed + i);
     for (unsigned second = 0; second < seconds; second++) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        pages.push_back(resident_pages());
+        pages.push_back(test::resident_bytes() / test::page_size());
     }
     is_over = true;
     for (std::thread &each : threads) each.join();

@@ -110,7 +110,7 @@ class Stepper {
         while (now.rip != back_to || now.rsp != stack_after) {
             const std::size_t begins = beginning_at(now.rip);
             if (begins != watched_.size() && begun.insert(begins).second) place_breakpoint(begins, false);
-            count += counts(now.rip) ? 1 : 0;
+            count += counts(now.rip) ? 1U : 0U;
             if (++made > most_steps) fail(watched_[at].name + " did not end");
             request(PTRACE_SINGLESTEP, 0);
             const int status = wait_for_it();
@@ -133,7 +133,7 @@ class Stepper {
 void stay_on_this_processor() {
     cpu_set_t here;
     CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
     (void)sched_setaffinity(0, sizeof(here), &here);
 }
 
