@@ -112,9 +112,9 @@ static void after_fork(void) {
     unlock_list();
 }
 
-/* The thread that forked is the only one: what the others had is left behind, but for what lay at hand. That alone
- * changes without a lock, while fork() copies one page after the other: a block may lie at hand on one page that is
- * held on the next, or lies at hand in a second heap, and of none is it known that nobody has it. */
+/* The thread that forked is the only one: what the others had is left behind, but for what lay at hand. Of a heap
+ * that alone changes without a lock, while fork() copies one page after the other: a block may lie at hand on one page
+ * that is held on the next, or lies at hand in a second heap, and of none is it known that nobody has it. */
 static void after_fork_in_child(void) {
     heaps.left = NULL;
     heaps.left_dirty = 0;

@@ -6,7 +6,9 @@
  * puts on it, whosever the block is. An empty stack is filled from spans, a full one gives its oldest entries back to
  * theirs: that is the slow path, and `taken` or `given` blocks of the class are its length.
  *
- *     of each class, all heaps together:   at hand + returned + free + fresh + live == capacity of the spans
+ *     of each class, all heaps together:   at hand + on rings + returned + free + fresh + live == capacity of the spans
+ *
+ * but for what a child of fork() has lost: see flat_lose_what_is_at_hand().
  *
  * Below each stack lies an entry of no block, whose state is never NO_BLOCK: so malloc finds it empty by the same look
  * that shows it a block which somebody holds. Class 0 is none: its stack is always full, so that a free of anything but
