@@ -15,13 +15,40 @@ static void take_back_there(thread_heap *heap, thread_heap *other) {
     flat_left_heap_leave(other);
 }
 
+/* Whether a block is written to before it goes home. AMD's processors fetch lines ahead for stores that wait, but not a
+ * line that is there, though another processor reads it as well: that one is asked for when its store is next, and
+ * nothing goes on meanwhile. Such is the first line of a block that one thread wrote and another read and freed, when
+ * the first one writes it again. Where the freeing thread wrote last, it is fetched ahead like any other: see
+ * docs/experiments/remote-frees.md. */
+static inline bool writes_first(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
+/* What is there: if two threads have the block at hand, and one of them hands it out at this very moment, its new
+ * holder most likely has written nothing yet. */
+static inline void write_to(void *block) {
+    volatile char *first = block;
+    *first = *first;
+}
+
+/* False: somebody holds the block, or has sent it home. */
+static inline bool send_block(sending *now, const block_at_hand *entry) {
+    if (RARE(has_block(entry->state))) return false;
+    if (writes_first()) write_to(entry->block);
+    return put_on_ring(now, entry->block) || flat_send_home(entry);
+}
+
 /* The first entries that are of one heap, and not of `heap`: to a ring as far as there is room, and else by marks.
  * Returns their number. */
 static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
     sending now = flat_begin_sending(heap, to);
     size_t i = 0;
     do {
-        if (!put_on_ring(&now, first[i].block) && !flat_send_home(&first[i])) heap->freed_twice = first[i].block;
+        if (RARE(!send_block(&now, &first[i]))) heap->freed_twice = first[i].block;
         i++;
     } while (i < count && owner_of(&first[i]) == to);
     flat_end_sending(&now);

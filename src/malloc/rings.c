@@ -48,22 +48,38 @@ void flat_leave_rings(thread_heap *heap) {
     }
 }
 
-static inline void take(thread_heap *heap, void *block, bool to_hand) {
+/* Blocks on a ring, up to the one that was sent last of those to be taken. */
+typedef struct taking {
+    void *const *blocks;
+    uint32_t at, end;
+} taking;
+
+/* Takes what comes first, and is of one class, at most all: to hand as far as there is room, if `to_hand`. Most often
+ * that is all that one thread sent at once, and the top of the stack need not go through memory for each. */
+static void take_one_class(thread_heap *heap, taking *now, bool to_hand) {
+    void *block = now->blocks[now->at % RING_BLOCKS];
     size_t half = half_of(block);
     page_tag tag = tag_of(half / PAGE_HALVES);
     size_t class = class_of_tag(tag);
-    block_at_hand **top = &heap->stacks.top[class];
-    if (to_hand && *top != heap->stacks.end[class])
-        *(*top)++ = (block_at_hand){block, state_at(tag, half)};
-    else
-        flat_give_to_span(heap, class, block);
+    block_at_hand *top = heap->stacks.top[class], *end = to_hand ? heap->stacks.end[class] : top;
+    do {
+        if (top != end)
+            *top++ = (block_at_hand){block, state_at(tag, half)};
+        else
+            flat_give_to_span(heap, class, block);
+        if (++now->at == now->end) break;
+        block = now->blocks[now->at % RING_BLOCKS];
+        half = half_of(block);
+    } while (tag_of(half / PAGE_HALVES) == tag);
+    heap->stacks.top[class] = top;
 }
 
 static uint32_t take_from(thread_heap *heap, home_ring *ring, uint32_t most) {
     uint32_t read = ring->read, count = least(__atomic_load_n(&ring->written, __ATOMIC_SEQ_CST) - read, most);
     bool to_hand = heap == flat_my_heap || use_of(heap) != HEAP_OWNED;
-    for (uint32_t i = 0; i < count; i++) take(heap, ring->blocks[(read + i) % RING_BLOCKS], to_hand);
-    if (count != 0) __atomic_store_n(&ring->read, read + count, __ATOMIC_RELEASE);
+    taking now = {ring->blocks, read, read + count};
+    while (now.at != now.end) take_one_class(heap, &now, to_hand);
+    if (count != 0) __atomic_store_n(&ring->read, now.end, __ATOMIC_RELEASE);
     return count;
 }
 

@@ -89,7 +89,9 @@ bool flat_open_tables(uint32_t to) {
     return true;
 }
 
-bool flat_map_heap(uint32_t number) { return flat_map(heap_number(number), THREAD_HEAP_BYTES) == MAP_MADE; }
+bool flat_map_heap(uint32_t number) {
+    return flat_map(heap_number(number), whole_pages(sizeof(thread_heap))) == MAP_MADE;
+}
 
 /* A chunk's part of a table. */
 typedef struct table_part {

@@ -40,7 +40,7 @@
 /* A page's tag, 0 where it is of no span: from the lowest bits up 8 with a shift, 8 with the size class, and the
  * address of the class's table of states. See states.h. */
 typedef uint64_t page_tag;
-#define THREAD_HEAP_BYTES ((size_t)256 << 10) /* and each lies at a multiple of these; they are numbered from 1 */
+#define THREAD_HEAP_BYTES ((size_t)512 << 10) /* each lies at a multiple of these; they are numbered from 1 */
 
 typedef struct address_space {
     uintptr_t origin; /* what halves of granules are counted from: see states.h */

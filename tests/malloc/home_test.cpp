@@ -188,6 +188,20 @@ TEST(malloc_home, a_block_at_hand_in_two_threads_is_noticed_as_it_comes_home) {
               128 + SIGABRT);
 }
 
+TEST(malloc_home, a_block_that_somebody_holds_is_not_sent_home) {
+    EXPECT_EQ(stopped_by([] {
+                  const std::vector<void *> blocks = blocks_of(2 * KEPT_MAX);
+                  in_another_thread([&] {
+                      for (void *own : blocks_of(2 * SHARING_CALLS)) free(own);
+                      free(blocks[0]);
+                      store_state(state_of(blocks[0]), live_state_of(blocks[0])); // handed out by who freed it as well
+                      for (std::size_t i = 1; i < blocks.size(); i++) free(blocks[i]);
+                      std::_Exit(0);
+                  });
+              }),
+              128 + SIGABRT);
+}
+
 // As fork() copies memory: the block was taken in the other thread after the page was copied on which it lies at hand,
 // and before that with its state.
 TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork) {

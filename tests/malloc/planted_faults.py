@@ -83,6 +83,8 @@ FAULTS = {
                                      ["home:that_has_ended"]),
     "sent_by_the_tree_alone": ("rings.c", r"(bool claim_ring\([^{]*\{)", r"\1 return false;", ["home:until_that_is_full"]),
     "rings_kept_by_who_left": ("rings.c", r"(void flat_leave_rings\([^{]*\{).*?\n\}", r"\1}", ["home:leaves_the_rings"]),
+    "block_that_is_held_sent_home": ("home.c", r"if \(RARE\(has_block\(entry->state\)\)\)", r"if (0)",
+                                     ["home:holds_is_not_sent"]),
     "block_that_came_home_twice": ("spans.c", r"if \(RARE\(twice != 0\)\)", r"if (0)", ["home:as_it_comes_home"]),
     "a_thread_that_only_frees_gets_no_heap": ("malloc.c", r"&& flat_has_heap_to_free_to\(\)", r"&& flat_my_heap != NULL",
                                               ["home:only_frees"]),
