@@ -7,6 +7,7 @@ import statistics
 SHORT = {"flatline-pool": "pool", "flatline-percore": "per core", "list": "list, unchecked",
          "glibc-tuned": "glibc, tuned", "boost-pool": "Boost.Pool", "foonathan-pool": "foonathan",
          "hardened-malloc": "hardened", "tbb": "oneTBB"}
+CALLS_TOGETHER = 64
 
 
 class Fault(Exception):
@@ -48,6 +49,12 @@ def threads_text(group):
     return ", %d threads" % threads if threads > 2 else ""
 
 
+def together_text(group):
+    """Of calls of one kind that were timed together, by threads that do something else in between."""
+    together = group["calls_per_sample"] == CALLS_TOGETHER and group["operation"] != "pair"
+    return ", blocks of %d" % CALLS_TOGETHER if together else ""
+
+
 def call_name(group):
     """What the tables call a cell of calls."""
     if group["suite"] == "order":
@@ -57,7 +64,7 @@ def call_name(group):
         text += ", " + group["order"]
     text += threads_text(group)
     if group["calls_per_sample"] == 1 or group["operation"] != "pair":
-        text += ", " + group["operation"]
+        text += ", " + group["operation"] + together_text(group)
     return text + (", Mops/s" if group["unit"] == "Mops/s" else "")
 
 

@@ -194,13 +194,18 @@ void add_anysize(std::vector<Cell> &all) {
 constexpr std::array usual_threads{2U, 4U, 8U};
 constexpr std::array usual_pipeline{2U};
 
-/// Batches, and single calls.
+/// What threads do in turn, without the clock in every call.
+constexpr unsigned calls_together = 64;
+
+/// Batches and single calls; and of two threads, each of which has a processor, calls of one kind together.
 void add_several(std::vector<Cell> &all, std::string_view suite, std::size_t size, std::string_view order,
                  Abilities needs, unsigned threads) {
-    for (const unsigned calls : {0U, 1U}) {
-        const std::size_t samples = calls == 0 ? batch_samples : call_samples;
+    const auto add = [&](unsigned calls, std::size_t samples) {
         all.push_back({suite, size, calls, order, samples, 0, 0, several_threads | needs, threads});
-    }
+    };
+    add(0, batch_samples);
+    add(1, call_samples);
+    if (threads == 2) add(calls_together, call_samples);
 }
 
 /// With two threads many-to-one is producer-consumer.

@@ -123,6 +123,7 @@ std::string samples_text(const Group &group) {
     if (group.is_rate()) return fmt::format("batches of {} calls", grouped(group.calls));
     if (group.is_phase()) return fmt::format("phases of {} {} calls", grouped(group.calls), group.operation);
     if (group.is_single()) return fmt::format("single {} calls", group.operation);
+    if (group.operation != "pair") return fmt::format("{} calls, blocks of {}", group.operation, group.calls);
     return {};
 }
 

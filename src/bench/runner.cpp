@@ -321,7 +321,7 @@ std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) 
 
 Unit unit_of(const Cell &cell, Quantity quantity) {
     if (quantity == Quantity::bytes) return Unit::bytes;
-    return cell.calls == 1 ? Unit::ns : suite_of(cell).unit;
+    return cell.calls != 0 ? Unit::ns : suite_of(cell).unit;
 }
 
 Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {

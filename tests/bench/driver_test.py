@@ -31,19 +31,25 @@ SMALL = {
     "independent, single": ("threads", 64, 1, "independent", 2000, 2),
     "larson": ("threads", 64, 0, "larson", 2, 2), "larson, single": ("threads", 64, 1, "larson", 2000, 2),
     "producer-consumer": ("threads", 64, 1, "producer-consumer", 2000, 2),
+    "independent, together": ("threads", 64, 64, "independent", 40, 2),
+    "larson, together": ("threads", 64, 64, "larson", 40, 2),
+    "producer-consumer, together": ("threads", 64, 64, "producer-consumer", 40, 2),
     "larson, eight threads": ("threads", 64, 0, "larson", 2, 8),
     "many-to-one": ("threads", 64, 0, "many-to-one", 2, 4),
     "many-to-one, single": ("threads", 64, 1, "many-to-one", 2000, 4),
     "pipeline": ("pipeline", 0, 0, "-", 2, 2), "pipeline, single": ("pipeline", 0, 1, "-", 2000, 2),
+    "pipeline, together": ("pipeline", 0, 64, "-", 40, 2),
     "closed": ("arrivals", 0, 0, "closed", 3, 500), "poisson": ("arrivals", 0, 1, "poisson-50", 2000, 1000000),
     "fixed": ("arrivals", 0, 1, "fixed", 2000, 1000000),
     "end": ("stalls", 64, 1, "end", 2000, 2), "marked": ("stalls", 64, 32, "marked", 50, 0),
 }
-OF_RINGS = {"producer-consumer", "many-to-one", "many-to-one, single", "pipeline", "pipeline, single"}
-OF_SEVERAL_THREADS = {"independent", "independent, single", "larson", "larson, single", "larson, eight threads", "end",
+OF_RINGS = {"producer-consumer", "producer-consumer, together", "many-to-one", "many-to-one, single", "pipeline",
+            "pipeline, single", "pipeline, together"}
+INDEPENDENT = {"independent", "independent, single", "independent, together"}
+OF_SEVERAL_THREADS = {"larson", "larson, single", "larson, together", "larson, eight threads", "end", *INDEPENDENT,
                       *OF_RINGS}
 OF_ANY_SIZE = {"uniform", "uniform, single", "pareto"}
-OF_REMOTE_FREES = OF_SEVERAL_THREADS - {"independent", "independent, single"} | {"marked"}
+OF_REMOTE_FREES = OF_SEVERAL_THREADS - INDEPENDENT | {"marked"}
 
 
 def driver(name):
@@ -117,6 +123,8 @@ class Suites(unittest.TestCase):
             (("threads", 64, 0, "independent", 2, 65), "at most 64"),
             (("threads", 64, 0, "producer-consumer", 2, 3), "even number"),
             (("pipeline", 0, 0, "-", 2, 3), "even number"),
+            (("pipeline", 0, 32, "-", 20, 2), "64 together"),
+            (("threads", 64, 64, "many-to-one", 20, 4), "batches or single calls"),
             (("stalls", 64, 1, "end", 2000, 3), "single calls of two threads"),
             (("stalls", 64, 0, "end", 2000, 2), "single calls of two threads"),
             (("stalls", 64, 1, "ends", 2000, 2), "unknown order ends"),
@@ -303,6 +311,20 @@ class Suites(unittest.TestCase):
         self.assertEqual(counts["alloc"], samples)
         self.assertEqual(counts["local free"] + counts["remote free"], samples)
         self.assertTrue(all(run.line["pinned"] for run in runs.values()))
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs two processors")
+    def test_calls_that_threads_make_together_are_of_one_kind(self):
+        legs, threads, of_leg = 4, 2, 1000 // 64
+        kinds = {("threads", "independent"): {"alloc": 2, "local free": 2},
+                 ("threads", "larson"): {"alloc": 2, "remote free": 2},
+                 ("threads", "producer-consumer"): {"alloc": 1, "remote free": 1},
+                 ("pipeline", "-"): {"alloc": 3, "local free": 2, "remote free": 1}}
+        for (suite, order), expected in kinds.items():
+            work = (suite, 64 if suite == "threads" else 0, 64, order, legs * threads * of_leg, threads)
+            run = self.run_well(FAULTY, work)
+            samples = {name: len(each.values) for name, each in run.series.items() if name != "peak"}
+            self.assertEqual(samples, {name: parts * legs * of_leg for name, parts in expected.items()}, order)
+            self.assertEqual({each.line["calls"] for name, each in run.series.items() if name != "peak"}, {64})
 
     def charged(self, latencies, stalled, step):
         """Whether each request that was due while the stalled one was served waited until that was over."""

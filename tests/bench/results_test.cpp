@@ -290,6 +290,13 @@ TEST(results, keep_different_numbers_of_threads_apart_and_name_them) {
     EXPECT_EQ(describe(groups[1]), "threads larson, 64 B, 4 threads, batches of 100,000 calls");
 }
 
+TEST(results, name_the_call_of_which_several_are_timed_together) {
+    Measurement remote = constant("glibc", 1, Cell{"threads", 64, 64, "larson", 6, 0, 0, several_threads, 2});
+    remote.operation = "remote free";
+    remote.calls = 64;
+    EXPECT_EQ(describe(group_of({remote})), "threads larson, 64 B, 2 threads, remote free calls, blocks of 64");
+}
+
 TEST(results, tell_the_most_that_any_process_had_resident) {
     Measurement measurement = constant("glibc", 5);
     measurement.runs[0].peak_bytes = 4096;

@@ -83,6 +83,10 @@ FAULTS = {
                                      ["home:that_has_ended"]),
     "sent_by_the_tree_alone": ("rings.c", r"(bool claim_ring\([^{]*\{)", r"\1 return false;", ["home:until_that_is_full"]),
     "rings_kept_by_who_left": ("rings.c", r"(void flat_leave_rings\([^{]*\{).*?\n\}", r"\1}", ["home:leaves_the_rings"]),
+    "sent_under_the_lock_of_who_receives": ("rings.c", r"(sending flat_begin_sending\([^{]*\{)(.*?void flat_end_sending\([^{]*\{)",
+                                            r"\1 (void)pthread_mutex_lock(&heap_number(to)->lock);"
+                                            r"\2 (void)pthread_mutex_unlock(&heap_number(now->to)->lock);",
+                                            ["home:stopped_anywhere"]),
     "block_that_is_held_sent_home": ("home.c", r"if \(RARE\(has_block\(entry->state\)\)\)", r"if (0)",
                                      ["home:holds_is_not_sent"]),
     "block_that_came_home_twice": ("spans.c", r"if \(RARE\(twice != 0\)\)", r"if (0)", ["home:as_it_comes_home"]),

@@ -53,7 +53,7 @@ static void prepare_for(run *r, const bench_workload *work) {
 static uint64_t heap_calls(void) { return bench_heap_calls != NULL ? bench_heap_calls() : 0; }
 
 static void time_rounds(run *r, const bench_workload *work) {
-    const uint64_t rounds = r->single ? 1 : BLOCK_OF_CALLS, expected = rounds * work->sum();
+    const uint64_t rounds = r->calls == 1 ? 1 : BLOCK_OF_CALLS, expected = rounds * work->sum();
     const size_t warm_up = r->samples / 8 > LEAST_WARM_UP ? r->samples / 8 : LEAST_WARM_UP;
     uint64_t *ticks = r->series[0].values;
     const uint64_t calls = heap_calls();
@@ -75,7 +75,7 @@ void bench_refused(void) { fail(STATUS_FAILED, "the backend had no memory for wh
 void containers(run *r) {
     const bench_workload *work = bench_find_workload(r->order);
     if (work == NULL) fail(STATUS_USAGE, "this backend has no workload ", r->order);
-    add_series(r, "round", r->single ? 1 : BLOCK_OF_CALLS);
+    add_series(r, "round", r->calls == 1 ? 1 : BLOCK_OF_CALLS);
     write_texts(&r->hand);
     prepare_for(r, work);
     time_rounds(r, work);

@@ -40,7 +40,7 @@ series *add_figure(run *r, const char *operation, quantity unit, uint32_t calls,
 }
 
 void add_call_series(run *r) {
-    if (r->single) {
+    if (r->calls == 1) {
         add_series(r, "alloc", 1);
         add_series(r, "free", 1);
     } else {

@@ -65,7 +65,7 @@ typedef struct hand {
 typedef struct run {
     const char *suite, *order;
     size_t size;
-    bool single; /* one call a sample */
+    size_t calls; /* a sample, that are timed together; 0: as the suite decides */
     size_t samples;
     size_t load; /* what the suite is given besides: see each */
     int processor;
@@ -171,6 +171,20 @@ INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
     return flat_clock_end() - begin;
 }
 
+/* As many, that lie in a row: their time. What is read and written before the first or behind the last is not in it. */
+INLINE uint64_t take_together(hand *h, void **block, size_t count, size_t size) {
+    uint64_t begin = flat_clock_begin();
+    for (size_t i = 0; i < count; i++, h->random++) block[i] = take(h, size);
+    return flat_clock_end() - begin;
+}
+
+INLINE uint64_t give_together(hand *h, void *const *block, size_t count, size_t size) {
+    for (size_t i = 0; i < count; i++) look(h, block[i]);
+    uint64_t begin = flat_clock_begin();
+    for (size_t i = 0; i < count; i++) bench_free(block[i], size);
+    return flat_clock_end() - begin;
+}
+
 /* A block that is handed out twice is written differently the second time, and so found out: hence the count. */
 INLINE void fill(run *r, size_t count) {
     hand h = r->hand;
@@ -214,7 +228,7 @@ INLINE void sample_blocks(run *r, round_of *one) {
 
 /* Into the series that add_call_series() made. */
 INLINE void sample(run *r, round_of *one, timed_round *timed) {
-    if (r->single) {
+    if (r->calls == 1) {
         sample_calls(r, timed);
     } else {
         sample_blocks(r, one);

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     if (argc != 9) fail(STATUS_USAGE, "run by `flatline bench`; ", "see the head of driver/main.c for the arguments");
     run r = {.suite = argv[1],
              .size = strtoul(argv[2], NULL, 10),
-             .single = strcmp(argv[3], "1") == 0,
+             .calls = strtoul(argv[3], NULL, 10),
              .order = argv[4],
              .samples = strtoul(argv[5], NULL, 10),
              .hand.random = strtoull(argv[6], NULL, 10) | 1,

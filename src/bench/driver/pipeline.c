@@ -7,7 +7,8 @@
  *                     and the answer (local free)
  *
  * Both draw the sizes from the same seed, so that a message is nothing but what is passed on. With CALLS 1 the series
- * are single allocs, local and remote frees; with CALLS 0 the time of batches of messages. */
+ * are single allocs, local and remote frees; with CALLS 64 the same of 64 messages, one kind of call after the other;
+ * with CALLS 0 the time of batches of messages. */
 #include "mix.h"
 #include "team.h"
 
@@ -85,6 +86,92 @@ INLINE void work_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
+/* So many messages, whose sizes both sides draw in the same way. */
+typedef struct messages {
+    size_t count;
+    size_t size[TOGETHER];
+    void *made[TOGETHER], *other[TOGETHER]; /* scratch blocks, or answers */
+} messages;
+
+INLINE void draw_sizes(messages *of, hand *sizes, size_t count) {
+    of->count = count;
+    for (size_t i = 0; i < count; i++) of->size[i] = mix_sizes[mix_kinds[below(sizes, MIX_WEIGHT)]];
+}
+
+INLINE void take_others(worker *w, hand *h, messages *of, bool timed) {
+    uint64_t ticks = take_together(h, of->other, of->count, SCRATCH);
+    if (timed) keep_together(&w->alloc, ticks, of->count);
+}
+
+INLINE void give_others(worker *w, hand *h, const messages *of, bool timed) {
+    uint64_t ticks = give_together(h, of->other, of->count, SCRATCH);
+    if (timed) keep_together(&w->local, ticks, of->count);
+}
+
+INLINE void make_together(worker *w, hand *h, messages *of, bool timed) {
+    uint64_t begin = flat_clock_begin();
+    for (size_t i = 0; i < of->count; i++, h->random++) of->made[i] = take(h, of->size[i]);
+    uint64_t ticks = flat_clock_end() - begin;
+    if (timed) keep_together(&w->alloc, ticks, of->count);
+}
+
+INLINE void use_up_together(worker *w, hand *h, const messages *of, bool timed) {
+    for (size_t i = 0; i < of->count; i++) look(h, of->made[i]);
+    uint64_t begin = flat_clock_begin();
+    for (size_t i = 0; i < of->count; i++) bench_free(of->made[i], of->size[i]);
+    uint64_t ticks = flat_clock_end() - begin;
+    if (timed) keep_together(&w->remote, ticks, of->count);
+}
+
+INLINE void parse_leg_together(worker *w, bool timed) {
+    ring *to = ring_from(w->id);
+    hand h = w->hand, sizes = h;
+    size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
+    for (size_t i = 0; i < LEG;) {
+        messages of;
+        draw_sizes(&of, &sizes, next_together(i, LEG));
+        take_others(w, &h, &of, timed);
+        for (size_t k = 0; k < of.count; k++) write_lines(of.other[k], SCRATCH, of.size[k]);
+        make_together(w, &h, &of, timed);
+        for (size_t k = 0; k < of.count; k++) write_lines(of.made[k], of.size[k], *(const uint64_t *)of.made[k]);
+        give_others(w, &h, &of, timed);
+        for (size_t k = 0; k < of.count; k++) push(to, &at, of.made[k]);
+        i += of.count;
+    }
+    say_written(to, at);
+    w->hand = (hand){.random = sizes.random, .balance = h.balance};
+}
+
+INLINE void work_leg_together(worker *w, bool timed) {
+    ring *from = ring_from(w->id - 1);
+    hand h = w->hand, sizes = h;
+    size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
+    for (size_t i = 0; i < LEG;) {
+        messages of;
+        draw_sizes(&of, &sizes, next_together(i, LEG));
+        for (size_t k = 0; k < of.count; k++) of.made[k] = pop(from, &at);
+        take_others(w, &h, &of, timed);
+        for (size_t k = 0; k < of.count; k++) {
+            uint64_t sum = read_lines(of.made[k], of.size[k]);
+            h.balance += sum - (of.size[k] - 1) / STEP * *(const uint64_t *)of.made[k];
+            write_lines(of.other[k], SCRATCH, sum);
+        }
+        use_up_together(w, &h, &of, timed);
+        give_others(w, &h, &of, timed);
+        i += of.count;
+    }
+    say_read(from, at);
+    w->hand = (hand){.random = sizes.random, .balance = h.balance};
+}
+
+static void run_leg_together(worker *w, bool timed) {
+    if (w->id % 2 == 0) {
+        parse_leg_together(w, timed);
+    } else {
+        work_leg_together(w, timed);
+    }
+}
+
 static void run_leg(worker *w, bool timed) {
     if (w->id % 2 == 0) {
         parse_leg(w, timed);
@@ -113,7 +200,7 @@ void pipeline(run *r) {
                           .records = 2 * LEG,
                           .at_once = r->load / 2,
                           .begin = begin,
-                          .leg = run_leg,
+                          .leg = r->calls > 1 ? run_leg_together : run_leg,
                           .end = nothing},
              prepare_messages);
 }

@@ -142,6 +142,6 @@ void anysize(run *r) {
     } else {
         sample(r, uniform_round, uniform_timed);
     }
-    if (!r->single) add_memory(r, from); /* once is enough */
+    if (r->calls != 1) add_memory(r, from); /* once is enough */
     empty_all(r);
 }

@@ -124,7 +124,8 @@ static void run_leg(worker *w, bool timed) {
 static void prepare_smalls(run *r) { prepare(r, &(bench_class){SMALL, SMALLS + HOT_CAPACITY}, 1, BENCH_PREFAULTED); }
 
 static void watched(run *r) {
-    if (!r->single || r->load != 2) fail(STATUS_USAGE, "single calls of two threads are what is timed in ", r->order);
+    if (r->calls != 1 || r->load != 2)
+        fail(STATUS_USAGE, "single calls of two threads are what is timed in ", r->order);
     stall.size = r->size;
     stall.ends = strcmp(r->order, "end") == 0;
     stall.trims = strcmp(r->order, "trim") == 0;
@@ -146,7 +147,7 @@ static void watched(run *r) {
 }
 
 static void locked(run *r) {
-    if (!r->single) fail(STATUS_USAGE, "single calls are what is timed in ", r->order);
+    if (r->calls != 1) fail(STATUS_USAGE, "single calls are what is timed in ", r->order);
     add_call_series(r);
     r->live = own(r->samples * sizeof *r->live);
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)

@@ -73,7 +73,7 @@ static void *work(void *argument) {
     meet();
     if (w->id == 0) begin_timed(r);
     meet();
-    if (r->single) {
+    if (r->calls != 0) {
         for (size_t i = 0; i < team.legs; i++) do_leg(w, true);
     } else {
         for (size_t i = 0; i < r->samples; i++, meet()) run_batch(w, i);
@@ -116,7 +116,7 @@ static void own_workers(const run *r) {
     for (size_t i = 0; i < team.count; i++) {
         worker *w = &team.workers[i];
         *w = (worker){.hand.random = seed_of(i), .id = i};
-        if (r->single) {
+        if (r->calls != 0) {
             w->alloc.ticks = own(records * sizeof(uint64_t));
             w->local.ticks = own(records * sizeof(uint64_t));
             w->remote.ticks = own(records * sizeof(uint64_t));
@@ -137,7 +137,7 @@ static void add_records(run *r, const char *operation, quantity unit, size_t off
     size_t total = 0;
     for (size_t i = 0; i < team.count; i++) total += record_at(&team.workers[i], offset)->count;
     if (total == 0) return;
-    uint64_t *to = add_series_of(r, operation, unit, 1, total)->values;
+    uint64_t *to = add_series_of(r, operation, unit, (uint32_t)r->calls, total)->values;
     for (size_t i = 0; i < team.count; i++) {
         const record *part = record_at(&team.workers[i], offset);
         memcpy(to, part->ticks, part->count * sizeof(uint64_t));
@@ -164,7 +164,10 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     team.work = of;
     team.count = r->load;
     if (team.count > MOST_THREADS) fail(STATUS_USAGE, "at most 64 threads can be asked for", "");
-    team.legs = (r->samples / team.count + of->operations - 1) / of->operations;
+    size_t samples_of_leg = r->calls > 1 ? of->operations / r->calls : of->operations;
+    team.legs = (r->samples / team.count + samples_of_leg - 1) / samples_of_leg;
+    if (r->calls > 1 && r->calls != TOGETHER)
+        fail(STATUS_USAGE, "batches, single calls or 64 together can be timed in ", r->suite);
     find_processors(r);
     own_workers(r);
     if (bench_backend.use_threads != NULL) bench_backend.use_threads(team.count);
@@ -176,7 +179,7 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     (void)work(&team.workers[0]);
     for (size_t i = 1; i < team.count; i++) (void)pthread_join(handles[i], NULL);
     for (size_t i = 0; i < team.count; i++) r->hand.balance += team.workers[i].hand.balance;
-    if (r->single) {
+    if (r->calls != 0) {
         add_records(r, "alloc", TICKS, offsetof(worker, alloc));
         add_records(r, "local free", TICKS, offsetof(worker, local));
         add_records(r, "remote free", TICKS, offsetof(worker, remote));

@@ -16,6 +16,7 @@
 enum {
     RING = 1024,      /* blocks on their way from a thread to its neighbour: a power of two */
     BURST = 32,       /* blocks that a thread hands over, or takes, before it says so */
+    TOGETHER = 64,    /* calls of a sample, where it is neither one call nor a batch */
     BATCH_LEGS = 100, /* legs of a sample where batches are timed */
     WARM_LEGS = 100,
     MOST_THREADS = 64,
@@ -48,6 +49,7 @@ typedef struct worker {
     uint64_t *begin, *end; /* of each batch */
 } worker;
 
+_Static_assert(RING >= 2 * TOGETHER, "or a thread could wait for blocks that it is to take together");
 _Static_assert(RING >= 2 * BURST, "or a writer could wait for blocks that were read and not said to be");
 
 /* What a suite is to its team. */
@@ -93,6 +95,14 @@ INLINE void push(ring *to, size_t *at, void *block) {
     }
     to->block[*at % RING] = block;
     if (++*at % BURST == 0) say_written(to, *at);
+}
+
+/* How many calls of a leg are timed together, where `done` of its `all` are done. */
+INLINE size_t next_together(size_t done, size_t all) { return all - done < TOGETHER ? all - done : TOGETHER; }
+
+/* TOGETHER calls that have taken so long. Fewer, as at the end of a leg, are not counted. */
+INLINE void keep_together(record *to, uint64_t ticks, size_t calls) {
+    if (calls == TOGETHER) keep(to, ticks);
 }
 
 /* Whether there is a block that the reader has not taken. */

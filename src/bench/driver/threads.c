@@ -12,7 +12,10 @@
  *                       With two threads this is producer-consumer
  *
  * With CALLS 1 the series are single allocs, frees by the thread that allocated (`local free`) and by another (`remote
- * free`); with CALLS 0 the time of batches of pairs from the first thread's begin to the last one's end. */
+ * free`); with CALLS 64 the same, as many together as are timed together, without the clock in each: the blocks lie
+ * ready, and in independent and larson each slot has its turn once in a leg. With CALLS 0 it is the time of batches of
+ * pairs from the first thread's begin to the last one's end.
+ */
 #include "team.h"
 
 enum {
@@ -25,9 +28,11 @@ typedef struct slots {
     uint8_t owner[SLOTS]; /* which thread allocated it */
 } slots;
 
-static size_t size; /* bytes */
+static size_t size;     /* bytes */
+static size_t together; /* calls of a sample */
 static bool hands_over, in_pairs, many_to_one;
-static slots *all_slots; /* one for each thread */
+static slots *all_slots;      /* one for each thread */
+static uint16_t turns[SLOTS]; /* every slot, in no order */
 
 static bool by_ring(void) { return in_pairs || many_to_one; }
 
@@ -49,6 +54,64 @@ INLINE void replace_leg(worker *w, bool timed) {
         }
         s->owner[at] = (uint8_t)w->id;
     }
+    w->hand = h;
+}
+
+/* Frees the blocks of so many slots whose turn it is, and takes new ones. */
+INLINE void replace_together(worker *w, hand *h, slots *s, size_t turn, size_t count, bool timed) {
+    void *block[TOGETHER];
+    size_t local = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = turns[(turn + i) % SLOTS];
+        block[i] = s->block[at];
+        local += s->owner[at] == w->id;
+        s->owner[at] = (uint8_t)w->id;
+    }
+    uint64_t ticks = give_together(h, block, count, size);
+    if (timed && local == count) keep_together(&w->local, ticks, count);
+    if (timed && local == 0) keep_together(&w->remote, ticks, count);
+    ticks = take_together(h, block, count, size);
+    if (timed) keep_together(&w->alloc, ticks, count);
+    for (size_t i = 0; i < count; i++) s->block[turns[(turn + i) % SLOTS]] = block[i];
+}
+
+INLINE void replace_leg_together(worker *w, bool timed) {
+    hand h = w->hand;
+    size_t turn = below(&h, SLOTS);
+    for (size_t i = 0, count; i < LEG; i += count) {
+        count = next_together(i, LEG);
+        replace_together(w, &h, slots_of(w), turn + i, count, timed);
+    }
+    w->hand = h;
+}
+
+INLINE void produce_leg_together(worker *w, bool timed) {
+    ring *to = ring_from(w->id);
+    hand h = w->hand;
+    size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
+    for (size_t i = 0, count; i < LEG; i += count) {
+        void *block[TOGETHER];
+        count = next_together(i, LEG);
+        uint64_t ticks = take_together(&h, block, count, size);
+        if (timed) keep_together(&w->alloc, ticks, count);
+        for (size_t k = 0; k < count; k++) push(to, &at, block[k]);
+    }
+    say_written(to, at);
+    w->hand = h;
+}
+
+INLINE void consume_leg_together(worker *w, bool timed) {
+    ring *from = ring_from(w->id - 1);
+    hand h = w->hand;
+    size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
+    for (size_t i = 0, count; i < LEG; i += count) {
+        void *block[TOGETHER];
+        count = next_together(i, LEG);
+        for (size_t k = 0; k < count; k++) block[k] = pop(from, &at);
+        uint64_t ticks = give_together(&h, block, count, size);
+        if (timed) keep_together(&w->remote, ticks, count);
+    }
+    say_read(from, at);
     w->hand = h;
 }
 
@@ -112,6 +175,17 @@ INLINE void consume_all_leg(worker *w, bool timed) {
 
 static bool produces(const worker *w) { return many_to_one ? w->id + 1 < team_count() : w->id % 2 == 0; }
 
+static void run_leg_together(worker *w, bool timed) {
+    if (!by_ring()) {
+        replace_leg_together(w, timed);
+        if (hands_over) meet();
+    } else if (produces(w)) {
+        produce_leg_together(w, timed);
+    } else {
+        consume_leg_together(w, timed);
+    }
+}
+
 static void run_leg(worker *w, bool timed) {
     if (!by_ring()) {
         replace_leg(w, timed);
@@ -145,6 +219,15 @@ static void require_sense(const run *r) {
     if ((hands_over || many_to_one) && r->load < 2) fail(STATUS_USAGE, "two threads or more are needed in ", r->order);
     if ((by_ring() || hands_over) && !bench_backend.remote_free)
         fail(STATUS_USAGE, "this backend cannot free a block of another thread, as is done in ", r->order);
+    if (many_to_one && together > 1) fail(STATUS_USAGE, "batches or single calls are what is timed in ", r->order);
+}
+
+static void draw_turns(hand *h) {
+    for (uint16_t i = 0; i < SLOTS; i++) {
+        size_t at = below(h, (size_t)i + 1);
+        turns[i] = turns[at];
+        turns[at] = i;
+    }
 }
 
 static void prepare_blocks(run *r) { prepare_one(r, bench_backend.remote_free ? r->load * (SLOTS + RING) : SLOTS); }
@@ -153,17 +236,20 @@ static size_t legs_at_once(const run *r) { return in_pairs ? r->load / 2 : many_
 
 void threads(run *r) {
     size = r->size;
+    together = r->calls;
     in_pairs = strcmp(r->order, "producer-consumer") == 0;
     many_to_one = strcmp(r->order, "many-to-one") == 0;
     hands_over = strcmp(r->order, "larson") == 0;
     require_sense(r);
+    hand drawn = r->hand;
+    draw_turns(&drawn);
     all_slots = own(r->load * sizeof *all_slots);
     run_team(r,
              &(team_work){.operations = LEG,
                           .records = many_to_one ? legs_at_once(r) * LEG : LEG,
                           .at_once = legs_at_once(r),
                           .begin = begin,
-                          .leg = run_leg,
+                          .leg = together > 1 ? run_leg_together : run_leg,
                           .end = end},
              prepare_blocks);
 }
