@@ -126,28 +126,29 @@ def percore(pair=1, own=1, remote=1, tail=1, void=False):
     their own, for a remote free, and of that for its P99.9."""
     cells = []
 
-    def add(suite, order, operation, unit, values, tails=None):
+    def add(suite, order, operation, unit, values, tails=None, calls=1):
         for (name, _, *_), p50 in zip(CORES, values):
             if p50 is None:
                 continue
             p999 = 3 * p50 * (tails if tails and name.startswith("flatline-percore") else 1)
             cells.append({"suite": suite, "size": 64, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
                           "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50, "over_1us_ppm": 1, "unit": unit,
-                          "ranked": True, "calls_per_sample": 1 if unit == "ns" else 100000, "operation": operation,
+                          "ranked": True, "calls_per_sample": calls if unit == "ns" else 100000, "operation": operation,
                           "order": order, "void": void and suite == "threads", "samples": 30000,
                           "process_p50": [p50] * 3, "process_p999": [p999] * 3})
 
     pairs = [each[2] for each in CORES]
     add("threads", "independent", "pair", "Mops/s", [1000 / ns for ns in [9, 9 * own, 9 * own, *pairs[3:]]])
-    for order in ("producer-consumer", "larson"):
-        add("threads", order, "pair", "Mops/s",
+    for suite, order in (("threads", "producer-consumer"), ("threads", "larson"), ("pipeline", "")):
+        add(suite, order, "pair", "Mops/s",
             [None if i == 0 else 1000 / (ns * (pair if i in (1, 2) else 1)) for i, ns in enumerate(pairs)])
-    for suite, order in (("threads", "independent"), ("pipeline", "")):
-        local = [each[3] * (own if i in (1, 2) else 1) for i, each in enumerate(CORES)]
-        add(suite, order, "local free", "ns", local if order else [None, *local[1:]])
-    for suite, order in (("threads", "larson"), ("pipeline", "")):
-        add(suite, order, "remote free", "ns",
-            [each[4] and each[4] * (remote if i in (1, 2) else 1) for i, each in enumerate(CORES)], tail)
+    for calls in (1, 64):
+        for suite, order in (("threads", "independent"), ("pipeline", "")):
+            local = [each[3] * (own if i in (1, 2) else 1) for i, each in enumerate(CORES)]
+            add(suite, order, "local free", "ns", local if order else [None, *local[1:]], calls=calls)
+        for suite, order in (("threads", "larson"), ("pipeline", "")):
+            add(suite, order, "remote free", "ns",
+                [each[4] and each[4] * (remote if i in (1, 2) else 1) for i, each in enumerate(CORES)], tail, calls)
     return bench(cells, backends=[each[:2] for each in CORES])
 
 
@@ -684,11 +685,13 @@ class PerCore(Manual):
             "| threads, independent, Mops/s | 111 | 111 | 200 | 50.0 | 100 | 1.11 (1.11 to 1.11) of jemalloc |",
             "| threads, producer-consumer, Mops/s |  | 55.6 | 200 | 50.0 | 100 | 0.56 (0.28 to 1.11) of jemalloc |",
             "| threads, larson, Mops/s |  | 55.6 | 200 | 50.0 | 100 | 0.56 (0.28 to 1.11) of jemalloc |",
-            "| threads, independent, local free | 29.0 | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
-            "| pipeline, local free |  | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
-            "| threads, larson, remote free |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |",
-            "| pipeline, remote free |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |"])
-        self.assertEqual(len(rows_of(self.of("percore tails"))), 4)  # rates have none
+            "| pipeline, Mops/s |  | 55.6 | 200 | 50.0 | 100 | 0.56 (0.28 to 1.11) of jemalloc |",
+            *[row % together for together in ("", ", blocks of 64") for row in (
+                "| threads, independent, local free%s | 29.0 | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
+                "| pipeline, local free%s |  | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
+                "| threads, larson, remote free%s |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |",
+                "| pipeline, remote free%s |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |")]])
+        self.assertEqual(len(rows_of(self.of("percore tails"))), 8)  # rates have none
 
     def test_tells_every_goal_that_is_missed_and_no_other(self):
         self.assertEqual(self.of("percore goals"), "- none\n")
@@ -696,15 +699,18 @@ class PerCore(Manual):
                          "- threads, producer-consumer: 0.97 (0.97 to 0.97) of jemalloc; the goal is at least 1.00\n")
         self.assertEqual(self.of("percore goals", percore(own=1.1)),
                          "- threads, independent, Mops/s: 0.91 (0.91 to 0.91) of the pool; the goal is within 5 %\n"
-                         "- threads, independent, local free: 1.10 (1.10 to 1.10) of the pool; the goal is within 5 %\n")
+                         "- threads, independent, local free: 1.10 (1.10 to 1.10) of the pool; the goal is within 5 %\n"
+                         "- threads, independent, local free, blocks of 64: 1.10 (1.10 to 1.10) of the pool; the goal is "
+                         "within 5 %\n")
         self.assertEqual(self.of("percore goals", percore(remote=1.5)),
-                         "- threads, larson, remote free: P50 60.0 ns, a local free's 29.0; the goal is at most twice "
-                         "that\n"
                          "- threads, larson, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is "
                          "the least of all\n"
-                         "- pipeline, remote free: P50 60.0 ns, a local free's 29.0; the goal is at most twice that\n"
                          "- pipeline, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is the "
-                         "least of all\n")
+                         "least of all\n"
+                         "- threads, larson, remote free, blocks of 64: P50 60.0 ns, a local free's 29.0; the goal is at "
+                         "most 1.5 times that\n"
+                         "- pipeline, remote free, blocks of 64: P50 60.0 ns, a local free's 29.0; the goal is at most 1.5 "
+                         "times that\n")
         self.assertEqual(len(self.of("percore goals", percore(tail=1.2)).splitlines()), 2)
 
     def test_keeps_numbers_of_threads_apart_and_its_goals_are_of_two(self):
