@@ -126,7 +126,10 @@ class receiver {
     receiver owner(blocks);
     std::thread sender([&] { send(with, blocks, by_ring); });
     while (!with.is_over) {
-        if (with.asked != with.answered) owner.answer(with);
+        if (with.asked == with.answered)
+            std::this_thread::yield();
+        else
+            owner.answer(with);
     }
     sender.join();
     owner.free_what_was_kept();
