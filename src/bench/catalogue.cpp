@@ -194,9 +194,6 @@ void add_anysize(std::vector<Cell> &all) {
 constexpr std::array usual_threads{2U, 4U, 8U};
 constexpr std::array usual_pipeline{2U};
 
-/// What threads do in turn, without the clock in every call.
-constexpr unsigned calls_together = 64;
-
 /// Batches and single calls; and of two threads, each of which has a processor, calls of one kind together.
 void add_several(std::vector<Cell> &all, std::string_view suite, std::size_t size, std::string_view order,
                  Abilities needs, unsigned threads) {

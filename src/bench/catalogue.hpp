@@ -124,6 +124,9 @@ bool runs_calls(const Backend &backend);
 /// Whether a backend can do the work of a cell; where not it has no row there, and no failure either.
 bool takes_part(const Backend &backend, const Cell &cell);
 
+/// Of one kind, which threads make together without the clock in every call.
+inline constexpr unsigned calls_together = 64;
+
 /// "hot 64 B, single calls", "containers list, single rounds": what a message calls the cell.
 std::string describe(const Cell &cell);
 

@@ -59,6 +59,8 @@ std::string name_of(const json &cell) {
     std::string name = order.empty() ? fmt::format("{} {}", suite, bench::describe_size(suite, cell.at("size")))
                                      : fmt::format("{}, {} {}", suite, order, operation);
     if (order.empty() && operation != "pair") name += " " + operation;
+    if (cell.at("calls_per_sample") == bench::calls_together && operation != "pair")
+        name += fmt::format(", blocks of {}", bench::calls_together);
     if (const std::size_t threads = cell.value("threads", std::size_t{1}); threads > 1)
         name += fmt::format(", {} threads", threads);
     return unit == "ns" ? name : fmt::format("{}, {}", name, unit);
@@ -161,8 +163,10 @@ std::string markdown_of(const std::string &document) {
         std::vector<std::string_view> ratios;
         for (const Beside &beside : besides_of(columns)) ratios.push_back(beside.head);
         if (!calls.empty() || rounds.empty())
-            text += "Medians: ns a pair in blocks of 32 calls, every block written and read; order: ns a call; "
-                    "throughput, threads, pipeline: millions of operations a second, more is better.\n\n" +
+            text += "Medians: ns a pair in blocks of 32 calls, every block written and read; order, and calls of one "
+                    "kind in "
+                    "blocks of 64: ns a call; throughput, threads, pipeline: millions of operations a second, more is "
+                    "better.\n\n" +
                     table_of(calls, columns, ratios);
         if (!rounds.empty())
             text += "\nMedians: ns a round of the standard containers, by where their memory comes from.\n\n" +

@@ -102,7 +102,7 @@ std::vector<Column> columns_of_calls(const Group &group, const Row *floor) {
 std::vector<Column> columns_of(const Group &group, const Row *floor) {
     if (group.has_rounds()) return columns_of_rounds(group);
     std::vector<Column> columns = columns_of_calls(group, floor), memory = columns_of_memory(group);
-    if (group.is_single() && !memory.empty())
+    if (group.cell.calls != 0 && !memory.empty())
         columns.erase(columns.begin() + 1); // the interval: there is no room for all
     std::ranges::move(memory, std::back_inserter(columns));
     return columns;
@@ -225,7 +225,8 @@ std::string short_name(const Group &group) {
         cell.order.empty() ? bench::describe_size(cell.suite, cell.size) : std::string(cell.order);
     std::string work = fmt::format("{} {}", cell.suite, variant);
     if (cell.threads > 1) work += fmt::format(", {}", cell.threads);
-    return group.is_phase() && !group.is_rate() ? fmt::format("{} {}", work, group.operation) : work;
+    const bool of_one_kind = group.operation != "pair" && !group.is_rate();
+    return of_one_kind && !group.is_single() ? fmt::format("{} {}", work, group.operation) : work;
 }
 
 } // namespace
@@ -377,10 +378,9 @@ std::string summary_table(const std::vector<Group> &all, const Look &look) {
     const std::size_t fixed = label_width_of(groups) + judged.size() * ratio_width;
     const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
     std::string text =
-        wrapped(
-            "Medians: ns a pair in blocks of 32 calls; order: ns a call; throughput, threads, pipeline: Mops/s, more "
-            "is better; behind a comma of how many threads.",
-            width) +
+        wrapped("Medians: ns a pair in blocks of 32 calls; order, and calls of one kind in blocks of 64: ns a call; "
+                "throughput, threads, pipeline: Mops/s, more is better; behind a comma of how many threads.",
+                width) +
         wrapped(
             "* best of those that compete; pool vs, malloc vs: the pool's, or where none is the per-core pools', and "
             "Flatline malloc's divided by the best other malloc's, side by side. " +

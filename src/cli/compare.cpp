@@ -47,6 +47,8 @@ struct CellOfRun {
         }
         if (threads > 1) where += fmt::format(", {} threads", threads);
         if (has_rounds()) return calls == 1 ? where : fmt::format("{}, {} rounds", where, calls);
+        if (calls == bench::calls_together && operation != "pair")
+            return fmt::format("{}, {} calls, blocks of {}", where, operation, calls);
         return calls == 1 ? fmt::format("{}, single {} calls", where, operation) : where;
     }
 };

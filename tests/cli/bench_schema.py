@@ -13,6 +13,7 @@ UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
+TOGETHER = 64  # calls of one kind that threads make in turn
 KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in"}
 
 DOCUMENT = {
@@ -97,7 +98,7 @@ def ascends(values):
 
 
 def wrong_curve(where, cell):
-    by_calls = cell["suite"] not in PHASES and cell["unit"] == "ns" and cell["calls_per_sample"] in (1, 32)
+    by_calls = cell["suite"] not in PHASES and cell["unit"] == "ns" and cell["calls_per_sample"] in (1, 32, TOGETHER)
     if by_calls != ("curve" in cell):
         yield f"{where}: a curve is there iff calls were timed one by one or in blocks"
     if not by_calls or "curve" not in cell:
@@ -132,8 +133,8 @@ def wrong_windows(where, cell):
 
 
 def wrong_figures(where, cell):
-    single = cell["calls_per_sample"] == 1 and cell["suite"] not in PHASES
-    if cell["unit"] not in ({"ns"} if single else UNITS[cell["suite"]]):
+    calls = cell["calls_per_sample"] in (1, TOGETHER) and cell["suite"] not in PHASES
+    if cell["unit"] not in ({"ns"} if calls else UNITS[cell["suite"]]):
         yield f"{where}: the unit is {cell['unit']}"
     times = cell["unit"] == "ns"
     if not ascends([cell[name] for name in ("p50", "p90", "p99", "p999", "max")]):
