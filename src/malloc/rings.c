@@ -54,14 +54,14 @@ typedef struct taking {
     uint32_t at, end;
 } taking;
 
-/* Takes what comes first, and is of one class, at most all: to hand as far as there is room, if `to_hand`. Most often
- * that is all that one thread sent at once, and the top of the stack need not go through memory for each. */
-static void take_one_class(thread_heap *heap, taking *now, bool to_hand) {
+/* Takes what comes first, and is of one class, at most all: to hand as far as there is room. Most often that is all
+ * that one thread sent at once, and the top of the stack need not go through memory for each. */
+static void take_one_class(thread_heap *heap, taking *now) {
     void *block = now->blocks[now->at % RING_BLOCKS];
     size_t half = half_of(block);
     page_tag tag = tag_of(half / PAGE_HALVES);
     size_t class = class_of_tag(tag);
-    block_at_hand *top = heap->stacks.top[class], *end = to_hand ? heap->stacks.end[class] : top;
+    block_at_hand *top = heap->stacks.top[class], *end = heap->stacks.end[class];
     do {
         if (top != end)
             *top++ = (block_at_hand){block, state_at(tag, half)};
@@ -74,11 +74,19 @@ static void take_one_class(thread_heap *heap, taking *now, bool to_hand) {
     heap->stacks.top[class] = top;
 }
 
+/* For a thread that goes on meanwhile: what it has at hand changes at any time, by itself alone. */
+static void take_to_spans(thread_heap *heap, taking *now) {
+    for (; now->at != now->end; now->at++) {
+        void *block = now->blocks[now->at % RING_BLOCKS];
+        flat_give_to_span(heap, class_of_tag(tag_of(half_of(block) / PAGE_HALVES)), block);
+    }
+}
+
 static uint32_t take_from(thread_heap *heap, home_ring *ring, uint32_t most) {
     uint32_t read = ring->read, count = least(__atomic_load_n(&ring->written, __ATOMIC_SEQ_CST) - read, most);
-    bool to_hand = heap == flat_my_heap || use_of(heap) != HEAP_OWNED;
     taking now = {ring->blocks, read, read + count};
-    while (now.at != now.end) take_one_class(heap, &now, to_hand);
+    if (heap != flat_my_heap && use_of(heap) == HEAP_OWNED) take_to_spans(heap, &now);
+    while (now.at != now.end) take_one_class(heap, &now);
     if (count != 0) __atomic_store_n(&ring->read, now.end, __ATOMIC_RELEASE);
     return count;
 }

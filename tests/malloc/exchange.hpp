@@ -27,9 +27,9 @@ struct stamped {
     }
 };
 
-inline stamped *make(random_source &random) {
+inline stamped *make(random_source &random, std::uint64_t most) {
     const std::uint64_t size =
-        sizeof(stamped) + (random.one_in(500) ? random.magnitude(std::uint64_t{3} << 20) : random.magnitude(20000));
+        sizeof(stamped) + (random.one_in(500) ? random.magnitude(150 * most) : random.magnitude(most));
     auto *block = static_cast<stamped *>(malloc(size));
     if (block == nullptr) return nullptr;
     block->size = static_cast<std::uint32_t>(size);
@@ -40,15 +40,17 @@ inline stamped *make(random_source &random) {
 
 using places = std::array<std::atomic<stamped *>, 1024>;
 
-// Puts blocks where others find them, and frees what it finds. Returns how many were spoilt.
-inline std::size_t exchange(places &at, std::uint64_t seed, std::size_t steps) {
+// Puts blocks where others find them, and frees what it finds. `most`: bytes that nearly all blocks have at most.
+// Returns how many were spoilt.
+inline std::size_t exchange(places &at, std::uint64_t seed, std::size_t steps, std::uint64_t most = 20000) {
     random_source random(seed);
     std::size_t spoilt = 0;
     for (std::size_t i = 0; i < steps; i++) {
-        stamped *found = at[random.below(at.size())].exchange(random.one_in(4) ? nullptr : make(random));
+        stamped *found = at[random.below(at.size())].exchange(random.one_in(4) ? nullptr : make(random, most));
         if (found == nullptr) continue;
         if (!found->is_whole()) spoilt++;
-        if (random.one_in(8)) found = static_cast<stamped *>(realloc(found, sizeof(stamped) + random.below(30000)));
+        if (random.one_in(8))
+            found = static_cast<stamped *>(realloc(found, sizeof(stamped) + random.below(most * 3 / 2)));
         free(found);
     }
     return spoilt;

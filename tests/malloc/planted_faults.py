@@ -77,6 +77,8 @@ FAULTS = {
                         ["threads:stay_whole"]),
     "ring_longer_than_it_is": ("rings.c", r"now\.end = ring->read_before \+ RING_BLOCKS;\s*if",
                                r"now.end = ring->read_before + 2 * RING_BLOCKS;\n if", ["threads:stay_whole"]),
+    "taken_to_the_hand_of_who_goes_on": ("rings.c", r"heap != flat_my_heap && use_of\(heap\) == HEAP_OWNED", r"false",
+                                         ["threads:a_trim_changes_nothing"]),
     "ring_of_a_sleeping_thread_not_taken": ("heaps.c", r"taken = flat_take_from_rings\([^;]*;", r"taken = 0;",
                                             ["home:that_sleeps"]),
     "left_heap_takes_nothing_back": ("home.c", r"if \(RARE\(use_of\(other\) != HEAP_OWNED\)\)", r"if (0)",

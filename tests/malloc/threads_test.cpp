@@ -28,20 +28,45 @@ using test::empty;
 using test::exchange;
 using test::places;
 
+struct exchanged {
+    std::uint64_t bytes; // a block, most often at most
+    std::size_t steps;   // of each thread
+};
+
+// Threads that exchange blocks, while this one does something else again and again. The number of blocks that were
+// spoilt.
+std::size_t spoilt_among(unsigned count, exchanged blocks, std::uint64_t seed, void (*meanwhile)()) {
+    static places at;
+    std::atomic<std::size_t> spoilt = 0;
+    std::atomic<unsigned> going_on = count;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; i++) {
+        threads.emplace_back([&, i] {
+            spoilt += exchange(at, seed + i, blocks.steps, blocks.bytes);
+            going_on--;
+        });
+    }
+    while (going_on != 0) meanwhile();
+    for (std::thread &thread : threads) thread.join();
+    empty(at);
+    return spoilt;
+}
+
 TEST(malloc_threads, blocks_freed_by_others_stay_whole_until_then) {
     const std::uint64_t seed = test::seed();
     SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
-    static places at;
     for (const unsigned count : {2U, 3U, 8U}) {
-        std::atomic<std::size_t> spoilt = 0;
-        std::vector<std::thread> threads;
-        for (unsigned i = 0; i < count; i++) {
-            threads.emplace_back([&, i] { spoilt += exchange(at, seed + i, test::scaled(60000)); });
-        }
-        for (std::thread &thread : threads) thread.join();
-        EXPECT_EQ(spoilt, 0U);
+        EXPECT_EQ(spoilt_among(count, {20000, test::scaled(60000)}, seed, [] { std::this_thread::yield(); }), 0U);
     }
-    empty(at);
+}
+
+// What has been sent to a thread is taken for it, while its own calls change what it has at hand.
+TEST(malloc_threads, a_trim_changes_nothing_that_threads_have_at_hand) {
+    const std::uint64_t seed = test::seed();
+    SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
+    for (const unsigned count : {2U, 3U, 8U}) {
+        EXPECT_EQ(spoilt_among(count, {100, test::scaled(1000000)}, seed, [] { (void)malloc_trim(0); }), 0U);
+    }
 }
 
 // All that one thread allocates, another frees: it comes back, or memory would grow by 64 MiB, or by a GiB. Of small
