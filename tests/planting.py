@@ -1,6 +1,7 @@
 """What every planted_faults.py does: plant a fault in a copy of a source, run a test with it, and say what came of it.
 
-The fault `none` is the control: the copy as it is, with which every test must pass.
+The fault `none` is the control: the copy as it is, with which every test must pass. So it must with a change whose name
+begins so: one that makes no fault, as where the code does something else on another machine.
 """
 import os
 import re
@@ -46,7 +47,7 @@ def verdict(fault, outcomes):
     """The exit status, of (test, whether it passed) for each test that must see the fault: 0 iff all did."""
     wrong = 0
     for test, passed in outcomes:
-        right = passed == (fault == CONTROL)
+        right = passed == fault.startswith(CONTROL)
         print("%s %s %s" % ("ok  " if right else "MISS", test, "passes" if passed else "fails"))
         wrong += not right
     return 1 if wrong else 0

@@ -6,9 +6,9 @@ of a part that has a test of its own is linked with that one.
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --tests FOLDER
                       --objects OBJECT... --alone-objects OBJECT... --libraries LIBRARY...
 
-The fault `none` is the control: the sources as they are, with which every test must pass. A fault whose place is no
-longer in the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control:
-passed).
+The fault `none` is the control: the sources as they are, with which every test must pass. A change whose name begins so
+is no fault, and the tests that it names must pass. A fault whose place is no longer in the source is an error, never a
+pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
 import argparse
 import glob
@@ -33,6 +33,10 @@ FAULTS = {
                                     "policy:is_used_up", "policy:others_have_left", "policy:tables_of_what",
                                      "policy:what_is_kept_is_served", "wild:fork_with_handlers_of_others", "home", "runs",
                                      "size_class"]),
+    CONTROL + "_as_on_amds_processors": ("home.c", r'return __builtin_cpu_is\("amd"\);', r"return true;",
+                                         ["home", "threads", "model"]),
+    CONTROL + "_as_on_other_processors": ("home.c", r'return __builtin_cpu_is\("amd"\);', r"return false;",
+                                          ["home", "threads", "model"]),
     "runs_not_merged_with_the_one_before": ("runs.c", r"head > bounds\.first \?", r"false ?", ["runs"]),
     "dirty_run_not_queued": ("runs.c", r"if \(of\.dirty != 0\) enter_queue", r"if (of.dirty > 1) enter_queue",
                              ["runs"]),
