@@ -11,7 +11,7 @@
 
 /* All thread heaps are one arena here; huge blocks are what glibc maps by themselves. */
 FLAT_API struct mallinfo2 mallinfo2(void) {
-    flat_usage now = flat_usage_now();
+    flat_usage now = flat_usage_now(true);
     bool is_sound = now.live_bytes <= now.heap_bytes; /* others may have gone on between the two */
     return (struct mallinfo2){.arena = now.heap_bytes,
                               .hblks = now.huge_blocks,

@@ -32,14 +32,15 @@ void flat_forget_my_heap(void) {
 void flat_begin_heap(thread_heap *heap, heap_use use) {
     heap->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     heap->use = use;
-    heap->stacks = no_stacks;
+    flat_lose_what_is_at_hand(heap);
     memcpy(heap->stacks.class_of_granules, flat_class_of_granules, sizeof heap->stacks.class_of_granules);
     for (size_t class = 1; class < CLASS_COUNT; class ++) heap->spans[class].first = NO_UNIT;
     flat_runs_init(&heap->free_pages, flat_space.free_pages.in);
+    __atomic_store_n(&heap->stacks.top[0], no_stacks.top[0], __ATOMIC_RELEASE); /* it has begun */
 }
 
 void flat_lose_what_is_at_hand(thread_heap *heap) {
-    memcpy(heap->stacks.top, no_stacks.top, sizeof heap->stacks.top);
+    for (size_t class = 1; class < CLASS_COUNT; class ++) heap->stacks.top[class] = no_stacks.top[class];
     memcpy(heap->stacks.end, no_stacks.end, sizeof heap->stacks.end);
 }
 

@@ -121,7 +121,9 @@ void flat_forget_my_heap(void);
 
 /* Makes the memory of a heap, which is all 0, an empty heap. */
 void flat_begin_heap(thread_heap *heap, heap_use use);
-static inline bool has_begun(const thread_heap *heap) { return heap->stacks.top[0] != NULL; }
+static inline bool has_begun(const thread_heap *heap) {
+    return __atomic_load_n(&heap->stacks.top[0], __ATOMIC_ACQUIRE) != NULL;
+}
 
 /* All that follows is done under the heap's lock. */
 

@@ -2,6 +2,7 @@
 #ifndef FLATLINE_MALLOC_USAGE_H
 #define FLATLINE_MALLOC_USAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct flat_usage {
@@ -12,7 +13,8 @@ typedef struct flat_usage {
     size_t heaps;      /* of threads, also of those that ended */
 } flat_usage;
 
-/* A step for each page of all chunks. Of what other threads do meanwhile some is in it, and some is not. */
-flat_usage flat_usage_now(void);
+/* A step for each page of all chunks, under no lock for more than 64 of them. Of what other threads do meanwhile some
+ * is in it, and some is not. What a lock guards that somebody holds is waited for, or else not counted. */
+flat_usage flat_usage_now(bool waits);
 
 #endif

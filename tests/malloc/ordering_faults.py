@@ -22,6 +22,9 @@ FAULTS = {
     CONTROL: ("returned.c", r"\A", r""),
     "blocks_taken_back_in_no_order": ("returned.c", r"__ATOMIC_SEQ_CST", r"__ATOMIC_RELAXED"),
     "blocks_sent_home_in_no_order": ("rings.c", r"__ATOMIC_(SEQ_CST|ACQUIRE|RELEASE)", r"__ATOMIC_RELAXED"),
+    "taken_to_the_hand_of_who_goes_on": ("rings.c", r"heap != flat_my_heap && use_of\(heap\) == HEAP_OWNED", r"0"),
+    "counted_without_a_lock": ("usage.c", r"#define MIB", "#define pthread_mutex_lock(lock) 0\n"
+                               "#define pthread_mutex_unlock(lock) 0\n#define flat_heap_leave(heap) (void)0\n#define MIB"),
     "heaps_handed_on_without_the_lock": ("heaps.c", r"(?<=static void )(lock|unlock)_(list|heap)\(([^)]*)\) \{[^}]*\}",
                                          r"\1_\2(\3) {}"),
 }
@@ -50,7 +53,8 @@ def main():
     subprocess.run([arguments.linker, "-std=c++20", "-O1", "-g", "-fsanitize=thread",
                     os.path.join(arguments.source, "tests", "malloc", "stress.cpp"),
                     *sorted(glob.glob(os.path.join(folder, "*.o"))), "-pthread", "-o", program], check=True)
-    done = subprocess.run(["setarch", "-R", program, "20"], text=True, errors="replace", stdout=subprocess.PIPE,
+    first_race_ends_it = dict(os.environ, TSAN_OPTIONS="halt_on_error=1")  # with tables that it has spoilt it might never
+    done = subprocess.run(["setarch", "-R", program, "20"], env=first_race_ends_it, text=True, errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=300, check=False)
     seen = "WARNING: ThreadSanitizer: data race" in done.stdout
     print("\n".join(done.stdout.splitlines()[:40]))

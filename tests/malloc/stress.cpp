@@ -1,5 +1,6 @@
 // malloc_stress [ROUNDS [SEED]]: threads that allocate, resize and free each other's blocks, and end, with each byte
-// written and read plainly: what ThreadSanitizer needs to see whether a block passes from one to the next in order. It
+// written and read plainly, while another trims their heaps and counts what is in them: what ThreadSanitizer needs to
+// see whether a block passes from one to the next in order, and whether a thread's own things are left to it. It
 // is linked with the malloc's sources under other names (see CMakeLists.txt), for a sanitizer has a malloc of its own.
 // Exit status 0: every block was as its thread had left it; 2: there was no memory. Where STRESS_PAGE_BYTES is set, the
 // system's pages are said to be of so many bytes.
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <malloc.h>
 #include <random>
 #include <thread>
 #include <vector>
@@ -20,6 +22,8 @@ void *flatline_renamed_malloc(std::size_t size);
 void *flatline_renamed_calloc(std::size_t count, std::size_t size);
 void *flatline_renamed_realloc(void *block, std::size_t size);
 void flatline_renamed_free(void *block);
+int flatline_renamed_malloc_trim(std::size_t pad);
+struct mallinfo2 flatline_renamed_mallinfo2(void);
 
 // The sanitizer's malloc is this program's.
 void flat_redirect_c_library() {}
@@ -103,11 +107,17 @@ int main(int count, char **arguments) {
     const std::uint64_t seed = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1;
     for (unsigned round = 0; round < rounds; round++) {
         std::vector<std::thread> threads;
+        std::atomic<unsigned> going_on = 4;
         for (unsigned i = 0; i < 4; i++) {
-            threads.emplace_back([=] {
+            threads.emplace_back([=, &going_on] {
                 worker here(seed + 97 * round + i);
                 for (int step = 0; step < 2000; step++) here.step();
+                going_on--;
             });
+        }
+        while (going_on != 0) {
+            (void)flatline_renamed_malloc_trim(0);
+            if (flatline_renamed_mallinfo2().uordblks == 0) std::this_thread::yield();
         }
         for (std::thread &thread : threads) thread.join();
     }
