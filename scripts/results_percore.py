@@ -6,7 +6,8 @@ import statistics
 from results_common import figure, machine, short, side_by_side, spread, table, threads_text, together_text
 
 SUITES = ("threads", "pipeline")
-FIGURES = ("p50", "p999")
+COMPARED = ("p50", "p999")
+FIGURES = (*COMPARED, "peak_bytes")
 TITLES = {"p50": "P50", "p999": "P99.9"}
 SUBJECT, POOL, FLOOR = "flatline-percore", "flatline-pool", "floor"
 # What was to be reached with two threads, set before it was built. Beside the best general allocator: rates, at least so
@@ -26,7 +27,7 @@ def kept_ratios(cells):
     """Of a cell: the subject's P50 and P99.9 to each other backend's, side by side."""
     by_name = {cell["backend"]: cell for cell in cells}
     own = by_name[SUBJECT]
-    return {name: [side_by_side(own["process_" + what], cell["process_" + what]) for what in FIGURES]
+    return {name: [side_by_side(own["process_" + what], cell["process_" + what]) for what in COMPARED]
             for name, cell in by_name.items() if name != SUBJECT}
 
 
@@ -76,8 +77,8 @@ def ratios_to(runs, name, what, choose):
     found = []
     for run, group in sound(runs, name):
         backend = choose(run, group)
-        if backend in group["ratios"] and group["ratios"][backend][FIGURES.index(what)] is not None:
-            found.append((group["ratios"][backend][FIGURES.index(what)], backend))
+        if backend in group["ratios"] and group["ratios"][backend][COMPARED.index(what)] is not None:
+            found.append((group["ratios"][backend][COMPARED.index(what)], backend))
     return found
 
 

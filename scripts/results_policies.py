@@ -29,7 +29,7 @@ def groups_of(results):
     full one. In each are one of the policies and another malloc at least."""
     cells = {}
     for runs, key in ((results.get("malloc", []), "ratios"), (results["percore"], "policies"),
-                      ([results["full"]], "policies")):
+                      (results.get("malloc_others", []), "policies"), ([results["full"]], "policies")):
         taken = {kind_of(group) for cell in cells.values() for _, group, _ in cell}
         for run in runs:
             for group in run["groups"]:

@@ -135,6 +135,7 @@ def percore(pair=1, own=1, remote=1, tail=1, void=False):
                           "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50, "over_1us_ppm": 1, "unit": unit,
                           "ranked": True, "calls_per_sample": calls if unit == "ns" else 100000, "operation": operation,
                           "order": order, "void": void and suite == "threads", "samples": 30000,
+                          "peak_bytes": 1 << 19 if name == "glibc" else 1 << 20,
                           "process_p50": [p50] * 3, "process_p999": [p999] * 3})
 
     pairs = [each[2] for each in CORES]
@@ -182,6 +183,7 @@ def malloc(factor=1, tail=1, stalls=10, alone=False, luck=1):
 
 
 MALLOC = malloc()
+OTHER_SUITES = ("order", "throughput", "drift", "startup", "memory", "arrivals")
 FULL = bench(resumed=True, cells=QUICK_CELLS
              + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
              + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
@@ -259,6 +261,10 @@ def rows_of(text):
     return [line for line in text.splitlines() if line.startswith("| ")][1:]  # without the head
 
 
+# What a run of the malloc has in the suites that a full run has besides.
+OTHERS = with_policies(dict(FULL, cells=[cell for cell in FULL["cells"] if cell["suite"] in OTHER_SUITES]))
+
+
 class Manual(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -273,7 +279,7 @@ class Manual(unittest.TestCase):
                               capture_output=True)
 
     def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), percore=(PERCORE,), malloc=(MALLOC,),
-                full=FULL, programs=(PROGRAMS,)):
+                malloc_others=(), full=FULL, programs=(PROGRAMS,)):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
@@ -282,7 +288,9 @@ class Manual(unittest.TestCase):
 
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
                                *files("containers", containers), "--anysize", *files("anysize", anysize), "--percore",
-                               *files("percore", percore), "--malloc", *files("malloc", malloc), "--full", *files("full", [full]), "--programs", *files("programs", programs))
+                               *files("percore", percore), "--malloc", *files("malloc", malloc),
+                               *(["--malloc-others", *files("others", malloc_others)] if malloc_others else []), "--full",
+                               *files("full", [full]), "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
         for done in (self.collect(*quick, **others), self.run_script("write")):
@@ -468,6 +476,7 @@ class Measure(Manual):
         for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
                            "containers.json": json.dumps(CONTAINERS), "anysize.json": json.dumps(ANYSIZE),
                            "threads.json": json.dumps(PERCORE), "hot.json": json.dumps(MALLOC),
+                           "order.json": json.dumps(OTHERS),
                            "programs.json": json.dumps(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
@@ -484,7 +493,7 @@ class Measure(Manual):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["full", "programs"])
+                         + 10 * ["hot"] + 2 * ["order"] + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -495,7 +504,7 @@ class Measure(Manual):
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["full", "full", "programs"])
+                         + 10 * ["hot"] + 2 * ["order"] + ["full", "full", "programs"])
 
 
 class Heap(Manual):
@@ -609,8 +618,8 @@ class Malloc(Manual):
 class Policies(Manual):
     """The malloc in every suite."""
 
-    def of(self, name, *runs, full=FULL, percore=PERCORE):
-        self.write(QUICK, malloc=runs or (MALLOC,), full=full, percore=(percore,))
+    def of(self, name, *runs, full=FULL, percore=PERCORE, others=()):
+        self.write(QUICK, malloc=runs or (MALLOC,), malloc_others=others, full=full, percore=(percore,))
         return self.table(name)
 
     def test_stand_in_every_suite_that_was_measured(self):
@@ -626,6 +635,19 @@ class Policies(Manual):
                     "| drift 64 B, P50 | 6.00 | 9.00 | 6.00 | 6.00 | glibc | 1.00 | 1.50 | 1.00 |"):
             self.assertTrue(any(each.startswith(row) for each in rows), "%s\n%s" % (row, "\n".join(rows)))
         self.assertFalse(any("hot 64 B, alloc" in row for row in rows))  # of single calls the tail counts
+
+    def test_come_from_runs_of_their_own_before_the_full_one(self):
+        without = dict(FULL, cells=[cell for cell in FULL["cells"] if cell["suite"] in OTHER_SUITES])
+        others = [with_policies(without, latency=factor) for factor in (1.5, 2.5)]
+        rows = rows_of(self.of("malloc suites", full=with_policies(FULL, latency=3), others=others))
+        for row in ("| drift 64 B, P50 | 6.00 | 12.0 | 6.00 | 6.00 | glibc | 1.00 (1.00 to 1.00) | 2.00 (1.50 to 2.50) |",
+                    "| fifo 1 KiB | 5.00 | 15.0 | 5.00 | 5.00 | glibc | 1.00 | 3.00 | 1.00 |"):
+            self.assertTrue(any(each.startswith(row) for each in rows), "%s\n%s" % (row, "\n".join(rows)))
+        self.assertIn("| the malloc in others | 2 |", self.table("machine"))
+        for run, said in ((with_policies(FULL), "wrote, and no other"), (without, "a run must have")):
+            refused = self.collect(QUICK, malloc_others=(run,))
+            self.assertEqual(refused.returncode, 1)
+            self.assertRegex(refused.stderr, "--malloc-others: .*" + said)
 
     def test_hide_no_loss_and_tell_the_worst_of_each_suite(self):
         self.assertEqual(self.of("malloc losses"), "- none\n")
@@ -654,23 +676,19 @@ class Policies(Manual):
         self.assertIn("- threads 64 B, larson, 4 threads, Mops/s: `balanced` 0.12, `latency` 0.50, `memory` 0.50 of "
                       "jemalloc\n", losses)
 
-    def test_tables_that_nothing_was_measured_for_say_so(self):
-        for name in ("threads", "threads memory", "pipeline"):
-            self.assertEqual(self.of(name), "- not measured yet\n")
-
-    def test_what_was_resident_stands_beside_the_threads(self):
-        cells_of_threads = [cell for threads, peak in ((2, 1 << 20), (8, 5 << 20)) for cell in
-                            cells("threads", 64, [100] * 7, unit="Mops/s", calls=100000, order="larson", threads=threads,
-                                  peak_bytes=peak)]
-        for cell in cells_of_threads:
-            if cell["backend"] == "glibc":
-                cell["peak_bytes"] //= 2
-        full = copy.deepcopy(FULL)
-        full["cells"] += cells_of_threads
-        self.assertEqual(rows_of(self.of("threads memory", full=full)), [
-            "| threads 64 B, larson | 1,024 | 1,024 | 1,024 | **512** | 1,024 | 1,024 |",
-            "| threads 64 B, larson, 8 threads | 5,120 | 5,120 | 5,120 | **2,560** | 5,120 | 5,120 |"])
-        self.assertEqual(len(rows_of(self.table("threads"))), 2)
+    def test_tables_of_threads_are_from_the_runs_of_those(self):
+        four = with_four_threads(PERCORE)
+        for cell in four["cells"]:
+            cell["peak_bytes"] *= cell.get("threads", 1)
+        self.assertEqual(rows_of(self.of("threads memory", percore=four))[2::2], [
+            "| threads 64 B, larson |  | 1,024 | 1,024 | **512** | 1,024 |",
+            "| threads 64 B, independent, 4 threads | 4,096 | 4,096 | 4,096 | **2,048** | 4,096 |",
+            "| threads 64 B, larson, 4 threads |  | 4,096 | 4,096 | **2,048** | 4,096 |"])
+        self.assertIn("| threads 64 B, larson, remote free, blocks of 64 |  | **40.0** | 26.0 | 60.0 | 45.0 |",
+                      self.table("threads"))
+        self.assertNotIn("larson, remote free |", self.table("threads"))  # of single calls the tail counts
+        self.assertIn("| threads 64 B, larson, remote free |  | **120** | 78.0 | 180 | 135 |", self.table("threads tails"))
+        self.assertIn("| pipeline, local free, blocks of 64 |", self.table("pipeline"))
 
 
 class PerCore(Manual):
