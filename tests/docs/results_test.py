@@ -238,7 +238,7 @@ PAGES = {
     "docs/pool.md": "<!-- results ratios -->\n<!-- /results -->\nbetween\n<!-- results losses -->\n<!-- /results -->\n",
     "docs/results.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "machine", "allocators", "tails", "drift", "lifetime", "memory", "programs", "threads", "threads memory",
-        "pipeline", "malloc suites", "malloc losses", "malloc lost tails", "malloc worst")),
+        "threads tails", "pipeline", "malloc suites", "malloc losses", "malloc lost tails", "malloc worst")),
 }
 
 
