@@ -688,7 +688,7 @@ class Policies(Manual):
                       self.table("threads"))
         self.assertNotIn("larson, remote free |", self.table("threads"))  # of single calls the tail counts
         self.assertIn("| threads 64 B, larson, remote free |  | **120** | 78.0 | 180 | 135 |", self.table("threads tails"))
-        self.assertIn("| pipeline, local free, blocks of 64 |", self.table("pipeline"))
+        self.assertIn("| pipeline 64 B, local free, blocks of 64 |", self.table("pipeline"))
 
 
 class PerCore(Manual):
