@@ -52,44 +52,48 @@
 #error "compile for Armv8.1 or with +lse: an atomic operation would be a loop here, and have no bound"
 #endif
 
-#define STEP static inline __attribute__((always_inline))
-
 /* By anyone: takes the right to free a live block. False: it is free, or being freed, and nothing has changed. A plain
  * exchange would not do: it would destroy the list where the block is free. */
-STEP bool step_claim(uint32_t *word) {
+ALWAYS_INLINE bool step_claim(uint32_t *word) {
     uint32_t live = WORD_LIVE;
     return __atomic_compare_exchange_n(word, &live, WORD_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* By who claimed it: whether the leaf was empty, so that its mark is due. `one`: 1 in the group's count. */
-STEP bool step_add_to_leaf(size_t *leaf, size_t one) { return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0; }
+ALWAYS_INLINE bool step_add_to_leaf(size_t *leaf, size_t one) {
+    return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0;
+}
 
 /* By who found the leaf empty: whether the branch was, so that its own mark is due. */
-STEP bool step_add_to_branch(size_t *branch, size_t mark) {
+ALWAYS_INLINE bool step_add_to_branch(size_t *branch, size_t mark) {
     return __atomic_fetch_add(branch, mark, __ATOMIC_ACQ_REL) == 0;
 }
 
 /* By who found the branch empty. */
-STEP void step_add_to_trunk(size_t *trunk, size_t mark) { (void)__atomic_fetch_add(trunk, mark, __ATOMIC_ACQ_REL); }
+ALWAYS_INLINE void step_add_to_trunk(size_t *trunk, size_t mark) {
+    (void)__atomic_fetch_add(trunk, mark, __ATOMIC_ACQ_REL);
+}
 
 /* By the owner: whether something is marked in a word of the top. */
-STEP bool step_look_at_top(const size_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED) != 0; }
+ALWAYS_INLINE bool step_look_at_top(const size_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED) != 0; }
 
 /* By the owner: all that a word of the top holds, or one whose mark it took. */
-STEP size_t step_take_top(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
-STEP size_t step_take_branch(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
-STEP size_t step_take_leaf(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
+ALWAYS_INLINE size_t step_take_top(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
+ALWAYS_INLINE size_t step_take_branch(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
+ALWAYS_INLINE size_t step_take_leaf(size_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); }
 
 /* By the owner: whether a block of a group that it took a count of is claimed. */
-STEP bool step_look_at_word(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE) == WORD_CLAIMED; }
+ALWAYS_INLINE bool step_look_at_word(const uint32_t *word) {
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) == WORD_CLAIMED;
+}
 
 /* By who wants to own a shard: whether it had no owner, and now has one. */
-STEP bool step_adopt(uint32_t *owned) {
+ALWAYS_INLINE bool step_adopt(uint32_t *owned) {
     uint32_t nobody = 0;
     return __atomic_compare_exchange_n(owned, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* By the owner, as the last thing. */
-STEP void step_leave(uint32_t *owned) { __atomic_store_n(owned, 0, __ATOMIC_RELEASE); }
+ALWAYS_INLINE void step_leave(uint32_t *owned) { __atomic_store_n(owned, 0, __ATOMIC_RELEASE); }
 
 #endif

@@ -2,13 +2,12 @@
  * what halves and merges is apart, one forward step for each order between two sizes, unrolled: at most STEPS. */
 #include "heap.h"
 
+#include "compiler.h"
 #include "instrument.h"
 
 #include <flatline/bounded.h>
 
 #define STEPS (ORDERS - CELL_ORDER) /* 28 */
-#define APART __attribute__((noinline))
-#define RARE(condition) __builtin_expect(condition, 0)
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 
@@ -18,7 +17,7 @@ static inline void *address_of(const flat_heap *heap, size_t granule) {
 
 static inline void count_live(flat_heap *heap, size_t bytes) {
     heap->live += bytes;
-    if (RARE(heap->live > heap->high_water)) heap->high_water = heap->live;
+    if (UNLIKELY(heap->live > heap->high_water)) heap->high_water = heap->live;
 }
 
 /* Gives the order a cell whose first slot is live, and the others, if it has others, are free. */
@@ -48,13 +47,13 @@ static inline size_t cut_piece(flat_heap *heap, unsigned order) {
     return cell;
 }
 
-static APART void *refuse(flat_heap *heap) {
+static NOINLINE void *refuse(flat_heap *heap) {
     heap->refused++;
     return NULL;
 }
 
 /* A block of `order` where its list is empty: of a larger piece. */
-static APART void *take_rarely(flat_heap *heap, unsigned order, size_t size) {
+static NOINLINE void *take_rarely(flat_heap *heap, unsigned order, size_t size) {
     size_t cell = cut_piece(heap, order < CELL_ORDER ? CELL_ORDER : order);
     if (cell == heap->cells) return refuse(heap);
     open_cell(heap, order, cell);
@@ -74,10 +73,10 @@ static inline void *take_slot(flat_heap *heap, unsigned order, size_t cell) {
 }
 
 void *flat_heap_alloc(flat_heap *heap, size_t size) {
-    if (RARE(size > heap->bytes)) return refuse(heap);
+    if (UNLIKELY(size > heap->bytes)) return refuse(heap);
     unsigned order = order_of(size);
     size_t cell = heap->heads[order];
-    if (RARE(cell == heap->cells)) return take_rarely(heap, order, size);
+    if (UNLIKELY(cell == heap->cells)) return take_rarely(heap, order, size);
     count_live(heap, block_bytes(order));
     void *block = take_slot(heap, order, cell);
     instrument_alloc(heap, block, size);
@@ -103,7 +102,7 @@ static inline bool is_half_free(const flat_heap *heap, unsigned order, size_t ce
 }
 
 /* Adds the cell, none of whose slots is live, to the free pieces, merged with whatever it can be merged with. */
-static APART flat_status merge(flat_heap *heap, size_t cell) {
+static NOINLINE flat_status merge(flat_heap *heap, size_t cell) {
     unsigned order = order_in(heap->states[cell]);
     if (order < CELL_ORDER) {
         list_remove(heap, order, cell);
@@ -123,7 +122,7 @@ static APART flat_status merge(flat_heap *heap, size_t cell) {
 }
 
 /* Why no live block starts at `address`. */
-static APART flat_status refusal(const flat_heap *heap, const void *address) {
+static NOINLINE flat_status refusal(const flat_heap *heap, const void *address) {
     size_t offset = (uintptr_t)address - heap->start;
     if (address == NULL) return FLAT_OK;
     if (offset >= heap->bytes) return FLAT_FOREIGN_POINTER;
@@ -152,15 +151,15 @@ static inline bool is_live(uint32_t state, size_t granule) { return (state >> gr
 
 flat_status flat_heap_free(flat_heap *heap, void *block) {
     size_t granule = granule_of(heap, block);
-    if (RARE(granule >= heap->granules)) return refusal(heap, block);
+    if (UNLIKELY(granule >= heap->granules)) return refusal(heap, block);
     size_t cell = granule / CELL_GRANULES;
     uint32_t state = heap->states[cell];
-    if (RARE(!is_live(state, granule))) return refusal(heap, block);
+    if (UNLIKELY(!is_live(state, granule))) return refusal(heap, block);
     unsigned order = order_in(state);
     heap->live -= block_bytes(order);
     instrument_free(heap, block, block_bytes(order));
     heap->states[cell] = state & ~((uint32_t)1 << granule % CELL_GRANULES);
-    if (RARE(is_half_free(heap, order, cell))) return merge(heap, cell);
+    if (UNLIKELY(is_half_free(heap, order, cell))) return merge(heap, cell);
     if (live_slots_in(state) == heap->all_slots[order]) list_push(heap, order, cell);
     return FLAT_OK;
 }
@@ -183,7 +182,7 @@ size_t flat_heap_usable_size(const flat_heap *heap, const void *block) {
 FLAT_BOUNDED("flat_heap_usable_size");
 
 /* Moves the first `size` bytes of the live block of `order` to a new one. NULL: there is none. */
-static APART void *move(flat_heap *heap, void *from, unsigned order, size_t size) {
+static NOINLINE void *move(flat_heap *heap, void *from, unsigned order, size_t size) {
     void *block = flat_heap_alloc(heap, size);
     if (block == NULL) return NULL;
     instrument_widen(heap, from, block_bytes(order));
@@ -204,7 +203,7 @@ static inline bool grow_piece(flat_heap *heap, unsigned order, size_t cell) {
 }
 
 /* Makes the live piece of `order` at `cell` a block of the smaller order `to`. */
-static APART void cut_back(flat_heap *heap, unsigned order, size_t cell, unsigned to) {
+static NOINLINE void cut_back(flat_heap *heap, unsigned order, size_t cell, unsigned to) {
     unsigned last = to < CELL_ORDER ? CELL_ORDER : to;
     heap->live -= block_bytes(order) - block_bytes(to);
 #pragma GCC unroll 28

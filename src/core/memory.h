@@ -2,12 +2,13 @@
 #ifndef FLATLINE_CORE_MEMORY_H
 #define FLATLINE_CORE_MEMORY_H
 
+#include "cache_line.h"
+
 #include <flatline/memory.h>
 #include <flatline/status.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CACHE_LINE 64                          /* bytes; what x86-64 and most aarch64 fetch at once */
 #define MOST_BYTES ((uint64_t)PTRDIFF_MAX / 2) /* that any one memory may have */
 
 /* `to` need not be a power of two. */

@@ -13,13 +13,13 @@ typedef struct remote_block {
     size_t index;       /* in its class; at or above `map->count` iff no block starts there */
 } remote_block;
 
-PART_OF_IT size_t *node(const remote_block *of, unsigned level, size_t number) {
+ALWAYS_INLINE size_t *node(const remote_block *of, unsigned level, size_t number) {
     return (size_t *)(of->metadata + of->map->nodes_at[level]) + number;
 }
 
 /* Marks a claimed block, as far up as this thread is the one to do it. At each return the block is the owner's to find;
  * or, where a word was not empty, it will be when the thread that made it so is done. */
-PART_OF_IT void mark(const remote_block *of) {
+ALWAYS_INLINE void mark(const remote_block *of) {
     size_t group = of->index / GROUP_BLOCKS;
     size_t leaf = group / LEAF_GROUPS;
     size_t branch = leaf / NODE_BITS;
@@ -31,30 +31,30 @@ PART_OF_IT void mark(const remote_block *of) {
 }
 
 /* Why no block starts `offset` bytes into a shard's blocks, in whose class it can only be. */
-PART_OF_IT flat_status refusal_at(const block_map *map, size_t offset) {
+ALWAYS_INLINE flat_status refusal_at(const block_map *map, size_t offset) {
     return offset - map->start < map->count * map->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
 }
 
 flat_status flat_percore_free(flat_percore *set, void *block) {
     uintptr_t offset = (uintptr_t)block - set->start;
-    if (RARE(offset >= set->length)) return block == NULL ? FLAT_OK : FLAT_FOREIGN_POINTER;
+    if (UNLIKELY(offset >= set->length)) return block == NULL ? FLAT_OK : FLAT_FOREIGN_POINTER;
     size_t number = number_of_shard(set, offset);
     offset -= number * set->stride;
     const block_map *map = &set->maps[set->class_of_span[offset >> set->span_shift & set->span_mask]];
     remote_block of = {.map = map, .metadata = set->shards + number * set->shard_bytes};
     of.index = block_index_at(offset - map->start, map->inverse, map->twos);
-    if (RARE(of.index >= map->count)) return refusal_at(map, offset);
+    if (UNLIKELY(of.index >= map->count)) return refusal_at(map, offset);
     uint32_t *word = (uint32_t *)(of.metadata + map->words_at) + of.index;
     /* Now, for once it is claimed the owner may hand the block out. */
     instrument_claim((flat_pool *)(of.metadata + set->pool_at), word, WORD_LIVE, block, map->size);
-    if (RARE(!step_claim(word))) return FLAT_DOUBLE_FREE;
+    if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;
     mark(&of);
     return FLAT_OK;
 }
 FLAT_BOUNDED("flat_percore_free");
 
 /* Another shard's block, or none: both are told by the set. */
-PART_OF_IT flat_status free_by_set(const flat_pool *shard, const pool_class *class, const returned_block *of) {
+ALWAYS_INLINE flat_status free_by_set(const flat_pool *shard, const pool_class *class, const returned_block *of) {
     (void)class;
     return flat_percore_free(shard->shard->set, of->block);
 }
@@ -65,7 +65,7 @@ flat_status flat_percore_free_as(flat_pool *shard, void *block) {
 FLAT_BOUNDED("flat_percore_free_as");
 
 /* The word of the top with something in it, as far as the owner can know; NULL: there is none. */
-PART_OF_IT size_t *first_marked(size_t *top) {
+ALWAYS_INLINE size_t *first_marked(size_t *top) {
     _Static_assert(TOP_NODES == 8, "as many as are looked at here");
     if (step_look_at_top(top)) return top;
     if (step_look_at_top(top + 1)) return top + 1;
@@ -78,25 +78,25 @@ PART_OF_IT size_t *first_marked(size_t *top) {
 }
 
 /* Uses up the lowest bit of `*taken`; returns its number. */
-PART_OF_IT uint32_t use_lowest(size_t *taken) {
+ALWAYS_INLINE uint32_t use_lowest(size_t *taken) {
     uint32_t bit = (uint32_t)__builtin_ctzl(*taken);
     *taken &= *taken - 1;
     return bit;
 }
 
-PART_OF_IT void be_patient(returned *of, const pool_class *class) {
+ALWAYS_INLINE void be_patient(returned *of, const pool_class *class) {
     size_t fresh = class->count - class->fresh;
     of->patient_until = class->fresh + (uint32_t)(fresh < PATIENCE ? fresh : PATIENCE);
 }
 
 /* Whether what is taken, which is not nothing, is no more than the count of one group. */
-PART_OF_IT bool is_one_group(const returned *of) {
+ALWAYS_INLINE bool is_one_group(const returned *of) {
     unsigned lowest = (unsigned)__builtin_ctzl(of->taken[0]) / COUNT_BITS * COUNT_BITS;
     return (of->taken[1] | of->taken[2]) == 0 && of->taken[0] >> lowest <= COUNT_MASK;
 }
 
 /* Takes from the top when nothing that was taken before is left. False: nothing is there. */
-PART_OF_IT bool take_from_top(returned *of) {
+ALWAYS_INLINE bool take_from_top(returned *of) {
     size_t *top = of->leaves + (of->trunk_at != 0 ? of->trunk_at : of->branches_at);
     size_t *word = first_marked(top);
     if (word == NULL) return false;
@@ -107,7 +107,7 @@ PART_OF_IT bool take_from_top(returned *of) {
 }
 
 /* Takes marks until the counts of some groups are at hand, at most one word of each level: false iff there are none. */
-PART_OF_IT bool refill(returned *of, const pool_class *class) {
+ALWAYS_INLINE bool refill(returned *of, const pool_class *class) {
     bool looks = (of->taken[1] | of->taken[2]) == 0;
     if (of->taken[1] == 0) {
         if (of->taken[2] == 0 && !take_from_top(of)) {
@@ -123,13 +123,13 @@ PART_OF_IT bool refill(returned *of, const pool_class *class) {
         of->at[0] = of->at[1] * (uint32_t)NODE_BITS + use_lowest(&of->taken[1]);
         of->taken[0] = step_take_leaf(of->leaves + of->at[0]);
     }
-    if (RARE(of->taken[0] == 0)) return false; /* only where a count ran over: see <flatline/percore.h> */
+    if (UNLIKELY(of->taken[0] == 0)) return false; /* only where a count ran over: see <flatline/percore.h> */
     if (looks && is_one_group(of)) be_patient(of, class);
     return true;
 }
 
 /* A bit for each claimed block of the group whose words these are. */
-PART_OF_IT uint16_t claimed_of(const uint32_t *words) {
+ALWAYS_INLINE uint16_t claimed_of(const uint32_t *words) {
     uint32_t claimed = 0;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < GROUP_BLOCKS; i++) claimed |= (uint32_t)step_look_at_word(words + i) << i;
@@ -137,7 +137,7 @@ PART_OF_IT uint16_t claimed_of(const uint32_t *words) {
 }
 
 /* The index of a block that was claimed and marked, which is now neither; `class->count` iff there is none. */
-PART_OF_IT size_t collect(flat_pool *pool, const pool_class *class, returned *of) {
+ALWAYS_INLINE size_t collect(flat_pool *pool, const pool_class *class, returned *of) {
     if (of->due == 0) {
         if (of->taken[0] == 0 && !refill(of, class)) return class->count;
         unsigned group = (unsigned)__builtin_ctzl(of->taken[0]) / COUNT_BITS;
@@ -146,7 +146,7 @@ PART_OF_IT size_t collect(flat_pool *pool, const pool_class *class, returned *of
         of->taken[0] &= ~(COUNT_MASK << group * COUNT_BITS);
         of->claimed = claimed_of(class->words + of->group * GROUP_BLOCKS);
     }
-    if (RARE(of->claimed == 0)) {
+    if (UNLIKELY(of->claimed == 0)) {
         pool->shard->late_double_frees += of->due;
         of->due = 0;
         return class->count;
@@ -159,9 +159,9 @@ PART_OF_IT size_t collect(flat_pool *pool, const pool_class *class, returned *of
 
 /* As take(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was looked
  * for them a short while ago, and few were found. */
-PART_OF_IT void *take_from_shard(flat_pool *pool, pool_class *class, size_t size) {
+ALWAYS_INLINE void *take_from_shard(flat_pool *pool, pool_class *class, size_t size) {
     size_t index = class->head_index;
-    if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);
+    if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);
     returned *back = returned_of(pool, class);
     if (class->fresh >= back->patient_until || back->due != 0) {
         index = collect(pool, class, back);
@@ -177,7 +177,7 @@ PART_OF_IT void *take_from_shard(flat_pool *pool, pool_class *class, size_t size
 
 void *flat_percore_alloc(flat_pool *shard, size_t size) {
     pool_class *class = class_serving(shard, size);
-    if (RARE(size > class->size)) return NULL;
+    if (UNLIKELY(size > class->size)) return NULL;
     return take_from_shard(shard, class, size);
 }
 FLAT_BOUNDED("flat_percore_alloc");

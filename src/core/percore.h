@@ -19,8 +19,6 @@
 
 #include <flatline/percore.h>
 
-#define LINE_PAIR ((size_t)2 * CACHE_LINE) /* bytes */
-
 #define NODE_BITS (sizeof(size_t) * CHAR_BIT)
 #define GROUP_BLOCKS (CACHE_LINE / sizeof(uint32_t)) /* whose words are one cache line: 16 */
 #define COUNT_BITS 8                                 /* of a group in its leaf */

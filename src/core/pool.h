@@ -9,24 +9,18 @@
 #ifndef FLATLINE_CORE_POOL_H
 #define FLATLINE_CORE_POOL_H
 
+#include "compiler.h"
 #include "memory.h"
 
 #include <flatline/pool.h>
 #include <limits.h>
 
-/* What the compiler may assume about a branch: that it is usual, rare, or nothing. The guesses are chosen so that the
- * usual paths of alloc and free take none or one jump, and every jump of their machine code goes forward: code whose
- * addresses only ascend needs no further argument that it ends. Only the layout depends on them, and
- * tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave basic blocks
- * in the order in which they are written. */
-#define OFTEN(condition) __builtin_expect(!!(condition), 1)
-#define RARE(condition) __builtin_expect(!!(condition), 0)
-#define EITHER_WAY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.5)
-
-/* Lets the compiler forget what it knows of `value`, so that it does not keep something computed from it in a register
- * on the usual path for the sake of a second use (an address that the instruction itself can compute, a member that
- * only a refusal needs again), or merge two paths that end alike. No instruction comes of it. */
-#define APART(value) __asm__("" : "+r"(value))
+/* The guesses LIKELY, UNLIKELY and UNPREDICTABLE are chosen so that the usual paths of alloc and free take none or one
+ * jump, and every jump of their machine code goes forward: code whose addresses only ascend needs no further argument
+ * that it ends. tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave
+ * basic blocks in the order in which they are written. HIDE_VALUE keeps a value from being held in a register on the
+ * usual path for the sake of a second use: an address that the instruction itself can compute, a member that only a
+ * refusal needs again. */
 
 /* Requests up to this many bytes find their class in a table of one entry a granule; larger ones by a search in six
  * steps. A larger table would pay for sizes whose blocks take longer to fill than the search takes. */
@@ -156,7 +150,7 @@ static inline pool_class *small_class(const flat_pool *pool, size_t size) {
 
 /* The same of any size. */
 static inline pool_class *class_of_size(const flat_pool *pool, size_t size) {
-    return EITHER_WAY(size > SMALL_SIZE) ? search_class(pool, size) : small_class(pool, size);
+    return UNPREDICTABLE(size > SMALL_SIZE) ? search_class(pool, size) : small_class(pool, size);
 }
 
 /* The only class that `address` can be in, of a pool with more than one: its span's. Addresses outside the blocks are

@@ -6,25 +6,22 @@
 #include "instrument.h"
 #include "pool.h"
 
-/* What alloc and free are made of: whatever a compiler would rather do, none of it is called. */
-#define PART_OF_IT static inline __attribute__((always_inline))
-
 /* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
 typedef struct request {
     size_t size, alignment;
     flat_pool_otherwise *otherwise;
 } request;
 
-PART_OF_IT void *refuse_request(const request *of) {
+ALWAYS_INLINE void *refuse_request(const request *of) {
     return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
 }
 
 /* Hands out the head of the list of `class`, whose index is `index`. Where it was the last, the new head is no address;
  * nobody asks for it before a free sets it. Reckoned from the old one and not from `start`: one load less. */
-PART_OF_IT void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
+ALWAYS_INLINE void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
     uint32_t *words = class->words;
     uint32_t after = words[index];
-    APART(index);
+    HIDE_VALUE(index);
     words[index] = WORD_LIVE;
     class->head_index = after;
     char *block = class->head;
@@ -34,9 +31,9 @@ PART_OF_IT void *hand_out(flat_pool *pool, pool_class *class, size_t index, size
 }
 
 /* Hands out the first block of `class` that never was, where there is one. */
-PART_OF_IT void *hand_out_fresh(flat_pool *pool, pool_class *class, const request *of) {
+ALWAYS_INLINE void *hand_out_fresh(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->fresh;
-    if (RARE((uint32_t)index == (uint32_t)class->count)) {
+    if (UNLIKELY((uint32_t)index == (uint32_t)class->count)) {
         ++*refused_by(class);
         return refuse_request(of);
     }
@@ -48,9 +45,9 @@ PART_OF_IT void *hand_out_fresh(flat_pool *pool, pool_class *class, const reques
 }
 
 /* Hands out a block of `class`, which holds the request: used ones first. */
-PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
+ALWAYS_INLINE void *take(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->head_index;
-    if (OFTEN((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
+    if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
     return hand_out_fresh(pool, class, of);
 }
 
@@ -66,7 +63,7 @@ PART_OF_IT void *take(flat_pool *pool, pool_class *class, const request *of) {
 
 /* The class that serves `size`; where none does, one that is too small. Of the two ways the table's is the usual one:
  * it takes one jump, over the search. The probability is no guess but places the search before the table. */
-PART_OF_IT pool_class *class_serving(const flat_pool *pool, size_t size) {
+ALWAYS_INLINE pool_class *class_serving(const flat_pool *pool, size_t size) {
     pool_class *class;
     if (__builtin_expect_with_probability(size > SMALL_SIZE, 1, 0.6)) {
         class = search_class(pool, size);
@@ -78,14 +75,14 @@ found:
 }
 
 /* The usual path, a used block of a small class: 7 loads, 3 stores, 3 branches. */
-PART_OF_IT void *allocate(flat_pool *pool, const request *of) {
+ALWAYS_INLINE void *allocate(flat_pool *pool, const request *of) {
     pool_class *class = class_serving(pool, of->size);
-    if (RARE(of->size > class->size)) return refuse_request(of);
+    if (UNLIKELY(of->size > class->size)) return refuse_request(of);
     return take(pool, class, of);
 }
 
 /* The smallest class that holds `size` and whose blocks are all aligned to `alignment`; NULL: there is none. */
-PART_OF_IT pool_class *class_serving_aligned(const flat_pool *pool, size_t alignment, size_t size) {
+ALWAYS_INLINE pool_class *class_serving_aligned(const flat_pool *pool, size_t alignment, size_t size) {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FLAT_POOL_MAX_ALIGNMENT) return NULL;
     if (size > pool->largest) return NULL;
     size_t first = (size_t)(class_number(pool, 0) - class_of_size(pool, size));
@@ -102,38 +99,38 @@ typedef struct returned_block {
     flat_pool_otherwise *otherwise;
 } returned_block;
 
-PART_OF_IT flat_status refuse_block(const returned_block *of, flat_status why) {
+ALWAYS_INLINE flat_status refuse_block(const returned_block *of, flat_status why) {
     if (of->otherwise == NULL || why == FLAT_OK) return why;
     return of->otherwise->free(of->otherwise, of->block, of->size, of->alignment, why);
 }
 
 /* Takes back block `index` of `class`, which is the one returned. */
-PART_OF_IT flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
+ALWAYS_INLINE flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
     uint32_t *words = class->words;
-    if (RARE(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
-    APART(index);
+    if (UNLIKELY(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
+    HIDE_VALUE(index);
     words[index] = class->head_index;
     class->head_index = (uint32_t)index;
     class->head = of->block;
     instrument_free(pool, of->block, class->size);
     flat_status done = FLAT_OK;
-    APART(done);
+    HIDE_VALUE(done);
     return done;
 }
 
 /* Why no block starts at `block`, whose class can only be `class`. */
-PART_OF_IT flat_status refusal(const pool_class *class, const void *block) {
+ALWAYS_INLINE flat_status refusal(const pool_class *class, const void *block) {
     uintptr_t offset = (uintptr_t)block - (uintptr_t)class->start;
     unsigned status = offset < class->count * class->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
     unsigned unless_null = -(unsigned)(block != NULL);
-    APART(unless_null);
+    HIDE_VALUE(unless_null);
     return (flat_status)(status & unless_null);
 }
 
 /* What becomes of an address at which no block of the pool starts, and that could only be one of `class`. */
 typedef flat_status no_block(const flat_pool *pool, const pool_class *class, const returned_block *of);
 
-PART_OF_IT flat_status refuse_address(const flat_pool *pool, const pool_class *class, const returned_block *of) {
+ALWAYS_INLINE flat_status refuse_address(const flat_pool *pool, const pool_class *class, const returned_block *of) {
     (void)pool;
     return refuse_block(of, refusal(class, of->block));
 }
@@ -141,18 +138,18 @@ PART_OF_IT flat_status refuse_address(const flat_pool *pool, const pool_class *c
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
  * pools that take it; the second begins with a jump, and neither takes another. */
-PART_OF_IT flat_status give_back(flat_pool *pool, const returned_block *of, no_block *otherwise) {
+ALWAYS_INLINE flat_status give_back(flat_pool *pool, const returned_block *of, no_block *otherwise) {
     pool_class *class;
-    if (OFTEN(pool->class_count == 1)) {
+    if (LIKELY(pool->class_count == 1)) {
         class = class_number(pool, 0);
         size_t index = block_index(class, of->block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
+        if (LIKELY(index < class->count)) return take_back(pool, class, index, of);
     } else {
         class = class_of_span(pool, of->block);
         size_t index = block_index(class, of->block);
-        if (OFTEN(index < class->count)) return take_back(pool, class, index, of);
+        if (LIKELY(index < class->count)) return take_back(pool, class, index, of);
     }
-    APART(class);
+    HIDE_VALUE(class);
     return otherwise(pool, class, of);
 }
 

@@ -33,7 +33,7 @@ static void unlock_heap(thread_heap *heap) {
     const void *freed_twice = heap->freed_twice;
     heap->freed_twice = NULL;
     (void)pthread_mutex_unlock(&heap->lock);
-    if (RARE(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
+    if (UNLIKELY(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
 }
 
 static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_SEQ_CST); }

@@ -10,7 +10,7 @@ static void take_back_there(thread_heap *heap, thread_heap *other) {
     if (!flat_try_heap_without_owner(other)) return;
     (void)flat_take_from_rings(other, TAKEN_FROM_RINGS);
     flat_take_back(other, RETURNED_PAGES);
-    if (RARE(other->freed_twice != NULL)) heap->freed_twice = other->freed_twice; /* told when no lock is held */
+    if (UNLIKELY(other->freed_twice != NULL)) heap->freed_twice = other->freed_twice; /* told when no lock is held */
     other->freed_twice = NULL;
     flat_left_heap_leave(other);
 }
@@ -37,7 +37,7 @@ static inline void write_to(void *block) {
 
 /* False: somebody holds the block, or has sent it home. */
 static inline bool send_block(sending *now, const block_at_hand *entry) {
-    if (RARE(has_block(entry->state))) return false;
+    if (UNLIKELY(has_block(entry->state))) return false;
     if (writes_first()) write_to(entry->block);
     return put_on_ring(now, entry->block) || flat_send_home(entry);
 }
@@ -48,12 +48,12 @@ static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *fir
     sending now = flat_begin_sending(heap, to);
     size_t i = 0;
     do {
-        if (RARE(!send_block(&now, &first[i]))) heap->freed_twice = first[i].block;
+        if (UNLIKELY(!send_block(&now, &first[i]))) heap->freed_twice = first[i].block;
         i++;
     } while (i < count && owner_of(&first[i]) == to);
     flat_end_sending(&now);
     thread_heap *other = heap_number(to);
-    if (RARE(use_of(other) != HEAP_OWNED)) take_back_there(heap, other);
+    if (UNLIKELY(use_of(other) != HEAP_OWNED)) take_back_there(heap, other);
     return i;
 }
 

@@ -52,7 +52,7 @@ static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     *zeroed = false;
     flat_settle_after_fork();
     void *block = try_any(size, alignment, zeroed);
-    if (RARE(block == NULL) && size <= HUGE_MAX) {
+    if (UNLIKELY(block == NULL) && size <= HUGE_MAX) {
         flat_reclaim();
         block = try_any(size, alignment, zeroed);
     }
@@ -61,7 +61,7 @@ static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     return block;
 }
 
-APART void *flat_allocate_rarely(size_t size) {
+NOINLINE void *flat_allocate_rarely(size_t size) {
     bool zeroed;
     return allocate_any(size, GRANULE, &zeroed);
 }
@@ -144,7 +144,7 @@ static bool free_block(size_t granule, void *block) {
     return freed;
 }
 
-APART void flat_free_rarely(void *block, const void *caller) {
+NOINLINE void flat_free_rarely(void *block, const void *caller) {
     if (block == NULL) return;
     int error = errno;
     size_t granule;
@@ -239,7 +239,7 @@ static void *resize_large(size_t granule, void *block, size_t size) {
     return resized;
 }
 
-static APART void *resize(void *block, size_t size, const void *caller) {
+static NOINLINE void *resize(void *block, size_t size, const void *caller) {
     if (size == 0) { /* as glibc does; C23 leaves it undefined */
         release(block);
         return NULL;

@@ -36,7 +36,7 @@ typedef void *aligned_nothrow(size_t size, size_t alignment, const void *tag);
 /* Too much as well, and no runtime can make less of it by rounding it up. */
 static size_t no_wrap(size_t size) { return size < PTRDIFF_MAX ? size : PTRDIFF_MAX; }
 
-static APART void *try_or_throw(size_t alignment, size_t size, const void *caller) {
+static NOINLINE void *try_or_throw(size_t alignment, size_t size, const void *caller) {
     bool usual = alignment <= GRANULE;
     flat_any_function *own = flat_runtime_function(usual ? "_Znwm" : "_ZnwmSt11align_val_t", caller);
     if (own != NULL) return usual ? ((plain *)own)(size) : ((aligned *)own)(no_wrap(size), alignment);
@@ -49,7 +49,7 @@ static APART void *try_or_throw(size_t alignment, size_t size, const void *calle
     abort();
 }
 
-static APART void *try_or_null(size_t alignment, size_t size, const void *tag, const void *caller) {
+static NOINLINE void *try_or_null(size_t alignment, size_t size, const void *tag, const void *caller) {
     bool usual = alignment <= GRANULE;
     flat_any_function *own =
         flat_runtime_function(usual ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t", caller);
@@ -57,25 +57,24 @@ static APART void *try_or_null(size_t alignment, size_t size, const void *tag, c
     return usual ? ((nothrow *)own)(size, tag) : ((aligned_nothrow *)own)(no_wrap(size), alignment, tag);
 }
 
-static inline __attribute__((always_inline)) void *take(size_t size) {
+ALWAYS_INLINE void *take(size_t size) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_or_throw(GRANULE, size, CALLER) : block;
+    return UNLIKELY(block == NULL) ? try_or_throw(GRANULE, size, CALLER) : block;
 }
 
-static inline __attribute__((always_inline)) void *take_or_null(size_t size, const void *tag) {
+ALWAYS_INLINE void *take_or_null(size_t size, const void *tag) {
     void *block = allocate(size);
-    return RARE(block == NULL) ? try_or_null(GRANULE, size, tag, CALLER) : block;
+    return UNLIKELY(block == NULL) ? try_or_null(GRANULE, size, tag, CALLER) : block;
 }
 
-static inline __attribute__((always_inline)) void *take_aligned(size_t size, size_t alignment) {
+ALWAYS_INLINE void *take_aligned(size_t size, size_t alignment) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_or_throw(alignment, size, CALLER) : block;
+    return UNLIKELY(block == NULL) ? try_or_throw(alignment, size, CALLER) : block;
 }
 
-static inline __attribute__((always_inline)) void *take_aligned_or_null(size_t size, size_t alignment,
-                                                                        const void *tag) {
+ALWAYS_INLINE void *take_aligned_or_null(size_t size, size_t alignment, const void *tag) {
     void *block = aligned_alloc(alignment, size);
-    return RARE(block == NULL) ? try_or_null(alignment, size, tag, CALLER) : block;
+    return UNLIKELY(block == NULL) ? try_or_null(alignment, size, tag, CALLER) : block;
 }
 
 static void *take_by(flat_any_function *by, size_t alignment, size_t size) {
@@ -87,28 +86,28 @@ typedef void delete_to(void *block, size_t alignment);
 
 /* The program's own operator `base`, or `below`, if it has replaced one of them that this one is built on. Apart, and
  * the last thing that is done: the way around them costs one comparison. */
-static APART void *ask_new(base_operator base, base_operator below, size_t size) {
+static NOINLINE void *ask_new(base_operator base, base_operator below, size_t size) {
     flat_any_function *own = flat_replaced_operator(base, below);
     return own != NULL ? ((plain *)own)(size) : take(size);
 }
 
-static APART void *ask_new_or_null(base_operator base, base_operator below, size_t size, const void *tag) {
+static NOINLINE void *ask_new_or_null(base_operator base, base_operator below, size_t size, const void *tag) {
     flat_any_function *own = flat_replaced_operator(base, below);
     return own != NULL ? flat_take_or_null(take_by, own, 0, size) : take_or_null(size, tag);
 }
 
-static APART void *ask_new_aligned(base_operator base, base_operator below, size_t size, size_t to) {
+static NOINLINE void *ask_new_aligned(base_operator base, base_operator below, size_t size, size_t to) {
     flat_any_function *own = flat_replaced_operator(base, below);
     return own != NULL ? ((aligned *)own)(size, to) : take_aligned(size, to);
 }
 
-static APART void *ask_new_aligned_or_null(base_operator base, base_operator below, size_t size, size_t to,
-                                           const void *tag) {
+static NOINLINE void *ask_new_aligned_or_null(base_operator base, base_operator below, size_t size, size_t to,
+                                              const void *tag) {
     flat_any_function *own = flat_replaced_operator(base, below);
     return own != NULL ? flat_take_or_null(take_by, own, to, size) : take_aligned_or_null(size, to, tag);
 }
 
-static APART void ask_delete(base_operator base, base_operator below, void *block) {
+static NOINLINE void ask_delete(base_operator base, base_operator below, void *block) {
     flat_any_function *own = flat_replaced_operator(base, below);
     if (own == NULL)
         release(block);
@@ -116,7 +115,7 @@ static APART void ask_delete(base_operator base, base_operator below, void *bloc
         ((delete_plain *)own)(block);
 }
 
-static APART void ask_delete_aligned(base_operator base, base_operator below, void *block, size_t to) {
+static NOINLINE void ask_delete_aligned(base_operator base, base_operator below, void *block, size_t to) {
     flat_any_function *own = flat_replaced_operator(base, below);
     if (own == NULL)
         release(block);
@@ -124,7 +123,7 @@ static APART void ask_delete_aligned(base_operator base, base_operator below, vo
         ((delete_to *)own)(block, to);
 }
 
-#define MAYBE RARE(flat_may_be_replaced)
+#define MAYBE UNLIKELY(flat_may_be_replaced)
 #define OR_RELEASE(ask)                                                                                                \
     if (MAYBE)                                                                                                         \
         ask;                                                                                                           \

@@ -6,37 +6,35 @@
 #define PAGE_WORDS (PAGE_GRANULES / 64)
 #define CHUNK_WORDS (CHUNK_PAGES / 64) /* of page_marks */
 
-#define STEP static inline __attribute__((always_inline))
-
 /* Every step is sequentially consistent: the freeing thread sets a bit and then looks at the mark above it, the owner
  * clears that mark and then looks at the bit, and one of the two must see what the other did. On x86-64 this costs
  * nothing beyond the atomic instructions themselves. */
 
 /* By anyone: claims a small block, by its state. False: it is in another one, and nothing has changed. */
-STEP bool step_return(block_state *state, block_state from, block_state to) {
+ALWAYS_INLINE bool step_return(block_state *state, block_state from, block_state to) {
     return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 /* By the owner: takes it back. False: it was freed once more meanwhile, by who has it at hand now. */
-STEP bool step_take_returned(block_state *state, block_state returned) {
+ALWAYS_INLINE bool step_take_returned(block_state *state, block_state returned) {
     return __atomic_compare_exchange_n(state, &returned, NO_BLOCK, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 /* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. A large block
  * is claimed by such a mark as well. */
-STEP bool step_look_at_mark(const uint64_t *word, size_t bit) {
+ALWAYS_INLINE bool step_look_at_mark(const uint64_t *word, size_t bit) {
     return (__atomic_load_n(word, __ATOMIC_SEQ_CST) >> bit & 1) != 0;
 }
-STEP bool step_mark(uint64_t *word, size_t bit) {
+ALWAYS_INLINE bool step_mark(uint64_t *word, size_t bit) {
     uint64_t mask = (uint64_t)1 << bit;
     return (__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST) & mask) == 0;
 }
 
 /* By the owner. */
-STEP bool step_look(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0; }
-STEP uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); }
+ALWAYS_INLINE bool step_look(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0; }
+ALWAYS_INLINE uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); }
 
-STEP bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
+ALWAYS_INLINE bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
 
 /* By who has claimed a block of the page: makes known to the owner that there is one. */
 static void mark_page(size_t page) {
@@ -44,7 +42,7 @@ static void mark_page(size_t page) {
     if (!mark(&flat_space.page_marks[page / 64], page % 64)) return;
     if (!mark(&flat_space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return;
     uint32_t number = heap_of_chunk(chunk);
-    if (RARE(number == 0)) return; /* the block came back already, and the chunk was given up */
+    if (UNLIKELY(number == 0)) return; /* the block came back already, and the chunk was given up */
     thread_heap *owner = heap_number(number);
     if (!mark(&owner->marks[chunk / 64], chunk % 64)) return;
     if (!mark(&owner->top_marks[chunk / (64 * 64)], chunk / 64 % 64)) return;
@@ -59,14 +57,14 @@ static bool claim(size_t granule) {
 }
 
 bool flat_return(size_t granule) {
-    if (RARE(!claim(granule))) return false;
+    if (UNLIKELY(!claim(granule))) return false;
     mark_page(granule / PAGE_GRANULES);
     return true;
 }
 
 bool flat_send_home(const block_at_hand *entry) {
     block_state returned = live_state_of(entry->block) ^ STATE_CHANGED;
-    if (RARE(!step_return(entry->state, NO_BLOCK, returned))) return false;
+    if (UNLIKELY(!step_return(entry->state, NO_BLOCK, returned))) return false;
     mark_page(offset_of(entry->block) >> PAGE_SHIFT);
     return true;
 }
@@ -117,7 +115,7 @@ static bool has_chunk_mark(thread_heap *heap) {
     if (taken->words[OF_CHUNKS] != 0) return true;
     if (!has_mark(heap)) return false;
     size_t chunk = use_lowest(taken, OF_MARKS);
-    if (RARE(heap_of_chunk(chunk) != number_of_heap(heap))) return false;
+    if (UNLIKELY(heap_of_chunk(chunk) != number_of_heap(heap))) return false;
     return take_word(taken, OF_CHUNKS, chunk, &flat_space.chunk_marks[chunk]);
 }
 
@@ -145,7 +143,8 @@ static uint64_t take_returned(page_tag tag, size_t word) {
     uint64_t blocks = flat_granules_in_state(tag, word, STATE_CHANGED);
     for (uint64_t left = blocks; left != 0; left &= left - 1) {
         size_t half = half_of_granule(word * 64 + (size_t)__builtin_ctzll(left));
-        if (RARE(!step_take_returned(state_at(tag, half), live_at(half) ^ STATE_CHANGED))) blocks &= ~(left & -left);
+        if (UNLIKELY(!step_take_returned(state_at(tag, half), live_at(half) ^ STATE_CHANGED)))
+            blocks &= ~(left & -left);
     }
     return blocks;
 }

@@ -24,6 +24,7 @@
 #ifndef FLATLINE_MALLOC_SPACE_H
 #define FLATLINE_MALLOC_SPACE_H
 
+#include "../core/compiler.h"
 #include "mapping.h"
 #include "runs.h"
 #include "size_class.h"
@@ -33,9 +34,6 @@
 #define PAGE_GRANULES (PAGE / GRANULE)
 #define HALF (GRANULE / 2)
 #define PAGE_HALVES (PAGE / HALF)
-
-#define RARE(condition) __builtin_expect(!!(condition), 0)
-#define APART __attribute__((noinline))
 
 /* A page's tag, 0 where it is of no span: from the lowest bits up 8 with a shift, 8 with the size class, and the
  * address of the class's table of states. See states.h. */

@@ -311,12 +311,12 @@ static uint32_t count_blocks(uint64_t blocks) {
     return (blocks & (blocks - 1)) == 0 ? 1 : (uint32_t)__builtin_popcountll(blocks);
 }
 
-static inline __attribute__((always_inline)) void give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
+ALWAYS_INLINE void give(thread_heap *heap, size_t class, size_t word, uint64_t blocks) {
     span_list *list = &heap->spans[class];
     uint32_t head = flat_space.pages[word / PAGE_WORDS].head;
     unit *span = &flat_space.pages[head];
     uint64_t twice = flat_space.free[word] & blocks;
-    if (RARE(twice != 0)) {
+    if (UNLIKELY(twice != 0)) {
         heap->freed_twice = page_address(0) + (word * 64 + (size_t)__builtin_ctzll(twice)) * GRANULE;
         blocks &= ~twice;
         if (blocks == 0) return;
@@ -329,7 +329,7 @@ static inline __attribute__((always_inline)) void give(thread_heap *heap, size_t
     }
     span->blocks.taken = (uint16_t)(span->blocks.taken - count_blocks(blocks));
     span->trimmed = false;
-    if (RARE(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(list, head))) {
+    if (UNLIKELY(span->blocks.taken == 0) && !(flat_policy.keeps_empty_spans && is_alone(list, head))) {
         drop_span(heap, class, head);
     } else if (flat_policy.prefers_full_spans) {
         sink_span(list, head);

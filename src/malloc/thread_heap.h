@@ -16,13 +16,12 @@
 #ifndef FLATLINE_MALLOC_THREAD_HEAP_H
 #define FLATLINE_MALLOC_THREAD_HEAP_H
 
+#include "../core/cache_line.h"
 #include "space.h"
 #include "states.h"
 
 #include <assert.h>
 #include <stdalign.h>
-
-#define LINE_PAIR 128 /* bytes; processors fetch neighbouring lines in pairs */
 
 typedef struct block_at_hand {
     void *block;

@@ -19,11 +19,8 @@ void flat_free_rarely(void *block, const void *caller);
 /* The address to which the function returns that this stands in. */
 #define CALLER __builtin_return_address(0)
 
-/* Makes the compiler use this very address. */
-#define IN_REGISTER(pointer) __asm__("" : "+r"(pointer))
-
 /* By an entry, up or down: one instruction on x86-64, where compilers make two. */
-static inline __attribute__((always_inline)) void move_top(block_at_hand **top, ptrdiff_t by) {
+ALWAYS_INLINE void move_top(block_at_hand **top, ptrdiff_t by) {
 #if defined(FLAT_SINGLE_STEPS)
     __asm__ volatile("addq %1, %0" : "+m"(*top) : "er"(by * (ptrdiff_t)sizeof(block_at_hand)) : "cc");
 #else
@@ -31,22 +28,22 @@ static inline __attribute__((always_inline)) void move_top(block_at_hand **top, 
 #endif
 }
 
-static inline __attribute__((always_inline)) void *allocate(size_t size) {
-    if (RARE(size > SMALL_MAX)) return flat_allocate_rarely(size);
+ALWAYS_INLINE void *allocate(size_t size) {
+    if (UNLIKELY(size > SMALL_MAX)) return flat_allocate_rarely(size);
     block_stacks *my = flat_my_stacks;
     block_at_hand **top = &my->top[my->class_of_granules[granules_in(size)]];
-    IN_REGISTER(top);
+    HIDE_VALUE(top);
     block_at_hand *entry = *top - 1;
     void *block = entry->block;
     block_state *state = entry->state;
-    if (RARE(has_block(state))) return flat_allocate_rarely(size);
+    if (UNLIKELY(has_block(state))) return flat_allocate_rarely(size);
     store_state(state, live_state_of(block));
     move_top(top, -1);
     return block;
 }
 
 /* Whether no table reaches so far. */
-static inline __attribute__((always_inline)) bool is_beyond(size_t half) {
+ALWAYS_INLINE bool is_beyond(size_t half) {
 #if defined(FLAT_SINGLE_STEPS)
     bool beyond;
     __asm__("cmpq %2, %1" : "=@ccae"(beyond) : "r"(half), "m"(flat_space.halves));
@@ -56,24 +53,24 @@ static inline __attribute__((always_inline)) bool is_beyond(size_t half) {
 #endif
 }
 
-static inline __attribute__((always_inline)) void release(void *block) {
+ALWAYS_INLINE void release(void *block) {
     size_t half = half_of(block);
     /* No block starts at an even one, whose lowest byte might be 0, as the state of none. */
-    if (RARE(is_beyond(half)) || RARE(half % 2 == 0)) {
+    if (UNLIKELY(is_beyond(half)) || UNLIKELY(half % 2 == 0)) {
         flat_free_rarely(block, CALLER);
         return;
     }
     page_tag tag = tag_of(half / PAGE_HALVES);
     block_stacks *my = flat_my_stacks;
     block_at_hand **top = &my->top[class_of_tag(tag)];
-    IN_REGISTER(top);
+    HIDE_VALUE(top);
     block_at_hand *entry = *top;
-    if (RARE(entry == top[CLASS_COUNT])) { /* as it always is of class 0, a page's of no span */
+    if (UNLIKELY(entry == top[CLASS_COUNT])) { /* as it always is of class 0, a page's of no span */
         flat_free_rarely(block, CALLER);
         return;
     }
     block_state *state = state_at(tag, half);
-    if (RARE(!is_live_there(state, half))) {
+    if (UNLIKELY(!is_live_there(state, half))) {
         flat_free_rarely(block, CALLER);
         return;
     }

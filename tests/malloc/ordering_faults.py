@@ -40,9 +40,10 @@ def main():
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--renamed", nargs="+", required=True)
     arguments = parser.parse_args()
-    folder = arguments.work
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(os.path.join(arguments.source, "src", "malloc"), folder)
+    folder = os.path.join(arguments.work, "malloc")
+    shutil.rmtree(arguments.work, ignore_errors=True)
+    for room in ("core", "malloc"):
+        shutil.copytree(os.path.join(arguments.source, "src", room), os.path.join(arguments.work, room))
     file, pattern, replacement = FAULTS[arguments.fault]
     plant(arguments.fault, os.path.join(folder, file), pattern, replacement, "src/malloc/" + file)
     files = [path for path in sorted(glob.glob(os.path.join(folder, "*.c"))) if os.path.basename(path) not in OTHERS]

@@ -65,11 +65,11 @@ FAULTS = {
                                               ["size_class"]),
     "blocks_returned_together_counted_as_one": ("spans.c", r"\(blocks & \(blocks - 1\)\) == 0 \?", r"true ?",
                                                 ["threads:used_again"]),
-    "dead_block_freed": ("usual.h", r"RARE\(!is_live_there\(state, half\)\)", r"false", ["misuse"]),
-    "half_a_granule_taken_for_a_start": ("usual.h", r"\|\| RARE\(half % 2 == 0\)", r"", ["misuse:inside_a_block"]),
+    "dead_block_freed": ("usual.h", r"UNLIKELY\(!is_live_there\(state, half\)\)", r"false", ["misuse"]),
+    "half_a_granule_taken_for_a_start": ("usual.h", r"\|\| UNLIKELY\(half % 2 == 0\)", r"", ["misuse:inside_a_block"]),
     "block_inside_a_slot_freed": ("states.h", r"return \(block_state\)half;", r"return 1;", ["misuse"]),
     "free_leaves_the_block_live": ("usual.h", r"store_state\(state, NO_BLOCK\);", r";", ["misuse"]),
-    "block_that_is_held_handed_out": ("usual.h", r"if \(RARE\(has_block\(state\)\)\)", r"if (RARE(block == NULL))",
+    "block_that_is_held_handed_out": ("usual.h", r"if \(UNLIKELY\(has_block\(state\)\)\)", r"if (UNLIKELY(block == NULL))",
                                       ["home:not_handed_out_twice"]),
     "alloc_leaves_the_block_dead": ("usual.h", r"store_state\(state, live_state_of\(block\)\);", r";", ["interface"]),
     "misaligned_pointer_freed": ("states.h", r" \| offset \* \(SIZE_MAX / HALF \+ 1\)", r"", ["misuse"]),
@@ -85,7 +85,7 @@ FAULTS = {
                                          ["threads:a_trim_changes_nothing"]),
     "ring_of_a_sleeping_thread_not_taken": ("heaps.c", r"taken = flat_take_from_rings\([^;]*;", r"taken = 0;",
                                             ["home:that_sleeps"]),
-    "left_heap_takes_nothing_back": ("home.c", r"if \(RARE\(use_of\(other\) != HEAP_OWNED\)\)", r"if (0)",
+    "left_heap_takes_nothing_back": ("home.c", r"if \(UNLIKELY\(use_of\(other\) != HEAP_OWNED\)\)", r"if (0)",
                                      ["home:that_has_ended"]),
     "sent_by_the_tree_alone": ("rings.c", r"(bool claim_ring\([^{]*\{)", r"\1 return false;", ["home:until_that_is_full"]),
     "rings_kept_by_who_left": ("rings.c", r"(void flat_leave_rings\([^{]*\{).*?\n\}", r"\1}", ["home:leaves_the_rings"]),
@@ -93,9 +93,9 @@ FAULTS = {
                                             r"\1 (void)pthread_mutex_lock(&heap_number(to)->lock);"
                                             r"\2 (void)pthread_mutex_unlock(&heap_number(now->to)->lock);",
                                             ["home:stopped_anywhere"]),
-    "block_that_is_held_sent_home": ("home.c", r"if \(RARE\(has_block\(entry->state\)\)\)", r"if (0)",
+    "block_that_is_held_sent_home": ("home.c", r"if \(UNLIKELY\(has_block\(entry->state\)\)\)", r"if (0)",
                                      ["home:holds_is_not_sent"]),
-    "block_that_came_home_twice": ("spans.c", r"if \(RARE\(twice != 0\)\)", r"if (0)", ["home:as_it_comes_home"]),
+    "block_that_came_home_twice": ("spans.c", r"if \(UNLIKELY\(twice != 0\)\)", r"if (0)", ["home:as_it_comes_home"]),
     "a_thread_that_only_frees_gets_no_heap": ("malloc.c", r"&& flat_has_heap_to_free_to\(\)", r"&& flat_my_heap != NULL",
                                               ["home:only_frees"]),
     "free_bits_handed_out_twice": ("spans.c", r"\*word = bits;", r"", ["model", "interface"]),
@@ -304,9 +304,11 @@ def main():
         return 0
     file, pattern, replacement, places = FAULTS[arguments.fault]
     shutil.rmtree(arguments.work, ignore_errors=True)
-    shutil.copytree(os.path.join(arguments.source, "src", "malloc"), arguments.work)
-    plant(arguments.fault, os.path.join(arguments.work, file), pattern, replacement, "src/malloc/" + file)
-    return verdict(arguments.fault, [(place, outcome(place, arguments.work, file, arguments)) for place in places])
+    for room in ("core", "malloc"):
+        shutil.copytree(os.path.join(arguments.source, "src", room), os.path.join(arguments.work, room))
+    folder = os.path.join(arguments.work, "malloc")
+    plant(arguments.fault, os.path.join(folder, file), pattern, replacement, "src/malloc/" + file)
+    return verdict(arguments.fault, [(place, outcome(place, folder, file, arguments)) for place in places])
 
 
 if __name__ == "__main__":

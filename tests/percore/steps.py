@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ATOMIC = re.compile(r"\b(?:__atomic_\w+|__sync_\w+|_Atomic|atomic_\w+|__c11_atomic_\w+)\b|<stdatomic\.h>")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-IN_C = re.compile(r"^STEP\s[^;{}()]*?\b(step_\w+)\s*\([^)]*\)\s*\{", re.M)
+IN_C = re.compile(r"^ALWAYS_INLINE\s[^;{}()]*?\b(step_\w+)\s*\([^)]*\)\s*\{", re.M)
 IN_MODEL = re.compile(r"\binline\s+(step_\w+)\s*\([^)]*\)\s*\{")
 INDIVISIBLE = re.compile(r"\s*d_step\s*\{")
 

@@ -51,7 +51,7 @@ FAULTS = {
                                 "a system call"),
     "indirect_call": in_pool_free("((void (*volatile *)(void))(void *)pool)[0](); /* HERE */",
                                   "calls what a register or memory says"),
-    "claim_repeated": Fault("percore.c", "if (RARE(!step_claim(word))) return FLAT_DOUBLE_FREE;",
+    "claim_repeated": Fault("percore.c", "if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;",
                             "while (!step_claim(word)) { } /* HERE */", "flat_percore_free",
                             "a loop around a compare-and-swap"),
     # x86-64 has no instruction that ORs and returns what was there: compilers make it a loop.

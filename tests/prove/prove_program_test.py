@@ -220,7 +220,7 @@ class Certificate(unittest.TestCase):
         proving = prove(LIBRARY + ":flat_pool_free", "--path")
         self.assertEqual(proving.returncode, 0)
         self.assertRegex(proving.stdout, r"\n +\d+ ret\b")
-        self.assertRegex(proving.stdout, r"pool_steps\.h:\d+  if \(OFTEN\(pool->class_count == 1")
+        self.assertRegex(proving.stdout, r"pool_steps\.h:\d+  if \(LIKELY\(pool->class_count == 1")
         self.assertLessEqual(max(len(line) for line in proving.stdout.splitlines()), 100)
 
 

@@ -14,7 +14,7 @@
 
 enum { BLOCKS = 4, WARM_UP = 100000 /* requests */, WARM_SAMPLES = 2 };
 
-INLINE void serve(run *r, hand *h) {
+ALWAYS_INLINE void serve(run *r, hand *h) {
     for (int i = 0; i < BLOCKS; i++) replace_mix(r, h);
 }
 

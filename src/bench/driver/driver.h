@@ -24,6 +24,7 @@
 #ifndef FLATLINE_BENCH_DRIVER_H
 #define FLATLINE_BENCH_DRIVER_H
 
+#include "../../core/compiler.h"
 #include "../../os/clock.h"
 #include "../../os/faults.h"
 #include "../backend.h"
@@ -133,15 +134,15 @@ size_t peak_bytes(void);
 
 void print(const run *r, bool pinned);
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* A linear congruential generator, by Knuth's MMIX constants: its high bits are the good ones. */
-INLINE uint64_t next_random(hand *h) { return h->random = h->random * 6364136223846793005u + 1442695040888963407u; }
+ALWAYS_INLINE uint64_t next_random(hand *h) {
+    return h->random = h->random * 6364136223846793005u + 1442695040888963407u;
+}
 
 /* A number below `bound`, which is less than 2^32. */
-INLINE size_t below(hand *h, size_t bound) { return (size_t)((next_random(h) >> 32) * bound >> 32); }
+ALWAYS_INLINE size_t below(hand *h, size_t bound) { return (size_t)((next_random(h) >> 32) * bound >> 32); }
 
-INLINE void *take(hand *h, size_t size) {
+ALWAYS_INLINE void *take(hand *h, size_t size) {
     void *block = bench_alloc(size);
     if (__builtin_expect(block == NULL, 0)) fail(STATUS_FAILED, "an allocation of the workload returned NULL", "");
     uint64_t value = h->random ^ (uintptr_t)block;
@@ -150,21 +151,21 @@ INLINE void *take(hand *h, size_t size) {
     return block;
 }
 
-INLINE void look(hand *h, const void *block) { h->balance -= *(const volatile uint64_t *)block; }
+ALWAYS_INLINE void look(hand *h, const void *block) { h->balance -= *(const volatile uint64_t *)block; }
 
-INLINE void give(hand *h, void *block, size_t size) {
+ALWAYS_INLINE void give(hand *h, void *block, size_t size) {
     look(h, block);
     bench_free(block, size);
 }
 
 /* One alloc, or one free, by itself. */
-INLINE uint64_t timed_take(hand *h, size_t size, void **block) {
+ALWAYS_INLINE uint64_t timed_take(hand *h, size_t size, void **block) {
     uint64_t begin = flat_clock_begin();
     *block = take(h, size);
     return flat_clock_end() - begin;
 }
 
-INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
+ALWAYS_INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
     look(h, block);
     uint64_t begin = flat_clock_begin();
     bench_free(block, size);
@@ -172,13 +173,13 @@ INLINE uint64_t timed_give(hand *h, void *block, size_t size) {
 }
 
 /* As many, that lie in a row: their time. What is read and written before the first or behind the last is not in it. */
-INLINE uint64_t take_together(hand *h, void **block, size_t count, size_t size) {
+ALWAYS_INLINE uint64_t take_together(hand *h, void **block, size_t count, size_t size) {
     uint64_t begin = flat_clock_begin();
     for (size_t i = 0; i < count; i++, h->random++) block[i] = take(h, size);
     return flat_clock_end() - begin;
 }
 
-INLINE uint64_t give_together(hand *h, void *const *block, size_t count, size_t size) {
+ALWAYS_INLINE uint64_t give_together(hand *h, void *const *block, size_t count, size_t size) {
     for (size_t i = 0; i < count; i++) look(h, block[i]);
     uint64_t begin = flat_clock_begin();
     for (size_t i = 0; i < count; i++) bench_free(block[i], size);
@@ -186,13 +187,13 @@ INLINE uint64_t give_together(hand *h, void *const *block, size_t count, size_t 
 }
 
 /* A block that is handed out twice is written differently the second time, and so found out: hence the count. */
-INLINE void fill(run *r, size_t count) {
+ALWAYS_INLINE void fill(run *r, size_t count) {
     hand h = r->hand;
     for (size_t i = 0; i < count; i++, h.random++) r->live[i] = take(&h, r->size);
     r->hand = h;
 }
 
-INLINE void empty(run *r, size_t count) {
+ALWAYS_INLINE void empty(run *r, size_t count) {
     hand h = r->hand;
     for (size_t i = 0; i < count; i++) give(&h, r->live[i], r->size);
     r->hand = h;
@@ -202,7 +203,7 @@ INLINE void empty(run *r, size_t count) {
 typedef void round_of(run *r, hand *h);
 typedef void timed_round(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks);
 
-INLINE void sample_calls(run *r, timed_round *timed) {
+ALWAYS_INLINE void sample_calls(run *r, timed_round *timed) {
     uint64_t *alloc = r->series[0].values, *release = r->series[1].values;
     hand h = r->hand;
     for (size_t i = 0; i < r->samples / 4; i++) timed(r, &h, &alloc[i], &release[i]); /* warm up */
@@ -212,7 +213,7 @@ INLINE void sample_calls(run *r, timed_round *timed) {
     r->hand = h;
 }
 
-INLINE void sample_blocks(run *r, round_of *one) {
+ALWAYS_INLINE void sample_blocks(run *r, round_of *one) {
     uint64_t *pair = r->series[0].values;
     hand h = r->hand;
     for (size_t i = 0; i < r->samples * BLOCK_OF_CALLS / 4; i++) one(r, &h); /* warm up */
@@ -227,7 +228,7 @@ INLINE void sample_blocks(run *r, round_of *one) {
 }
 
 /* Into the series that add_call_series() made. */
-INLINE void sample(run *r, round_of *one, timed_round *timed) {
+ALWAYS_INLINE void sample(run *r, round_of *one, timed_round *timed) {
     if (r->calls == 1) {
         sample_calls(r, timed);
     } else {

@@ -93,7 +93,7 @@ typedef struct window {
     size_t longer_count;
 } window;
 
-INLINE void count_call(window *w, uint64_t ticks) {
+ALWAYS_INLINE void count_call(window *w, uint64_t ticks) {
     if (__builtin_expect(ticks < USUAL, 1)) {
         w->usual[ticks]++;
     } else {

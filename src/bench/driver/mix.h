@@ -20,19 +20,21 @@ void own_mix(run *r);
 void prepare_mix(run *r);
 void empty_mix(run *r);
 
-INLINE size_t mix_size(size_t at) { return mix_sizes[mix_live_kind[at]]; }
+ALWAYS_INLINE size_t mix_size(size_t at) { return mix_sizes[mix_live_kind[at]]; }
 
 /* A kind for the block that comes, from random bits that the choice of `at` did not use up. */
-INLINE void choose_kind(const hand *h, size_t at) { mix_live_kind[at] = mix_kinds[h->random >> 16 & (MIX_WEIGHT - 1)]; }
+ALWAYS_INLINE void choose_kind(const hand *h, size_t at) {
+    mix_live_kind[at] = mix_kinds[h->random >> 16 & (MIX_WEIGHT - 1)];
+}
 
-INLINE void replace_mix(run *r, hand *h) {
+ALWAYS_INLINE void replace_mix(run *r, hand *h) {
     size_t at = below(h, MIX_LIVE);
     give(h, r->live[at], mix_size(at));
     choose_kind(h, at);
     r->live[at] = take(h, mix_size(at));
 }
 
-INLINE void replace_mix_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+ALWAYS_INLINE void replace_mix_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     size_t at = below(h, MIX_LIVE);
     *free_ticks = timed_give(h, r->live[at], mix_size(at));
     choose_kind(h, at);

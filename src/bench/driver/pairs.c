@@ -11,9 +11,9 @@ enum {
 };
 
 /* hot: a block comes and goes. */
-INLINE void hot_round(run *r, hand *h) { give(h, take(h, r->size), r->size); }
+ALWAYS_INLINE void hot_round(run *r, hand *h) { give(h, take(h, r->size), r->size); }
 
-INLINE void hot_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+ALWAYS_INLINE void hot_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     void *block;
     *alloc_ticks = timed_take(h, r->size, &block);
     *free_ticks = timed_give(h, block, r->size);
@@ -26,25 +26,27 @@ void hot(run *r) {
 }
 
 /* fifo and churn replace one of the live blocks: the oldest, or any. */
-INLINE void replace(run *r, hand *h, size_t at) {
+ALWAYS_INLINE void replace(run *r, hand *h, size_t at) {
     give(h, r->live[at], r->size);
     r->live[at] = take(h, r->size);
 }
 
-INLINE void replace_timed(run *r, hand *h, size_t at, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+ALWAYS_INLINE void replace_timed(run *r, hand *h, size_t at, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     *free_ticks = timed_give(h, r->live[at], r->size);
     *alloc_ticks = timed_take(h, r->size, &r->live[at]);
 }
 
-INLINE size_t oldest(hand *h) {
+ALWAYS_INLINE size_t oldest(hand *h) {
     h->random = h->random + 1 == FIFO_LIVE ? 0 : h->random + 1;
     return (size_t)h->random;
 }
 
-INLINE void fifo_round(run *r, hand *h) { replace(r, h, oldest(h)); }
-INLINE void fifo_timed(run *r, hand *h, uint64_t *a, uint64_t *f) { replace_timed(r, h, oldest(h), a, f); }
-INLINE void churn_round(run *r, hand *h) { replace(r, h, below(h, CAPACITY)); }
-INLINE void churn_timed(run *r, hand *h, uint64_t *a, uint64_t *f) { replace_timed(r, h, below(h, CAPACITY), a, f); }
+ALWAYS_INLINE void fifo_round(run *r, hand *h) { replace(r, h, oldest(h)); }
+ALWAYS_INLINE void fifo_timed(run *r, hand *h, uint64_t *a, uint64_t *f) { replace_timed(r, h, oldest(h), a, f); }
+ALWAYS_INLINE void churn_round(run *r, hand *h) { replace(r, h, below(h, CAPACITY)); }
+ALWAYS_INLINE void churn_timed(run *r, hand *h, uint64_t *a, uint64_t *f) {
+    replace_timed(r, h, below(h, CAPACITY), a, f);
+}
 
 void fifo(run *r) {
     add_call_series(r);

@@ -18,7 +18,7 @@ enum {
     STEP = 64,     /* bytes: a cache line */
 };
 
-INLINE void *taken(worker *w, hand *h, size_t size, bool timed) {
+ALWAYS_INLINE void *taken(worker *w, hand *h, size_t size, bool timed) {
     void *block;
     if (timed) {
         keep(&w->alloc, timed_take(h, size, &block));
@@ -28,7 +28,7 @@ INLINE void *taken(worker *w, hand *h, size_t size, bool timed) {
     return block;
 }
 
-INLINE void given(record *to, hand *h, void *block, size_t size, bool timed) {
+ALWAYS_INLINE void given(record *to, hand *h, void *block, size_t size, bool timed) {
     if (timed) {
         keep(to, timed_give(h, block, size));
     } else {
@@ -36,12 +36,12 @@ INLINE void given(record *to, hand *h, void *block, size_t size, bool timed) {
     }
 }
 
-INLINE void write_lines(void *block, size_t size, uint64_t value) {
+ALWAYS_INLINE void write_lines(void *block, size_t size, uint64_t value) {
     for (size_t at = STEP; at < size; at += STEP) *(volatile uint64_t *)(void *)((char *)block + at) = value + at;
 }
 
 /* The value that was written, as often as there are lines behind the first. */
-INLINE uint64_t read_lines(const void *block, size_t size) {
+ALWAYS_INLINE uint64_t read_lines(const void *block, size_t size) {
     uint64_t sum = 0;
     for (size_t at = STEP; at < size; at += STEP) {
         sum += *(const volatile uint64_t *)(const void *)((const char *)block + at) - at;
@@ -49,7 +49,7 @@ INLINE uint64_t read_lines(const void *block, size_t size) {
     return sum;
 }
 
-INLINE void parse_leg(worker *w, bool timed) {
+ALWAYS_INLINE void parse_leg(worker *w, bool timed) {
     ring *to = ring_from(w->id);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
@@ -67,7 +67,7 @@ INLINE void parse_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
-INLINE void work_leg(worker *w, bool timed) {
+ALWAYS_INLINE void work_leg(worker *w, bool timed) {
     ring *from = ring_from(w->id - 1);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
@@ -93,29 +93,29 @@ typedef struct messages {
     void *made[TOGETHER], *other[TOGETHER]; /* scratch blocks, or answers */
 } messages;
 
-INLINE void draw_sizes(messages *of, hand *sizes, size_t count) {
+ALWAYS_INLINE void draw_sizes(messages *of, hand *sizes, size_t count) {
     of->count = count;
     for (size_t i = 0; i < count; i++) of->size[i] = mix_sizes[mix_kinds[below(sizes, MIX_WEIGHT)]];
 }
 
-INLINE void take_others(worker *w, hand *h, messages *of, bool timed) {
+ALWAYS_INLINE void take_others(worker *w, hand *h, messages *of, bool timed) {
     uint64_t ticks = take_together(h, of->other, of->count, SCRATCH);
     if (timed) keep_together(&w->alloc, ticks, of->count);
 }
 
-INLINE void give_others(worker *w, hand *h, const messages *of, bool timed) {
+ALWAYS_INLINE void give_others(worker *w, hand *h, const messages *of, bool timed) {
     uint64_t ticks = give_together(h, of->other, of->count, SCRATCH);
     if (timed) keep_together(&w->local, ticks, of->count);
 }
 
-INLINE void make_together(worker *w, hand *h, messages *of, bool timed) {
+ALWAYS_INLINE void make_together(worker *w, hand *h, messages *of, bool timed) {
     uint64_t begin = flat_clock_begin();
     for (size_t i = 0; i < of->count; i++, h->random++) of->made[i] = take(h, of->size[i]);
     uint64_t ticks = flat_clock_end() - begin;
     if (timed) keep_together(&w->alloc, ticks, of->count);
 }
 
-INLINE void use_up_together(worker *w, hand *h, const messages *of, bool timed) {
+ALWAYS_INLINE void use_up_together(worker *w, hand *h, const messages *of, bool timed) {
     for (size_t i = 0; i < of->count; i++) look(h, of->made[i]);
     uint64_t begin = flat_clock_begin();
     for (size_t i = 0; i < of->count; i++) bench_free(of->made[i], of->size[i]);
@@ -123,7 +123,7 @@ INLINE void use_up_together(worker *w, hand *h, const messages *of, bool timed) 
     if (timed) keep_together(&w->remote, ticks, of->count);
 }
 
-INLINE void parse_leg_together(worker *w, bool timed) {
+ALWAYS_INLINE void parse_leg_together(worker *w, bool timed) {
     ring *to = ring_from(w->id);
     hand h = w->hand, sizes = h;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
@@ -142,7 +142,7 @@ INLINE void parse_leg_together(worker *w, bool timed) {
     w->hand = (hand){.random = sizes.random, .balance = h.balance};
 }
 
-INLINE void work_leg_together(worker *w, bool timed) {
+ALWAYS_INLINE void work_leg_together(worker *w, bool timed) {
     ring *from = ring_from(w->id - 1);
     hand h = w->hand, sizes = h;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);

@@ -14,42 +14,42 @@ static uint16_t *live_size;
 
 typedef size_t choice(hand *h);
 
-INLINE size_t uniform_size(hand *h) {
+ALWAYS_INLINE size_t uniform_size(hand *h) {
     bool small = (int64_t)next_random(h) < 0;
     return (small ? LEAST : 257) + below(h, small ? 256 - LEAST + 1 : MOST - 256);
 }
 
-INLINE size_t uniform_slot(hand *h) { return below(h, LIVE); }
+ALWAYS_INLINE size_t uniform_slot(hand *h) { return below(h, LIVE); }
 
 /* In (16 * 2^k, 32 * 2^k] with probability 2^-(k+1), up to MOST. */
-INLINE size_t pareto_size(hand *h) {
+ALWAYS_INLINE size_t pareto_size(hand *h) {
     size_t least = (size_t)LEAST << __builtin_ctzll(next_random(h) >> 20 | 1u << 8);
     return least + 1 + below(h, least);
 }
 
 /* LIVE * u^7, for 0.2^(1/7) = 0.8: the lowest fifth of the slots gets four fifths of the choices. */
-INLINE size_t pareto_slot(hand *h) {
+ALWAYS_INLINE size_t pareto_slot(hand *h) {
     double u = (double)(next_random(h) >> 11) * 0x1p-53;
     double cube = u * u * u;
     return (size_t)((double)LIVE * (cube * cube * u));
 }
 
 /* With the first word that take() writes, a byte on each of the three pages that a block may lie on. */
-INLINE size_t middle(size_t size) { return size > PAGE ? PAGE : size - 1; }
+ALWAYS_INLINE size_t middle(size_t size) { return size > PAGE ? PAGE : size - 1; }
 
-INLINE void touch_rest(hand *h, void *block, size_t size) {
+ALWAYS_INLINE void touch_rest(hand *h, void *block, size_t size) {
     unsigned char value = (unsigned char)(h->random >> 32);
     ((volatile unsigned char *)block)[middle(size)] = value;
     ((volatile unsigned char *)block)[size - 1] = value;
     h->balance += 2u * value;
 }
 
-INLINE void look_at_rest(hand *h, const void *block, size_t size) {
+ALWAYS_INLINE void look_at_rest(hand *h, const void *block, size_t size) {
     h->balance -= ((const volatile unsigned char *)block)[middle(size)];
     h->balance -= ((const volatile unsigned char *)block)[size - 1];
 }
 
-INLINE void replace_one(run *r, hand *h, choice *slot, choice *size) {
+ALWAYS_INLINE void replace_one(run *r, hand *h, choice *slot, choice *size) {
     size_t at = slot(h);
     look_at_rest(h, r->live[at], live_size[at]);
     give(h, r->live[at], live_size[at]);
@@ -59,9 +59,9 @@ INLINE void replace_one(run *r, hand *h, choice *slot, choice *size) {
     touch_rest(h, r->live[at], bytes);
 }
 
-INLINE void uniform_round(run *r, hand *h) { replace_one(r, h, uniform_slot, uniform_size); }
+ALWAYS_INLINE void uniform_round(run *r, hand *h) { replace_one(r, h, uniform_slot, uniform_size); }
 
-INLINE void uniform_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+ALWAYS_INLINE void uniform_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     size_t at = uniform_slot(h);
     look_at_rest(h, r->live[at], live_size[at]);
     *free_ticks = timed_give(h, r->live[at], live_size[at]);

@@ -161,9 +161,9 @@ static void locked(run *r) {
     r->hand = h;
 }
 
-INLINE void pair(run *r, hand *h) { give(h, take(h, r->size), r->size); }
+ALWAYS_INLINE void pair(run *r, hand *h) { give(h, take(h, r->size), r->size); }
 
-INLINE void pair_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
+ALWAYS_INLINE void pair_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
     void *block;
     *alloc_ticks = timed_take(h, r->size, &block);
     *free_ticks = timed_give(h, block, r->size);

@@ -81,13 +81,13 @@ void meet(void);
 /* After each look that found nothing: now and then it lets another thread of this processor run. */
 void wait_once(size_t *looks);
 
-INLINE void keep(record *to, uint64_t ticks) { to->ticks[to->count++] = ticks; }
+ALWAYS_INLINE void keep(record *to, uint64_t ticks) { to->ticks[to->count++] = ticks; }
 
-INLINE void say_written(ring *to, size_t at) { atomic_store_explicit(&to->written, at, memory_order_release); }
+ALWAYS_INLINE void say_written(ring *to, size_t at) { atomic_store_explicit(&to->written, at, memory_order_release); }
 
-INLINE void say_read(ring *from, size_t at) { atomic_store_explicit(&from->read, at, memory_order_release); }
+ALWAYS_INLINE void say_read(ring *from, size_t at) { atomic_store_explicit(&from->read, at, memory_order_release); }
 
-INLINE void push(ring *to, size_t *at, void *block) {
+ALWAYS_INLINE void push(ring *to, size_t *at, void *block) {
     size_t looks = 0;
     while (*at - to->read_before == RING) {
         to->read_before = atomic_load_explicit(&to->read, memory_order_acquire);
@@ -98,20 +98,20 @@ INLINE void push(ring *to, size_t *at, void *block) {
 }
 
 /* How many calls of a leg are timed together, where `done` of its `all` are done. */
-INLINE size_t next_together(size_t done, size_t all) { return all - done < TOGETHER ? all - done : TOGETHER; }
+ALWAYS_INLINE size_t next_together(size_t done, size_t all) { return all - done < TOGETHER ? all - done : TOGETHER; }
 
 /* TOGETHER calls that have taken so long. Fewer, as at the end of a leg, are not counted. */
-INLINE void keep_together(record *to, uint64_t ticks, size_t calls) {
+ALWAYS_INLINE void keep_together(record *to, uint64_t ticks, size_t calls) {
     if (calls == TOGETHER) keep(to, ticks);
 }
 
 /* Whether there is a block that the reader has not taken. */
-INLINE bool is_filled(ring *from, size_t at) {
+ALWAYS_INLINE bool is_filled(ring *from, size_t at) {
     if (from->written_before == at) from->written_before = atomic_load_explicit(&from->written, memory_order_acquire);
     return from->written_before != at;
 }
 
-INLINE void *pop(ring *from, size_t *at) {
+ALWAYS_INLINE void *pop(ring *from, size_t *at) {
     size_t looks = 0;
     while (!is_filled(from, *at)) wait_once(&looks);
     void *block = from->block[*at % RING];

@@ -39,7 +39,7 @@ static bool by_ring(void) { return in_pairs || many_to_one; }
 /* Slots go round: in each leg a thread has those that the one before it had. */
 static slots *slots_of(const worker *w) { return &all_slots[hands_over ? (w->id + w->leg) % team_count() : w->id]; }
 
-INLINE void replace_leg(worker *w, bool timed) {
+ALWAYS_INLINE void replace_leg(worker *w, bool timed) {
     slots *s = slots_of(w);
     size_t bytes = size;
     hand h = w->hand;
@@ -58,7 +58,7 @@ INLINE void replace_leg(worker *w, bool timed) {
 }
 
 /* Frees the blocks of so many slots whose turn it is, and takes new ones. */
-INLINE void replace_together(worker *w, hand *h, slots *s, size_t turn, size_t count, bool timed) {
+ALWAYS_INLINE void replace_together(worker *w, hand *h, slots *s, size_t turn, size_t count, bool timed) {
     void *block[TOGETHER];
     size_t local = 0;
     for (size_t i = 0; i < count; i++) {
@@ -75,7 +75,7 @@ INLINE void replace_together(worker *w, hand *h, slots *s, size_t turn, size_t c
     for (size_t i = 0; i < count; i++) s->block[turns[(turn + i) % SLOTS]] = block[i];
 }
 
-INLINE void replace_leg_together(worker *w, bool timed) {
+ALWAYS_INLINE void replace_leg_together(worker *w, bool timed) {
     hand h = w->hand;
     size_t turn = below(&h, SLOTS);
     for (size_t i = 0, count; i < LEG; i += count) {
@@ -85,7 +85,7 @@ INLINE void replace_leg_together(worker *w, bool timed) {
     w->hand = h;
 }
 
-INLINE void produce_leg_together(worker *w, bool timed) {
+ALWAYS_INLINE void produce_leg_together(worker *w, bool timed) {
     ring *to = ring_from(w->id);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
@@ -100,7 +100,7 @@ INLINE void produce_leg_together(worker *w, bool timed) {
     w->hand = h;
 }
 
-INLINE void consume_leg_together(worker *w, bool timed) {
+ALWAYS_INLINE void consume_leg_together(worker *w, bool timed) {
     ring *from = ring_from(w->id - 1);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
@@ -115,7 +115,7 @@ INLINE void consume_leg_together(worker *w, bool timed) {
     w->hand = h;
 }
 
-INLINE void produce_leg(worker *w, bool timed) {
+ALWAYS_INLINE void produce_leg(worker *w, bool timed) {
     ring *to = ring_from(w->id);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
@@ -132,7 +132,7 @@ INLINE void produce_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
-INLINE void consume(worker *w, hand *h, void *block, bool timed) {
+ALWAYS_INLINE void consume(worker *w, hand *h, void *block, bool timed) {
     if (timed) {
         keep(&w->remote, timed_give(h, block, size));
     } else {
@@ -140,7 +140,7 @@ INLINE void consume(worker *w, hand *h, void *block, bool timed) {
     }
 }
 
-INLINE void consume_leg(worker *w, bool timed) {
+ALWAYS_INLINE void consume_leg(worker *w, bool timed) {
     ring *from = ring_from(w->id - 1);
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
@@ -150,7 +150,7 @@ INLINE void consume_leg(worker *w, bool timed) {
 }
 
 /* What lies in a ring, up to a burst or `most`: how many that was. */
-INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool timed) {
+ALWAYS_INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool timed) {
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed), taken = 0;
     while (taken < BURST && taken < most && is_filled(from, at)) {
@@ -164,7 +164,7 @@ INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool timed) {
 
 /* As many blocks as all producers make in a leg, whoever of them made these: one that stands still holds up nobody
  * else. When all have done as many legs, every ring is empty. */
-INLINE void consume_all_leg(worker *w, bool timed) {
+ALWAYS_INLINE void consume_all_leg(worker *w, bool timed) {
     size_t producers = team_count() - 1, left = producers * LEG, looks = 0;
     while (left > 0) {
         size_t before = left;
