@@ -7,7 +7,7 @@ from results_common import figure, machine, short, side_by_side, spread, table
 
 SUITES = ("hot", "fifo", "churn", "mixed", "anysize")
 OTHER_SUITES = ("order", "throughput", "drift", "startup", "memory", "arrivals")  # what one full run shows of all
-OTHER_RUNS = 2
+OTHER_RUNS = 1
 POLICIES = {"flatline-malloc": "balanced", "flatline-malloc-latency": "latency", "flatline-malloc-memory": "memory"}
 FLOOR = "floor"
 BACKENDS = (*POLICIES, FLOOR, "glibc", "jemalloc", "tcmalloc", "mimalloc", "snmalloc", "rpmalloc", "tbb")

@@ -493,7 +493,7 @@ class Measure(Manual):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + 2 * ["order"] + ["full", "programs"])
+                         + 10 * ["hot"] + ["order", "full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -504,7 +504,7 @@ class Measure(Manual):
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + 2 * ["order"] + ["full", "full", "programs"])
+                         + 10 * ["hot"] + ["order", "full", "full", "programs"])
 
 
 class Heap(Manual):
