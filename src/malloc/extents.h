@@ -27,7 +27,7 @@ uint32_t flat_extent_move(uint32_t head, uint32_t count);
 void flat_extent_give(uint32_t head);
 void flat_extent_cut(uint32_t head, uint32_t count);
 
-#define EXTENT_STEP CHUNK_PAGES /* pages at most that one step unmaps: some 200 us of the system's time */
+#define EXTENT_STEP CHUNK_PAGES /* pages at most that one step unmaps: 200 to 400 us of the system's time */
 
 /* Unmaps free pages up to a step's number, if there are any that are mapped and they may be: see policy.h. False: not
  * so. */

@@ -23,6 +23,7 @@ extern "C" {
 #include "rings.h"
 #include "spans.h"
 #include "states.h"
+#include "usage.h"
 }
 
 namespace {
@@ -230,6 +231,21 @@ TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork)
     done.set_value();
     other.join();
     EXPECT_EQ(test::broken_invariant(), "");
+}
+
+// So that a program can end from a handler that interrupted a malloc, which holds the lock.
+TEST(malloc_home, who_counts_and_does_not_wait_leaves_out_what_is_locked) {
+    const std::vector<void *> blocks = blocks_of(1000);
+    const flat_usage all = flat_usage_now(true);
+    EXPECT_EQ(flat_usage_now(false).live_bytes, all.live_bytes);
+    const int status = test::in_child([] {
+        (void)alarm(3);
+        const std::size_t before = flat_usage_now(false).live_blocks;
+        if (pthread_mutex_lock(&flat_my_heap->lock) != 0) return 1;
+        return flat_usage_now(false).live_blocks + 1000 <= before ? 0 : 2;
+    });
+    EXPECT_EQ(status, 0);
+    for (void *block : blocks) free(block);
 }
 
 } // namespace

@@ -163,6 +163,8 @@ FAULTS = {
     "thread_leaves_all_its_memory": ("heaps.c", r"> flat_policy\.left_pages;", r"> UINT32_MAX;", ["policy:leave_no_more"]),
     "blocks_counted_that_are_free": ("usage.c", r"__builtin_popcountll\(", r"1 + __builtin_popcountll(",
                                      ["policy:mallinfo2"]),
+    "lock_waited_for_at_exit": ("usage.c", r"waits \? pthread_mutex_lock\(lock\) : pthread_mutex_trylock\(lock\)",
+                                r"pthread_mutex_lock(lock)", ["home:does_not_wait"]),
     "report_frees_all_the_same": ("malloc.c", r"(flat_judge\(block\), caller\);\s*return) starts", r"\1 true",
                                   ["misuse"]),
     "caller_not_said": ("misuse.c", r"why\), from\);", r'why), "");', ["misuse"]),

@@ -1,6 +1,6 @@
 /* fork() from two threads at once, while others allocate, free each other's blocks, begin and end, and call
  * malloc_trim. Each child, and a child of its, goes on: allocates all sizes, frees what other threads of the parent
- * had, begins threads. None may stop for ever. Argument: how many children. */
+ * had, begins threads, counts. None may stop for ever. Argument: how many children. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -61,6 +61,7 @@ static void go_on(void) {
     use_places((uintptr_t)getpid(), 3000);
     pthread_t thread = must_begin_thread(come_and_go, &stop);
     (void)malloc_trim(0);
+    if (mallinfo2().arena == 0) finish(WRONG, "mallinfo2() knows of no memory");
     (void)pthread_join(thread, NULL);
     for (size_t i = 0; i < PLACES; i++) free(atomic_exchange(&place[i], NULL));
 }
