@@ -5,15 +5,24 @@
 
 #define PAGES_MAX ((uint32_t)(flat_space.bytes >> PAGE_SHIFT))
 
+static uint32_t difference(uint32_t a, uint32_t b) { return a > b ? a - b : 0; }
+
 static void lock_space(void) { (void)pthread_mutex_lock(&flat_space.lock); }
 
-static void unlock_space(void) {
+/* Pages that should go back once so many more are free, beside those that threads are giving back; the lock is held.
+ * What is owed goes whatever is kept; for less credit than a step's there is none. */
+static uint32_t due_with(uint32_t coming) {
     const run_set *pages = &flat_space.free_pages;
     uint32_t of_heaps = __atomic_load_n(&flat_space.heap_chunks, __ATOMIC_RELAXED) * CHUNK_PAGES;
-    __atomic_store_n(&flat_space.seen.dirty, pages->dirty, __ATOMIC_RELAXED);
-    __atomic_store_n(&flat_space.seen.used, flat_space.begun - pages->free - of_heaps, __ATOMIC_RELAXED);
-    __atomic_store_n(&flat_space.seen.owed, flat_space.owed, __ATOMIC_RELAXED);
-    __atomic_store_n(&flat_space.seen.credit, flat_space.credit, __ATOMIC_RELAXED);
+    uint32_t dirty = pages->dirty + coming, used = flat_space.begun - pages->free - of_heaps - coming;
+    uint32_t above = difference(flat_huge_pages_above(dirty, used), flat_space.claimed);
+    uint32_t due = flat_space.credit < above ? (uint32_t)flat_space.credit : above;
+    if (flat_space.credit < EXTENT_STEP) due = 0;
+    return due < flat_space.owed ? least(flat_space.owed, difference(dirty, flat_space.claimed)) : due;
+}
+
+static void unlock_space(void) {
+    __atomic_store_n(&flat_space.due, due_with(0), __ATOMIC_RELAXED);
     (void)pthread_mutex_unlock(&flat_space.lock);
 }
 
@@ -102,6 +111,119 @@ static uint32_t map_clean_parts(uint32_t first, uint32_t end, unit_state *state,
     return end;
 }
 
+/* Of used pages; the memory first, which goes even where the addresses are lost. */
+static unmap_result unmap_pages(run_part part) {
+    (void)flat_discard(page_address(part.first), (size_t)part.count * PAGE);
+    return flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
+}
+
+/* Gives back pages that were taken to be unmapped, as they are now; whole chunks among them need no tables. */
+static void give_unmapped(run_part part, unmap_result result) {
+    if (result == UNMAP_DONE) {
+        (void)__atomic_fetch_add(&flat_space.discarded, part.count, __ATOMIC_RELAXED);
+        /* Their units are nobody's until they are given back. */
+        uint32_t first = (part.first + CHUNK_PAGES - 1) / CHUNK_PAGES, end = (part.first + part.count) / CHUNK_PAGES;
+        for (uint32_t chunk = first; chunk < end; chunk++) flat_discard_tables(chunk);
+    }
+    if (result == UNMAP_UNKNOWN) return;
+    lock_space();
+    run_part run = give(part.first, (run_given){part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY});
+    if (result == UNMAP_DONE) flat_discard_inside(run, part);
+    unlock_space();
+}
+
+/* False: nothing was unmapped. */
+static bool unmap_part(run_part part) {
+    if (part.count == 0) return false;
+    unmap_result result = unmap_pages(part);
+    give_unmapped(part, result);
+    return result == UNMAP_DONE;
+}
+
+static void spend(uint32_t pages) { flat_space.credit -= pages < flat_space.credit ? pages : flat_space.credit; }
+
+/* Pages that are due once so many more are free, up to `most`, for the calling thread to give back, a step at least:
+ * others count them as gone. What is owed is paid first. The lock is held. */
+static uint32_t claim(uint32_t coming, uint32_t most) {
+    uint32_t due = due_with(coming);
+    if (due == 0) return 0;
+    if (coming >= EXTENT_STEP) due += EXTENT_STEP; /* so that smaller blocks that come and go find room */
+    due = least(due < EXTENT_STEP ? EXTENT_STEP : due, most);
+    uint32_t owed = least(flat_space.owed, due);
+    flat_space.owed -= owed;
+    spend(due - owed);
+    flat_space.claimed += due;
+    return due;
+}
+
+static void give_claim_up(uint32_t pages) {
+    if (pages == 0) return;
+    lock_space();
+    flat_space.claimed -= pages;
+    flat_space.credit += pages;
+    unlock_space();
+}
+
+/* Unmaps up to a step's pages of those that have been free for longest, more than are claimed if these are fewer: small
+ * pieces would cost as many calls of the system, and tables. False: there are none, or the system refuses. */
+static bool clean_step(uint32_t *claimed) {
+    lock_space();
+    run_part part = flat_runs_take_dirty(&flat_space.free_pages, EXTENT_STEP);
+    uint32_t of_claimed = least(*claimed, part.count);
+    flat_space.claimed -= of_claimed;
+    spend(part.count - of_claimed);
+    unlock_space();
+    *claimed -= of_claimed;
+    return unmap_part(part);
+}
+
+/* All of them, if they are no smaller pieces than steps. */
+static void clean_claimed(uint32_t claimed) {
+    for (uint32_t steps = claimed / EXTENT_STEP + 1; claimed != 0 && steps != 0 && clean_step(&claimed); steps--)
+        continue;
+    give_claim_up(claimed);
+}
+
+/* Makes two used runs of one; the lock is held. */
+static void part(uint32_t head, uint32_t count, uint32_t behind) {
+    flat_runs_set_used(&flat_space.free_pages, head, count);
+    flat_runs_set_used(&flat_space.free_pages, head + count, behind);
+}
+
+/* How many of so many used pages go next, from the last one back: to where its chunk begins, so that whole chunks go
+ * together, but no run that is not long: of such the tables have an entry for each page. */
+static uint32_t last_step(uint32_t head, uint32_t count) {
+    uint32_t step = (head + count - 1) % CHUNK_PAGES + 1;
+    if (step < LONG_RUN) step += CHUNK_PAGES;
+    return step + LONG_RUN < count ? step : count;
+}
+
+/* Unmaps the last of `*count` used pages, as many as are claimed; returns how many are left of these. */
+static uint32_t clean_own(uint32_t head, uint32_t *count, uint32_t claimed) {
+    while (claimed >= LONG_RUN && *count != 0) {
+        uint32_t step = least(last_step(head, *count), claimed);
+        *count -= step;
+        claimed -= step;
+        lock_space();
+        if (*count != 0) part(head, *count, step);
+        flat_space.claimed -= step;
+        unlock_space();
+        if (!unmap_part((run_part){head + *count, step})) break;
+    }
+    return claimed;
+}
+
+void flat_extents_clean(uint32_t most) {
+    lock_space();
+    uint32_t claimed = claim(0, most);
+    unlock_space();
+    clean_claimed(claimed);
+}
+
+static void pay_for(uint32_t pages) {
+    if (extents_are_due()) flat_extents_clean(pages);
+}
+
 #define LEFT_OUT_MAX ((uint32_t)1 << 22) /* pages: 16 GiB, whose tables take addresses only */
 
 /* Goes past a mapping of somebody else's, which may be long: by more pages with each try. */
@@ -124,7 +246,10 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
         if (head == NO_UNIT) return NO_UNIT;
         map_result result;
         uint32_t mapped = map_clean_parts(head, head + count, state, &result);
-        if (mapped == head + count) return head;
+        if (mapped == head + count) {
+            pay_for(count);
+            return head;
+        }
         if (mapped != head) part_at(mapped);
         give_back(head, mapped - head, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
@@ -154,23 +279,20 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
     /* One mapping as long as that can be: only such can be moved. */
     run_part clean = next_clean_part(end, end + more);
     size_t bytes = (size_t)count * PAGE, new_bytes = bytes + (size_t)more * PAGE;
-    if (clean.count == more && flat_lengthen(page_address(head), bytes, new_bytes)) return true;
     unit_state state;
     map_result result;
-    uint32_t mapped = map_clean_parts(end, end + more, &state, &result);
-    if (mapped == end + more) return true;
+    bool lengthened = clean.count == more && flat_lengthen(page_address(head), bytes, new_bytes);
+    uint32_t mapped = lengthened ? end + more : map_clean_parts(end, end + more, &state, &result);
+    if (mapped == end + more) {
+        pay_for(more);
+        return true;
+    }
     part_at(end);
     set_used(head, count);
     if (mapped != end) part_at(mapped);
     give_back(end, mapped - end, UNIT_DIRTY);
     if (result != MAP_OCCUPIED) give_back(mapped, end + more - mapped, UNIT_MIXED);
     return false;
-}
-
-/* Of used pages; the memory first, which goes even where the addresses are lost. */
-static unmap_result unmap_pages(run_part part) {
-    (void)flat_discard(page_address(part.first), (size_t)part.count * PAGE);
-    return flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
 }
 
 /* Unmaps those of a number of used pages that are mapped. False: refused; all were given back as they are then. */
@@ -208,74 +330,41 @@ uint32_t flat_extent_move(uint32_t head, uint32_t count) {
         return NO_UNIT;
     }
     give_back(head, had, UNIT_CLEAN);
+    pay_for(count);
     return to;
-}
-
-void flat_extent_give(uint32_t head) { give_back(head, pages_of(head), UNIT_DIRTY); }
-
-void flat_extent_cut(uint32_t head, uint32_t count) {
-    lock_space();
-    run_bounds bounds = bounds_of(head, pages_of(head));
-    flat_runs_cut(&flat_space.free_pages, head, (run_cut){0, count, UNIT_DIRTY}, bounds);
-    unlock_space();
-}
-
-/* Gives back pages that were taken to be unmapped, as they are now; whole chunks among them need no tables. */
-static void give_unmapped(run_part part, unmap_result result) {
-    if (result == UNMAP_DONE) {
-        (void)__atomic_fetch_add(&flat_space.discarded, part.count, __ATOMIC_RELAXED);
-        /* Their units are nobody's until they are given back. */
-        uint32_t first = (part.first + CHUNK_PAGES - 1) / CHUNK_PAGES, end = (part.first + part.count) / CHUNK_PAGES;
-        for (uint32_t chunk = first; chunk < end; chunk++) flat_discard_tables(chunk);
-    }
-    if (result == UNMAP_UNKNOWN) return;
-    lock_space();
-    run_part run = give(part.first, (run_given){part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY});
-    if (result == UNMAP_DONE) flat_discard_inside(run, part);
-    unlock_space();
-}
-
-/* False: nothing was unmapped. */
-static bool unmap_part(run_part part) {
-    if (part.count == 0) return false;
-    unmap_result result = unmap_pages(part);
-    give_unmapped(part, result);
-    return result == UNMAP_DONE;
-}
-
-/* What is owed is paid first; the lock is held. */
-static run_part take_what_may_go(void) {
-    if (flat_space.owed != 0) {
-        run_part part = flat_runs_take_dirty(&flat_space.free_pages, least(flat_space.owed, EXTENT_STEP));
-        flat_space.owed -= part.count;
-        return part;
-    }
-    if (flat_space.credit < EXTENT_STEP) return (run_part){0, 0};
-    run_part part = flat_runs_take_dirty(&flat_space.free_pages, EXTENT_STEP);
-    flat_space.credit -= part.count;
-    return part;
-}
-
-bool flat_extents_clean(void) {
-    lock_space();
-    run_part part = take_what_may_go();
-    unlock_space();
-    return unmap_part(part);
 }
 
 void flat_extents_clean_all(void) {
     lock_space();
     uint32_t left = flat_space.free_pages.dirty;
-    flat_space.credit = (uint64_t)flat_space.begun * CREDIT_OF_GROWTH;
+    flat_space.claimed += left;
     flat_space.owed = 0;
     unlock_space();
-    while (left != 0) {
-        lock_space();
-        run_part part = flat_runs_take_dirty(&flat_space.free_pages, least(left, EXTENT_STEP));
-        unlock_space();
-        if (!unmap_part(part)) return;
-        left -= part.count;
-    }
+    while (left != 0 && clean_step(&left)) continue;
+    lock_space();
+    flat_space.claimed -= left;
+    flat_space.credit = (uint64_t)flat_space.begun * CREDIT_OF_GROWTH;
+    unlock_space();
+}
+
+/* As many pages go back as are due, these first: who needs some soon gets others that are dirty. */
+static void give_and_clean(uint32_t head, uint32_t count) {
+    lock_space();
+    uint32_t claimed = claim(count, count + (count >> flat_policy.kept_shift) + EXTENT_STEP);
+    unlock_space();
+    claimed = clean_own(head, &count, claimed);
+    give_back(head, count, UNIT_DIRTY);
+    clean_claimed(claimed);
+}
+
+void flat_extent_give(uint32_t head) { give_and_clean(head, pages_of(head)); }
+
+void flat_extent_cut(uint32_t head, uint32_t count) {
+    uint32_t behind = head + count, cut = pages_of(head) - count;
+    lock_space();
+    part(head, count, cut);
+    unlock_space();
+    give_and_clean(behind, cut);
 }
 
 /* Under the lock, by which who looks whether pages beside a chunk are free finds them in use until they are the heap's

@@ -29,13 +29,12 @@ void flat_extent_cut(uint32_t head, uint32_t count);
 
 #define EXTENT_STEP CHUNK_PAGES /* pages at most that one step unmaps: 200 to 400 us of the system's time */
 
-/* Unmaps free pages up to a step's number, if there are any that are mapped and they may be: see policy.h. False: not
- * so. */
-bool flat_extents_clean(void);
+/* Whether more is kept than may be, beyond what other threads are giving back by now. A look without the lock. */
+static inline bool extents_are_due(void) { return __atomic_load_n(&flat_space.due, __ATOMIC_RELAXED) != 0; }
 
-/* Steps that a call may take which gives back `pages`, so that many such calls leave no more than the policy says. */
-#define EXTENT_STEPS 8u
-static inline uint32_t extent_steps(uint32_t pages) { return least(pages / EXTENT_STEP + 1, EXTENT_STEPS); }
+/* Unmaps up to `most` of the free pages that are more than may be, see policy.h: a step for each EXTENT_STEP of them.
+ * All functions above that take or give pages have called it for as many. */
+void flat_extents_clean(uint32_t most);
 
 /* All of them, whatever may be, a step at a time; then what may be begins anew. */
 void flat_extents_clean_all(void);

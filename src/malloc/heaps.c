@@ -129,6 +129,7 @@ static void after_fork_in_child(void) {
         heaps.left = heap;
     }
     heaps.unsettled = heaps.count;
+    flat_space.claimed = 0; /* by threads that are not here */
     after_fork();
 }
 

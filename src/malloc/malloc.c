@@ -56,7 +56,7 @@ static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
         flat_reclaim();
         block = try_any(size, alignment, zeroed);
     }
-    flat_keep_huge_to_policy(1);
+    flat_keep_huge_to_policy();
     errno = block != NULL ? error : ENOMEM;
     return block;
 }
@@ -91,9 +91,8 @@ static thread_heap *heap_at(size_t granule) {
 }
 
 static bool free_huge(size_t granule) {
-    uint32_t pages = large_pages(page_of(granule));
     if (!flat_huge_release(page_of(granule))) return false;
-    flat_keep_huge_to_policy(extent_steps(pages));
+    flat_keep_huge_to_policy();
     return true;
 }
 
@@ -140,7 +139,7 @@ static bool free_block(size_t granule, void *block) {
         freed = free_large(granule);
     else
         freed = free_of_another(heap, granule);
-    flat_keep_huge_to_policy(1);
+    flat_keep_huge_to_policy();
     return freed;
 }
 
@@ -234,7 +233,7 @@ static void *resize_large(size_t granule, void *block, size_t size) {
         flat_keep_to_policy(heap);
         flat_heap_leave(heap);
     }
-    flat_keep_huge_to_policy(1);
+    flat_keep_huge_to_policy();
     errno = error;
     return resized;
 }

@@ -29,7 +29,13 @@ unmap_result flat_unmap(void *start, size_t bytes) {
     return was_not_tried() ? UNMAP_NOT_TRIED : UNMAP_UNKNOWN;
 }
 
-bool flat_discard(void *start, size_t bytes) { return madvise(start, bytes, MADV_DONTNEED) == 0; }
+bool flat_discard(void *start, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += DISCARDED_AT_ONCE) {
+        size_t piece = bytes - at < DISCARDED_AT_ONCE ? bytes - at : DISCARDED_AT_ONCE;
+        if (madvise((char *)start + at, piece, MADV_DONTNEED) != 0) return false;
+    }
+    return true;
+}
 
 typedef enum claim_result { CLAIM_EMPTY, CLAIM_NO_ROOM, CLAIM_LOST } claim_result;
 

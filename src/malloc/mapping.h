@@ -37,7 +37,9 @@ typedef enum unmap_result {
 unmap_result flat_unmap(void *start, size_t bytes);
 
 /* Gives the memory behind mapped pages back, so that they read as 0. False: refused, for pages that are locked for
- * example; each page then has its bytes, or reads as 0. */
+ * example; each page then has its bytes, or reads as 0. Threads that map or unmap something meanwhile wait for one
+ * piece of DISCARDED_AT_ONCE bytes at most, some 60 us. */
+#define DISCARDED_AT_ONCE ((size_t)1 << 20)
 bool flat_discard(void *start, size_t bytes);
 
 /* Moves pages to `to`, where nothing of ours is mapped, and makes them more. True: they are there, what is new reads as

@@ -58,9 +58,15 @@ void flat_policy_init(void) {
     flat_say(line, (size_t)length);
 }
 
-/* Whether more of `dirty` units is kept than may be, where `used` are in use. */
-static bool is_above(uint32_t dirty, uint32_t used, uint32_t kept) {
-    return kept != UINT32_MAX && dirty > kept + (used >> flat_policy.kept_shift);
+/* How many of `dirty` units are more than may be kept, while `used` are in use. */
+static uint32_t above(uint32_t dirty, uint32_t used, uint32_t kept) {
+    if (kept == UINT32_MAX) return 0;
+    uint32_t may_be = kept + (used >> flat_policy.kept_shift);
+    return dirty > may_be ? dirty - may_be : 0;
+}
+
+uint32_t flat_huge_pages_above(uint32_t dirty, uint32_t used) {
+    return above(dirty, used, flat_policy.kept_huge_pages);
 }
 
 #define PAGES_WORTH 32 /* with credit for fewer no step is made: a system call has a price of its own */
@@ -68,7 +74,7 @@ static bool is_above(uint32_t dirty, uint32_t used, uint32_t kept) {
 static bool heap_keeps_too_much(const thread_heap *heap) {
     const run_set *pages = &heap->free_pages;
     return heap->credit >= PAGES_WORTH * PAGE_CREDIT &&
-           is_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages);
+           above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages) != 0;
 }
 
 /* A step that the system refuses costs all of the credit: the next one is tried after as many calls as for any other.
@@ -79,23 +85,14 @@ static void clean_some(thread_heap *heap) {
     heap->credit = cleaned != 0 ? heap->credit - PAGE_CREDIT * cleaned : 0;
 }
 
-/* A look without the lock: at worst a step too many, or a call later. */
-static bool huge_keep_too_much(void) {
-    uint32_t dirty = __atomic_load_n(&flat_space.seen.dirty, __ATOMIC_RELAXED);
-    if (dirty == 0) return false;
-    if (__atomic_load_n(&flat_space.seen.owed, __ATOMIC_RELAXED) != 0) return true;
-    return __atomic_load_n(&flat_space.seen.credit, __ATOMIC_RELAXED) >= EXTENT_STEP &&
-           is_above(dirty, __atomic_load_n(&flat_space.seen.used, __ATOMIC_RELAXED), flat_policy.kept_huge_pages);
-}
-
 void flat_keep_to_policy(thread_heap *heap) {
     bool mine = heap == flat_my_heap;
     if (!mine || flat_my_stacks == &heap->stacks) heap->credit++;
     if (heap_keeps_too_much(heap)) clean_some(heap);
-    if (mine) flat_allow_usual_path(!heap_keeps_too_much(heap) && !huge_keep_too_much());
+    if (mine) flat_allow_usual_path(!heap_keeps_too_much(heap) && !extents_are_due());
 }
 
-void flat_keep_huge_to_policy(uint32_t steps) {
-    while (steps-- != 0 && huge_keep_too_much() && flat_extents_clean()) continue;
-    if (flat_my_heap != NULL && huge_keep_too_much()) flat_allow_usual_path(false); /* until a call has looked again */
+void flat_keep_huge_to_policy(void) {
+    if (extents_are_due()) flat_extents_clean(EXTENT_STEP);
+    if (flat_my_heap != NULL && extents_are_due()) flat_allow_usual_path(false); /* until a call has looked again */
 }

@@ -1,6 +1,7 @@
-/* How much free memory is kept for the program's next blocks, and how the rest goes back to the system: a step for each
- * call that leaves the usual path, and while more is kept than may be, no call takes the usual path. So the rest is
- * gone after as many calls as it has steps, whatever calls they are.
+/* How much free memory is kept for the program's next blocks, and how the rest goes back to the system: of huge blocks
+ * as much as a call frees, by that call; else a step for each call that leaves the usual path, and while more is kept
+ * than may be, no call takes the usual path. So the rest is gone after as many calls as it has steps, whatever calls
+ * they are.
  *
  *                 of a thread heap          of all that threads left   of huge blocks         at hand, of one class
  *     latency     all                       all                        all                    64 KiB
@@ -62,7 +63,11 @@ void flat_policy_init(void);
  * it owns the heap. At the end of every call that did not. Under the heap's lock. */
 void flat_keep_to_policy(thread_heap *heap);
 
-/* Up to so many steps towards what may be kept of huge blocks, if more is. Under no lock. */
-void flat_keep_huge_to_policy(uint32_t steps);
+/* How many of `dirty` free pages of huge blocks are more than may be kept while `used` are in use. */
+uint32_t flat_huge_pages_above(uint32_t dirty, uint32_t used);
+
+/* One step towards what may be kept of them, if more is; at the end of every call that did not take the usual path.
+ * Under no lock. */
+void flat_keep_huge_to_policy(void);
 
 #endif

@@ -227,34 +227,70 @@ unit_state flat_runs_take_first(run_set *runs, uint32_t head, uint32_t count) {
     return take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
 }
 
-/* The units of a run from the first aligned one on, if they are enough: NO_UNIT if they are not. */
-static uint32_t take_aligned_part(run_set *runs, uint32_t head, uint32_t count, run_alignment alignment) {
-    uint32_t before = -(head + alignment.bias) & (alignment.to - 1), length = flat_run(runs, head)->count;
-    if (before >= length || length - before < count) return NO_UNIT;
-    run all = unlink_run(runs, head);
-    (void)take_part(runs, head, all, (run_part){head + before, count});
-    return head + before;
+/* Where to take units from: `head` is the run's. */
+typedef struct place {
+    uint32_t head, first;
+} place;
+
+static const place no_place = {NO_UNIT, NO_UNIT};
+
+static uint32_t up_to_aligned(uint32_t number, run_alignment alignment) {
+    return -(number + alignment.bias) & (alignment.to - 1);
+}
+
+/* From the run's first aligned unit on, if they are enough. */
+static place aligned_place(const run_set *runs, uint32_t head, uint32_t count, run_alignment alignment) {
+    uint32_t before = up_to_aligned(head, alignment), length = flat_run(runs, head)->count;
+    if (before >= length || length - before < count) return no_place;
+    return (place){head, head + before};
 }
 
 #define LOOKED_AT 4 /* runs of a list that may be long enough or not: a heap's chunks come back as runs that are */
 
-static uint32_t take_aligned_by_chance(run_set *runs, uint32_t count, run_alignment alignment) {
+static place place_by_chance(const run_set *runs, uint32_t count, run_alignment alignment) {
     unsigned end = list_of(least(count + alignment.to - 1, RUN_MAX));
     for (unsigned list = list_of(count); list <= end; list++) {
         uint32_t head = runs->lists[list];
         for (unsigned i = 0; i < LOOKED_AT && head != NO_UNIT; i++, head = flat_run(runs, head)->next) {
-            uint32_t first = take_aligned_part(runs, head, count, alignment);
-            if (first != NO_UNIT) return first;
+            place found = aligned_place(runs, head, count, alignment);
+            if (found.head != NO_UNIT) return found;
         }
     }
-    return NO_UNIT;
+    return no_place;
+}
+
+static place certain_place(const run_set *runs, uint32_t count, run_alignment alignment) {
+    if (alignment.to > RUN_MAX - count) return no_place;
+    uint32_t head = certain_run(runs, count + alignment.to - 1);
+    return head != NO_UNIT ? aligned_place(runs, head, count, alignment) : no_place;
+}
+
+/* A small request splits no run of many more dirty units. jemalloc's lg_extent_max_active_fit is the same ratio. */
+#define DIRTY_RATIO 64
+
+/* The first dirty units where some have become free last. */
+static place newest_dirty_place(const run_set *runs, uint32_t count, run_alignment alignment) {
+    uint32_t head = runs->newest;
+    if (head == NO_UNIT) return no_place;
+    const unit *of = flat_run(runs, head);
+    if (of->dirty < count || of->dirty / DIRTY_RATIO > count) return no_place;
+    uint32_t first = of->count > 1 ? of->first_dirty : head, from_head = first - head;
+    uint32_t before = from_head + up_to_aligned(first, alignment);
+    if (before >= of->count || of->count - before < count) return no_place;
+    return count_dirt(runs, head + before, count) == count ? (place){head, head + before} : no_place;
 }
 
 uint32_t flat_runs_take_aligned(run_set *runs, uint32_t count, run_alignment alignment) {
-    uint32_t head = take_aligned_by_chance(runs, count, alignment);
-    if (head != NO_UNIT || alignment.to > RUN_MAX - count) return head;
-    head = certain_run(runs, count + alignment.to - 1);
-    return head != NO_UNIT ? take_aligned_part(runs, head, count, alignment) : NO_UNIT;
+    place found = place_by_chance(runs, count, alignment);
+    if (found.head == NO_UNIT) found = certain_place(runs, count, alignment);
+    if (found.head == NO_UNIT) return NO_UNIT;
+    if (count_dirt(runs, found.first, count) != count) {
+        place dirty = newest_dirty_place(runs, count, alignment);
+        if (dirty.head != NO_UNIT) found = dirty;
+    }
+    run all = unlink_run(runs, found.head);
+    (void)take_part(runs, found.head, all, (run_part){found.first, count});
+    return found.first;
 }
 
 run_part flat_runs_clean_part(const run_set *runs, uint32_t first, uint32_t end) {

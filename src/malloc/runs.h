@@ -121,7 +121,8 @@ unit_state flat_runs_take_first(run_set *runs, uint32_t head, uint32_t count);
 uint32_t flat_runs_ending(const run_set *runs, uint32_t last);
 
 /* As flat_runs_take(), but the first unit plus `bias` is a multiple of `alignment`, a power of two. Looks at a few of
- * the runs that are long enough by chance, then takes one that is certain to be. NO_UNIT: none was found. */
+ * the runs that are long enough by chance, then takes one that is certain to be; but if its units are not all dirty,
+ * and enough are where some became free last, those, whose memory is there. NO_UNIT: none was found. */
 typedef struct run_alignment {
     uint32_t to, bias;
 } run_alignment;

@@ -45,6 +45,7 @@ static const table tables[] = {
 enum {
     TABLES = sizeof tables / sizeof *tables,
     OWNERS_TABLES = 3,  /* the first ones, which serve a chunk's owner with every block */
+    UNITS = 2,          /* of them that which has runs that are not long, too */
     BLOCKS_TABLES = 6,  /* the first ones, which say nothing while nobody has the chunk */
     DIRTY_PAGES = 6,    /* the first of those that have little for each chunk, */
     CHUNKS_TABLES = 11, /* and the first of those that have next to nothing */
@@ -191,11 +192,12 @@ static bool says_clean(const char *page) {
 }
 
 void flat_discard_inside(run_part run, run_part part) {
+    table_part units = inside_of_run(UNITS, run, part);
+    (void)flat_discard(units.start, units.bytes); /* refused: it stays, and says nothing; as below */
     for (unsigned i = DIRTY_PAGES; i < CHUNKS_TABLES; i++) {
         table_part inside = inside_of_run(i, run, part);
         for (char *page = inside.start; page != inside.start + inside.bytes; page += PAGE) {
-            if (i == DIRTY_PAGES && !says_clean(page)) continue;
-            (void)flat_discard(page, PAGE); /* refused: it stays, and says nothing */
+            if (i != DIRTY_PAGES || says_clean(page)) (void)flat_discard(page, PAGE);
         }
     }
 }

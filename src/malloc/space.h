@@ -70,10 +70,8 @@ typedef struct address_space {
     uint64_t credit;      /* pages that may be given back besides */
     run_set free_pages;   /* of nobody. Dirty: mapped. Clean: not mapped */
 
-    struct {                        /* as of the last time the lock was held: to look at without it */
-        uint32_t dirty, used, owed; /* pages: free ones that are mapped; of huge blocks; see above */
-        uint64_t credit;
-    } seen;
+    uint32_t claimed; /* free pages that threads are about to give back, and others need not */
+    uint32_t due;     /* pages that somebody should give back; looked at without the lock, too */
 } address_space;
 
 #pragma GCC visibility push(hidden)
@@ -125,7 +123,7 @@ bool flat_open_states(unsigned number, run_part pages, bool resident);
 void flat_discard_tables(uint32_t chunk);
 
 /* The same of what the tables have for the inside of a run of free pages that nobody has, and for a part of it. Under
- * `flat_space.lock`: a call of the system for each of at most eight pages. */
+ * `flat_space.lock`: at most nine calls of the system. */
 void flat_discard_inside(run_part run, run_part part);
 
 /* The memory of neighbouring pages back to the system: from then on they read as 0. False: refused. */

@@ -7,15 +7,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <latch>
 #include <malloc.h>
+#include <semaphore>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -67,8 +70,12 @@ void go_on(std::size_t pairs) {
     for (std::size_t i = 0; i < pairs; i++) free(malloc(64));
 }
 
-// Calls after which all is as it stays: a step for each 4 MiB of a huge block.
-constexpr std::size_t calls = gib / chunk;
+// Several times as many as a GiB has steps.
+constexpr std::size_t calls = gib / mib;
+
+// What a thread does as the system gives memory back to itself: see madvise() below.
+thread_local std::function<void()> *as_memory_goes = nullptr;
+thread_local std::size_t bytes_that_went = 0;
 
 class malloc_policy : public testing::TestWithParam<std::size_t> {
   protected:
@@ -80,7 +87,7 @@ TEST_P(malloc_policy, keeps_of_a_gib_that_was_freed_what_it_says) {
     std::vector<char *> blocks = take(gib, GetParam());
     EXPECT_GE(resident_bytes(), before + blocks.size() * GetParam());
     give(blocks);
-    go_on(calls / 2);
+    if (GetParam() <= mib) go_on(calls);
     EXPECT_LE(resident_bytes(), before + bounds_here().after_a_gib() + (keeps_all() ? gib : 0));
     if (keeps_all()) {
         EXPECT_GE(resident_bytes(), before + gib / 2);
@@ -98,9 +105,9 @@ INSTANTIATE_TEST_SUITE_P(of_blocks, malloc_policy,
 
 TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
     constexpr std::size_t counted_late = mib; // by the kernel, which counts in batches
-    for (const std::size_t size : {gib, 100 * kib, std::size_t{10000}}) {
+    for (const std::size_t size : {64 * mib, 2 * mib, 100 * kib, std::size_t{10000}}) {
         const std::vector<char *> blocks = take(gib, size);
-        const std::size_t step = size == gib ? 8 * chunk : chunk; // a free of a huge block may take eight
+        const std::size_t step = size > mib ? size + size / 64 + 2 * chunk : mib; // of huge blocks as much as is freed
         std::size_t now = test::about_resident_bytes(), longer = 0;
         const auto look = [&] {
             const std::size_t before = now;
@@ -120,6 +127,32 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
         EXPECT_EQ(longer, 0U) << size;
         (void)malloc_trim(0);
     }
+}
+
+// Whoever frees a huge block, or makes one smaller, gives back as much, so that nobody else has to.
+TEST(malloc_policy_steps, what_is_freed_of_huge_blocks_goes_back_with_it) {
+    constexpr std::size_t counted_late = mib;
+    const auto stays = [&](std::size_t before) {
+        EXPECT_LE(resident_bytes(), before + bounds_here().huge + gib / 30);
+        const std::size_t now = resident_bytes();
+        go_on(calls);
+        EXPECT_LE(now, resident_bytes() + counted_late);
+    };
+    if (keeps_all()) GTEST_SKIP() << "all of it stays";
+    for (const std::size_t size : {gib, 256 * mib, 5 * mib, 2 * mib}) {
+        SCOPED_TRACE(size);
+        (void)malloc_trim(0);
+        const std::size_t before = resident_bytes();
+        std::vector<char *> blocks = take(gib, size);
+        give(blocks);
+        stays(before);
+    }
+    (void)malloc_trim(0);
+    const std::size_t before = resident_bytes();
+    std::vector<char *> blocks = take(gib, gib);
+    blocks[0] = static_cast<char *>(realloc(blocks[0], 2 * mib));
+    stays(before + 2 * mib);
+    give(blocks);
 }
 
 // Of this process so far; what one call of the system makes resident counts, too.
@@ -149,6 +182,87 @@ TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
     }
 }
 
+// A block that comes and goes has memory that is there, though as much is kept as may be; when larger ones go beside it
+// it may have to move.
+TEST(malloc_policy_steps, a_block_that_comes_and_goes_has_memory_that_is_there) {
+    constexpr std::size_t size = 2 * mib, rounds = 100;
+    (void)malloc_trim(0);
+    std::vector<char *> small = take(size, size);
+    const std::vector<char *> large = take(gib, 256 * mib);
+    const long before = page_faults();
+    for (char *block : large) {
+        give(small);
+        free(block);
+        for (std::size_t i = 0; i < rounds; i++) {
+            small = take(size, size);
+            give(small);
+        }
+        small = take(size, size);
+    }
+    EXPECT_LE(page_faults() - before, static_cast<long>((large.size() + 1) * size / page));
+    give(small);
+}
+
+// While a thread gives memory back, another that would have to, if the first one did not, does not wait for it: no lock
+// is held, and none of its own calls gives anything back.
+TEST(malloc_policy_threads, leave_to_another_what_it_is_giving_back) {
+    (void)malloc_trim(0);
+    if (keeps_all()) GTEST_SKIP() << "none gives anything back";
+    std::size_t by_the_other = 0, rounds = 0;
+    bool ends = false;
+    std::binary_semaphore goes_on{0}, has_gone_on{0};
+    std::thread other([&] {
+        for (goes_on.acquire(); !ends; goes_on.acquire()) {
+            const std::size_t before = bytes_that_went;
+            for (int i = 0; i < 100; i++) free(malloc(2 * mib));
+            go_on(100);
+            by_the_other += bytes_that_went - before;
+            rounds++;
+            has_gone_on.release();
+        }
+    });
+    std::function<void()> let_the_other_go_on = [&] {
+        goes_on.release();
+        if (!has_gone_on.try_acquire_for(std::chrono::seconds(10))) std::abort(); // it waits for this one
+    };
+    let_the_other_go_on(); // and has what it needs: who takes new addresses gives back for them
+    by_the_other = rounds = 0;
+    const std::vector<char *> large = take(gib, 256 * mib);
+    as_memory_goes = &let_the_other_go_on;
+    for (char *block : large) free(block);
+    as_memory_goes = nullptr;
+    ends = true;
+    goes_on.release();
+    other.join();
+    EXPECT_GE(rounds, gib / mib / 2);
+    EXPECT_EQ(by_the_other, 0U);
+}
+
+// What a thread was giving back as another one forked is given back by the child.
+TEST(malloc_policy_threads, give_back_in_a_child_what_they_were_giving_back) {
+    (void)malloc_trim(0);
+    if (keeps_all()) GTEST_SKIP() << "none gives anything back";
+    char *large = take(gib, gib)[0];
+    int status = -1;
+    std::function<void()> let_another_fork = [&] {
+        as_memory_goes = nullptr;
+        std::thread([&] {
+            status = test::in_child([] {
+                (void)malloc_trim(0);
+                const std::size_t before = resident_bytes();
+                std::vector<char *> blocks = take(gib, 256 * mib);
+                give(blocks);
+                go_on(calls);
+                return resident_bytes() <= before + bounds_here().huge + gib / 30 ? 0 : 1;
+            });
+        }).join();
+    };
+    as_memory_goes = &let_another_fork;
+    free(large);
+    as_memory_goes = nullptr;
+    EXPECT_EQ(status, 0);
+}
+
 // Once it is used up, what is in use while all the rest is given back may go back as well when it is freed.
 TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
     constexpr std::size_t bytes = 256 * mib, size = 100 * kib;
@@ -172,14 +286,14 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     const std::size_t all = mallinfo2().arena + 4 * gib, before = resident_bytes();
     auto *block = static_cast<char *>(malloc(all));
     if (block == nullptr) GTEST_SKIP() << "the machine is too small for one block of so many bytes";
-    std::memset(block + all - chunk, 1, chunk);
+    std::memset(block, 1, 8 * chunk);
     free(block);
-    go_on(2 * all / chunk); // of what was freed the last pages are kept
+    go_on(2 * all / chunk); // of what was freed the first pages are kept
     void *piece = malloc(2 * mib);
     void *other = malloc(2 * all);
     go_on(2 * all / chunk);
     if (!keeps_all()) {
-        EXPECT_LE(resident_bytes(), before + 2 * mib);
+        EXPECT_LE(resident_bytes(), before + 2 * mib + 2 * mib); // the piece may have some
     }
     free(other);
     free(piece);
@@ -339,6 +453,23 @@ TEST(malloc_policy_threads, leave_no_more_behind_than_may_be_left) {
     EXPECT_LE(resident_bytes(), before + 16 * of_a_thread + 2 * mib);
 }
 
+// Who goes on with what another has left, which is more than a thread keeps, gives it back by whatever calls it makes.
+TEST(malloc_policy_threads, give_back_what_another_has_left_to_them) {
+    if (bounds_here().left <= bounds_here().heap || keeps_all()) GTEST_SKIP() << "no more is left than a thread keeps";
+    (void)malloc_trim(0);
+    std::thread([] {
+        std::vector<std::vector<char *>> blocks;
+        for (std::size_t size = 256; size <= 16 * kib; size += 256) blocks.push_back(take(64 * kib, size));
+        for (std::vector<char *> &of_one_size : blocks) give(of_one_size);
+    }).join();
+    std::thread([] {
+        go_on(1);
+        const std::size_t before = resident_bytes();
+        go_on(10);
+        EXPECT_LE(resident_bytes() + mib, before);
+    }).join();
+}
+
 TEST(malloc_policy_counts, mallinfo2_counts_each_block) {
     const struct mallinfo2 before = mallinfo2();
     std::array<char *, 1000> small{};
@@ -358,3 +489,12 @@ TEST(malloc_policy_counts, mallinfo2_counts_each_block) {
 }
 
 } // namespace
+
+// Stands for the system's, so that it is known which thread gives memory back, and that another can go on meanwhile.
+extern "C" [[gnu::visibility("default")]] int madvise(void *start, std::size_t bytes, int advice) noexcept {
+    if (advice == MADV_DONTNEED && bytes >= mib) { // of huge blocks, and not of a thread's small ones
+        bytes_that_went += bytes;
+        if (as_memory_goes != nullptr) (*as_memory_goes)();
+    }
+    return static_cast<int>(syscall(SYS_madvise, start, bytes, advice));
+}

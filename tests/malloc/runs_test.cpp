@@ -303,6 +303,31 @@ TEST(malloc_runs, that_are_an_eighth_longer_are_found) {
     }
 }
 
+// Dirty units are taken before clean ones that fit better, where some have become free last: but not a few of very
+// many.
+TEST(malloc_runs, whose_memory_is_there_are_taken_first) {
+    constexpr std::uint32_t clean = 0, dirty = 100, fits = 200, many = 300, few = 3;
+    const auto taken = [](std::uint32_t count, run_alignment alignment) {
+        model m;
+        m.take(units_in_all);
+        m.used.clear();
+        for (const std::uint32_t first : {clean, dirty, fits}) {
+            flat_runs_set_used(&m.runs, first, first == dirty ? 90 : 20);
+            m.give(first, first == dirty ? 90 : 20, first == clean ? UNIT_CLEAN : UNIT_DIRTY);
+        }
+        if (count == few) {
+            flat_runs_set_used(&m.runs, many, few * 100);
+            m.give(many, few * 100, UNIT_DIRTY);
+        }
+        if (count != 19) m.take_first(fits, 20, 20);
+        return flat_runs_take_aligned(&m.runs, count, alignment);
+    };
+    EXPECT_EQ(taken(20, {1, 0}), dirty);
+    EXPECT_EQ(taken(20, {32, 0}), 128U);
+    EXPECT_EQ(taken(19, {1, 0}), fits);
+    EXPECT_EQ(taken(few, {1, 0}), clean);
+}
+
 TEST(malloc_runs, that_are_used_are_not_made_dirty) {
     model m;
     m.take(units_in_all / 2);
