@@ -185,31 +185,46 @@ static void clean_claimed(uint32_t claimed) {
 }
 
 /* Makes two used runs of one; the lock is held. */
-static void part(uint32_t head, uint32_t count, uint32_t behind) {
+static void part_in_two(uint32_t head, uint32_t count, uint32_t behind) {
     flat_runs_set_used(&flat_space.free_pages, head, count);
     flat_runs_set_used(&flat_space.free_pages, head + count, behind);
 }
 
-/* How many of so many used pages go next, from the last one back: to where its chunk begins, so that whole chunks go
- * together, but no run that is not long: of such the tables have an entry for each page. */
-static uint32_t last_step(uint32_t head, uint32_t count) {
-    uint32_t step = (head + count - 1) % CHUNK_PAGES + 1;
+/* How many of a used run's pages go next, from the last one back: to where its chunk begins, so that whole chunks go
+ * together; but no run that is not long, as the tables have an entry for each page of such. */
+static uint32_t last_step(run_part of) {
+    uint32_t step = (of.first + of.count - 1) % CHUNK_PAGES + 1;
     if (step < LONG_RUN) step += CHUNK_PAGES;
-    return step + LONG_RUN < count ? step : count;
+    return step + LONG_RUN < of.count ? step : of.count;
 }
 
-/* Unmaps the last of `*count` used pages, as many as are claimed; returns how many are left of these. */
-static uint32_t clean_own(uint32_t head, uint32_t *count, uint32_t claimed) {
-    while (claimed >= LONG_RUN && *count != 0) {
-        uint32_t step = least(last_step(head, *count), claimed);
-        *count -= step;
+/* Where to write down what is left of a block while it goes back; NULL: many do. The lock is held. */
+static run_part *place_for_rest(void) {
+    for (unsigned i = 0; i < RESTS; i++) {
+        if (flat_space.rests[i].count == 0) return &flat_space.rests[i];
+    }
+    return NULL;
+}
+
+/* Unmaps of a block's own pages as many as are claimed, the last ones first, and gives the others back. Returns how
+ * many of the claimed are left. */
+static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
+    for (bool done = true; done && block.count != 0 && claimed >= LONG_RUN;) {
+        uint32_t step = least(last_step(block), claimed);
+        block.count -= step;
         claimed -= step;
         lock_space();
-        if (*count != 0) part(head, *count, step);
+        if (block.count != 0) part_in_two(block.first, block.count, step);
+        *rest = block; /* from 0 on it is another's */
         flat_space.claimed -= step;
         unlock_space();
-        if (!unmap_part((run_part){head + *count, step})) break;
+        done = unmap_part((run_part){block.first + block.count, step});
     }
+    if (block.count == 0) return claimed;
+    lock_space();
+    *rest = (run_part){0, 0};
+    (void)give(block.first, (run_given){block.count, UNIT_DIRTY});
+    unlock_space();
     return claimed;
 }
 
@@ -349,11 +364,16 @@ void flat_extents_clean_all(void) {
 
 /* As many pages go back as are due, these first: who needs some soon gets others that are dirty. */
 static void give_and_clean(uint32_t head, uint32_t count) {
+    run_part block = {head, count};
     lock_space();
     uint32_t claimed = claim(count, count + (count >> flat_policy.kept_shift) + EXTENT_STEP);
+    run_part *rest = claimed != 0 ? place_for_rest() : NULL;
+    if (rest != NULL)
+        *rest = block;
+    else
+        (void)give(head, (run_given){count, UNIT_DIRTY});
     unlock_space();
-    claimed = clean_own(head, &count, claimed);
-    give_back(head, count, UNIT_DIRTY);
+    if (rest != NULL) claimed = clean_own(block, rest, claimed);
     clean_claimed(claimed);
 }
 
@@ -362,9 +382,18 @@ void flat_extent_give(uint32_t head) { give_and_clean(head, pages_of(head)); }
 void flat_extent_cut(uint32_t head, uint32_t count) {
     uint32_t behind = head + count, cut = pages_of(head) - count;
     lock_space();
-    part(head, count, cut);
+    part_in_two(head, count, cut);
     unlock_space();
     give_and_clean(behind, cut);
+}
+
+void flat_extents_after_fork(void) {
+    flat_space.claimed = 0;
+    for (unsigned i = 0; i < RESTS; i++) {
+        run_part *rest = &flat_space.rests[i];
+        if (rest->count != 0) (void)give(rest->first, (run_given){rest->count, UNIT_DIRTY});
+        *rest = (run_part){0, 0};
+    }
 }
 
 /* Under the lock, by which who looks whether pages beside a chunk are free finds them in use until they are the heap's

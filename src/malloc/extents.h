@@ -39,6 +39,10 @@ void flat_extents_clean(uint32_t most);
 /* All of them, whatever may be, a step at a time; then what may be begins anew. */
 void flat_extents_clean_all(void);
 
+/* In a child of fork(), while the lock is held: what other threads were giving back is free, but for their last step.
+ */
+void flat_extents_after_fork(void);
+
 /* A chunk for a thread heap, of which the first pages up to `*mapped` are mapped, and may be dirty: the bits of
  * `dirty_pages` say which. NO_UNIT iff there are no addresses, or the system refuses. */
 uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped);

@@ -129,7 +129,7 @@ static void after_fork_in_child(void) {
         heaps.left = heap;
     }
     heaps.unsettled = heaps.count;
-    flat_space.claimed = 0; /* by threads that are not here */
+    flat_extents_after_fork();
     after_fork();
 }
 

@@ -40,6 +40,8 @@
 typedef uint64_t page_tag;
 #define THREAD_HEAP_BYTES ((size_t)512 << 10) /* each lies at a multiple of these; they are numbered from 1 */
 
+#define RESTS 16u
+
 typedef struct address_space {
     uintptr_t origin; /* what halves of granules are counted from: see states.h */
     size_t halves;    /* whose tables can be used; 0 before there are any: no address is inside */
@@ -70,8 +72,9 @@ typedef struct address_space {
     uint64_t credit;      /* pages that may be given back besides */
     run_set free_pages;   /* of nobody. Dirty: mapped. Clean: not mapped */
 
-    uint32_t claimed; /* free pages that threads are about to give back, and others need not */
-    uint32_t due;     /* pages that somebody should give back; looked at without the lock, too */
+    uint32_t claimed;      /* free pages that threads are about to give back, and others need not */
+    uint32_t due;          /* pages that somebody should give back; looked at without the lock, too */
+    run_part rests[RESTS]; /* of blocks that threads are giving back: what nobody has begun to unmap yet */
 } address_space;
 
 #pragma GCC visibility push(hidden)
