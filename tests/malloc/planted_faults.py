@@ -51,7 +51,7 @@ FAULTS = {
     "trim_goes_on_where_a_run_began_before": ("spans.c", r"behind = first;", r";", ["threads:that_sleeps"]),
     "large_block_stays_live": ("large.c", r"end_large\(page\);", r"", ["misuse"]),
     "tables_of_what_is_free_stay": ("extents.c", r"flat_discard_inside\(run, part\);", r";", ["policy:tables_of_what"]),
-    "tables_of_what_is_used_go": ("space.c", r"if \(i == DIRTY_PAGES && !says_clean\(page\)\) continue;", r"",
+    "tables_of_what_is_used_go": ("space.c", r"i != DIRTY_PAGES \|\| says_clean\(page\)", r"true",
                                   ["policy:what_is_kept_is_served"]),
     "more_mapped_than_a_large_block_has": ("spans.c", r"needed = count - before_frontier\(heap\)\.count", r"needed = count + 11",
                                            ["policy:tables_of_what"]),
