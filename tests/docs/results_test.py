@@ -303,6 +303,27 @@ class Manual(unittest.TestCase):
         return self.page(page).split("<!-- results %s -->\n" % name)[1].split("<!-- /results -->")[0]
 
 
+class Front(Manual):
+    def shown(self, *quick, **others):
+        (self.root / "README.md").write_text("<!-- results front -->\n<!-- /results -->\n")
+        self.write(*quick, **others)
+        return self.table("front", "README.md").splitlines()
+
+    def test_shows_what_is_won_and_the_greatest_losses(self):
+        lines = self.shown(QUICK)
+        self.assertEqual(lines[-1], "- the pool: fifo 1 KiB, **1.20** of glibc")
+        for line in ("| hot 64 B | 0.83 of glibc | 0.86 of snmalloc |", "| mixed 7 sizes | void | void |"):
+            self.assertIn(line, lines)
+        lines = self.shown(changed(pool={"hot": 1.3, "throughput": 0.5}), full=with_policies(FULL, malloc=1.5),
+                           percore=(with_policies(PERCORE),))
+        self.assertIn("| hot 64 B | **1.08** of glibc | 0.86 of snmalloc |", lines)
+        self.assertEqual(lines[-2:], ["- the pool: throughput 16 B, **1.33** of glibc",
+                                      "- the malloc: threads 64 B, producer-consumer, **2.00** of jemalloc"])
+
+    def test_tells_that_nothing_is_lost(self):
+        self.assertEqual(self.shown(changed(pool={"fifo": 0.5}))[-1], "- none")
+
+
 class Tables(Manual):
     def test_keep_what_stands_around_them(self):
         self.write(QUICK)
