@@ -5,8 +5,6 @@
 
 #define PAGES_MAX ((uint32_t)(flat_space.bytes >> PAGE_SHIFT))
 
-static uint32_t difference(uint32_t a, uint32_t b) { return a > b ? a - b : 0; }
-
 static void lock_space(void) { (void)pthread_mutex_lock(&flat_space.lock); }
 
 /* Pages that should go back once so many more are free, beside those that threads are giving back; the lock is held.
@@ -14,7 +12,8 @@ static void lock_space(void) { (void)pthread_mutex_lock(&flat_space.lock); }
 static uint32_t due_with(uint32_t coming) {
     const run_set *pages = &flat_space.free_pages;
     uint32_t of_heaps = __atomic_load_n(&flat_space.heap_chunks, __ATOMIC_RELAXED) * CHUNK_PAGES;
-    uint32_t dirty = pages->dirty + coming, used = flat_space.begun - pages->free - of_heaps - coming;
+    coming += flat_space.coming;
+    uint32_t dirty = pages->dirty + coming, used = difference(flat_space.begun, pages->free + of_heaps + coming);
     uint32_t above = difference(flat_huge_pages_above(dirty, used), flat_space.claimed);
     uint32_t due = flat_space.credit < above ? (uint32_t)flat_space.credit : above;
     if (flat_space.credit < EXTENT_STEP) due = 0;
@@ -216,6 +215,7 @@ static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
         lock_space();
         if (block.count != 0) part_in_two(block.first, block.count, step);
         *rest = block; /* from 0 on it is another's */
+        flat_space.coming -= step;
         flat_space.claimed -= step;
         unlock_space();
         done = unmap_part((run_part){block.first + block.count, step});
@@ -223,6 +223,7 @@ static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
     if (block.count == 0) return claimed;
     lock_space();
     *rest = (run_part){0, 0};
+    flat_space.coming -= block.count;
     (void)give(block.first, (run_given){block.count, UNIT_DIRTY});
     unlock_space();
     return claimed;
@@ -368,10 +369,12 @@ static void give_and_clean(uint32_t head, uint32_t count) {
     lock_space();
     uint32_t claimed = claim(count, count + (count >> flat_policy.kept_shift) + EXTENT_STEP);
     run_part *rest = claimed != 0 ? place_for_rest() : NULL;
-    if (rest != NULL)
+    if (rest != NULL) {
         *rest = block;
-    else
+        flat_space.coming += count;
+    } else {
         (void)give(head, (run_given){count, UNIT_DIRTY});
+    }
     unlock_space();
     if (rest != NULL) claimed = clean_own(block, rest, claimed);
     clean_claimed(claimed);
@@ -388,7 +391,7 @@ void flat_extent_cut(uint32_t head, uint32_t count) {
 }
 
 void flat_extents_after_fork(void) {
-    flat_space.claimed = 0;
+    flat_space.claimed = flat_space.coming = 0;
     for (unsigned i = 0; i < RESTS; i++) {
         run_part *rest = &flat_space.rests[i];
         if (rest->count != 0) (void)give(rest->first, (run_given){rest->count, UNIT_DIRTY});

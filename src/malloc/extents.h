@@ -23,17 +23,17 @@ bool flat_extent_extend(uint32_t head, uint32_t more);
  * changed. The old pages are given back. */
 uint32_t flat_extent_move(uint32_t head, uint32_t count);
 
-/* Gives back all pages that were taken at `head`; or all but the first `count`. */
+/* Gives back all pages that were taken at `head`; or all but the first `count`. Like the functions above, which take
+ * addresses, these unmap as many pages as they give or take, if so many are more than may be kept: see policy.h. */
 void flat_extent_give(uint32_t head);
 void flat_extent_cut(uint32_t head, uint32_t count);
 
-#define EXTENT_STEP CHUNK_PAGES /* pages at most that one step unmaps: 200 to 400 us of the system's time */
+#define EXTENT_STEP CHUNK_PAGES /* pages that one step unmaps, or less than 2 LONG_RUN more: 200 to 400 us */
 
 /* Whether more is kept than may be, beyond what other threads are giving back by now. A look without the lock. */
 static inline bool extents_are_due(void) { return __atomic_load_n(&flat_space.due, __ATOMIC_RELAXED) != 0; }
 
-/* Unmaps up to `most` of the free pages that are more than may be, see policy.h: a step for each EXTENT_STEP of them.
- * All functions above that take or give pages have called it for as many. */
+/* Unmaps up to `most` of the free pages that are more than may be: a step for each EXTENT_STEP of them. */
 void flat_extents_clean(uint32_t most);
 
 /* All of them, whatever may be, a step at a time; then what may be begins anew. */

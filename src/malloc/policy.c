@@ -61,8 +61,7 @@ void flat_policy_init(void) {
 /* How many of `dirty` units are more than may be kept, while `used` are in use. */
 static uint32_t above(uint32_t dirty, uint32_t used, uint32_t kept) {
     if (kept == UINT32_MAX) return 0;
-    uint32_t may_be = kept + (used >> flat_policy.kept_shift);
-    return dirty > may_be ? dirty - may_be : 0;
+    return difference(dirty, kept + (used >> flat_policy.kept_shift));
 }
 
 uint32_t flat_huge_pages_above(uint32_t dirty, uint32_t used) {

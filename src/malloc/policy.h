@@ -8,7 +8,7 @@
  *     balanced    256 KiB + 1/64 of its use 4 MiB                      64 MiB + 1/64 in use   32 KiB
  *     memory      256 KiB + 1/64            256 KiB                    4 MiB + 1/64           4 KiB
  *
- * A step is at most CLEANED_PAGES, or EXTENT_STEP pages of huge blocks.
+ * A step is at most CLEANED_PAGES, or some EXTENT_STEP pages of huge blocks.
  *
  * Who takes again what was given back has to wait for it, some 1.4 us a page. So that a program that frees and takes
  * the same memory over and over does not wait each time, what goes back is no more than CREDIT_OF_GROWTH times that by

@@ -20,6 +20,7 @@
 #define CHUNK_PAGES ((uint32_t)(CHUNK / PAGE))
 
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t difference(uint32_t a, uint32_t b) { return a > b ? a - b : 0; } /* 0 where b is more */
 
 /* The state of free units. Clean: there is no memory behind them, so that their bytes read as 0 once they are mapped.
  * Dirty: what was there is there still. A bit for each unit says which, and a run may have both: UNIT_MIXED means that

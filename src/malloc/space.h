@@ -40,7 +40,7 @@
 typedef uint64_t page_tag;
 #define THREAD_HEAP_BYTES ((size_t)512 << 10) /* each lies at a multiple of these; they are numbered from 1 */
 
-#define RESTS 16u
+#define RESTS 16u /* blocks that give their own pages back at once; more of them give others' */
 
 typedef struct address_space {
     uintptr_t origin; /* what halves of granules are counted from: see states.h */
@@ -72,9 +72,10 @@ typedef struct address_space {
     uint64_t credit;      /* pages that may be given back besides */
     run_set free_pages;   /* of nobody. Dirty: mapped. Clean: not mapped */
 
-    uint32_t claimed;      /* free pages that threads are about to give back, and others need not */
-    uint32_t due;          /* pages that somebody should give back; looked at without the lock, too */
     run_part rests[RESTS]; /* of blocks that threads are giving back: what nobody has begun to unmap yet */
+    uint32_t coming;       /* pages of these, in all: free soon, if they are not unmapped before */
+    uint32_t claimed;      /* pages, free or coming, that threads are about to give back, and others need not */
+    uint32_t due;          /* pages that somebody should give back besides; looked at without the lock, too */
 } address_space;
 
 #pragma GCC visibility push(hidden)

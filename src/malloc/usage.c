@@ -13,8 +13,8 @@
 
 #define MIB (1024.0 * 1024)
 
-#define COUNTED_PAGES                                                                                                  \
-    64u /* under a lock that is held for no more: 16 us where all have live blocks of 16 bytes (AMD EPYC) */
+/* Under a lock that is held for no more: 16 us where all have live blocks of 16 bytes (AMD EPYC). */
+#define COUNTED_PAGES 64u
 
 static bool lock(pthread_mutex_t *lock, bool waits) {
     return (waits ? pthread_mutex_lock(lock) : pthread_mutex_trylock(lock)) == 0;

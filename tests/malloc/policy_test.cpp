@@ -265,6 +265,44 @@ TEST(malloc_policy_threads, give_back_in_a_child_what_they_were_giving_back) {
     EXPECT_EQ(status, 0);
 }
 
+// Many at a time, more than are written down: then none of them leaves anything to others, and a child that is made in
+// the middle of it has all but the steps that were under way.
+TEST(malloc_policy_threads, give_back_as_much_each_when_many_do) {
+    constexpr std::size_t count = 24, size = 32 * mib, in_steps = count * 2 * chunk;
+    (void)malloc_trim(0);
+    if (keeps_all()) GTEST_SKIP() << "none gives anything back";
+    const std::size_t before = resident_bytes();
+    const std::vector<char *> large = take(count * size, size);
+    std::vector<char *> kept = take(256 * mib, 64 * mib);
+    give(kept);
+    std::counting_semaphore<count> is_at_it{0};
+    std::latch has_forked(1);
+    std::function<void()> wait_once = [&] {
+        as_memory_goes = nullptr;
+        is_at_it.release();
+        has_forked.wait();
+    };
+    std::vector<std::thread> threads;
+    for (char *block : large)
+        threads.emplace_back([&wait_once, block] {
+            as_memory_goes = &wait_once;
+            free(block);
+        });
+    for (std::size_t i = 0; i < count; i++)
+        if (!is_at_it.try_acquire_for(std::chrono::seconds(10))) std::abort(); // one has left all to others
+    const int status = test::in_child([&] {
+        (void)malloc_trim(0);
+        return resident_bytes() <= before + in_steps + gib / 30 ? 0 : 1;
+    });
+    has_forked.count_down();
+    for (std::thread &thread : threads) thread.join();
+    EXPECT_EQ(status, 0);
+    EXPECT_LE(resident_bytes(), before + bounds_here().huge + gib / 30);
+    const std::size_t now = resident_bytes();
+    go_on(calls);
+    EXPECT_LE(now, resident_bytes() + mib);
+}
+
 // Once it is used up, what is in use while all the rest is given back may go back as well when it is freed.
 TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
     constexpr std::size_t bytes = 256 * mib, size = 100 * kib;
