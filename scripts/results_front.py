@@ -3,7 +3,7 @@ import statistics
 
 import results_percore
 import results_policies
-from results_common import more_is_better, short, table
+from results_common import Fault, more_is_better, short, table
 
 CELLS = ("hot 64 B", "churn 64 B", "mixed 7 sizes", "order, random free", "throughput 256 B, Mops/s")
 POLICY = "flatline-malloc"
@@ -48,6 +48,10 @@ def table_of(pool_in):
     """`pool_in`: of the results and a cell of medians (time, which other) of the pool; None: it is void, or no such."""
     def made(results):
         runs, cells = results["quick"], results_policies.groups_of(results)
+        shown = runs + results["percore"] + [run for cell in cells.values() for run, _, _ in cell]
+        if len({machine_in_short(run) for run in shown}) != 1:
+            raise Fault("the table in front would mix %s: measure the pool, the malloc and the pools for each core on one"
+                        % " and ".join(sorted({machine_in_short(run) for run in shown})))
         measured = dict.fromkeys([results_policies.call_name(group) for group in runs[0]["groups"]] + list(cells))
         rows = [[name.removesuffix(", Mops/s")] + [told(of) if of else "void" for of in
                                                    (pool_in(results, name), of_malloc(cells, name))]

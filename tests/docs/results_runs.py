@@ -1,0 +1,231 @@
+"""Runs as `flatline bench --json` writes them, small enough that their tables can be told by hand."""
+import copy
+
+BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("floor", "control"), ("list", "unchecked"),
+            ("glibc", "general"), ("jemalloc", "general"), ("boost-pool", "fixed-pool")]
+
+
+def cells(suite, size, p50s, unit="ns", calls=32, operation="pair", order="", void=False, samples=100000, **more):
+    return [{"suite": suite, "size": size, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50, "p99": 2 * p50,
+             "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": 0.5, "unit": unit, "ranked": True,
+             "peak_bytes": None, "calls_per_sample": calls, "operation": operation, "order": order, "void": void, "samples": samples,
+             "process_p50": [0.9 * p50, 1.1 * p50, 7], "process_p999": [2.9 * p50, 3.1 * p50, 8], **more}
+            for (name, _), p50 in zip(BACKENDS, p50s)]
+
+
+WINDOWS = {"first": 5, "last": 6, "worst": 9, "slope_ns_per_million": 0.0125}
+INTERVAL = {"median": 2048, "low": 2, "high": 4096}
+QUICK_CELLS = (
+    cells("hot", 64, [5, 5.1, 2, 3, 6, 8, 4])
+    + cells("hot", 64, [30, 30, 20, 25, 31, 32, 33], calls=1, operation="alloc")
+    + cells("fifo", 1024, [6, 6, 2, 3, 5, 9, 7]) + cells("mixed", 0, [50, 60, 2, 3, 70, 80, 90], void=True)
+    + cells("order", 64, [2, 2, 1, 1, 4, 5, 3], calls=200000, operation="free", order="lifo", samples=40)
+    + cells("throughput", 16, [300, 301, 700, 600, 200, 150, 290], unit="Mops/s", calls=100000))
+PROGRAM_ROW = {"backend": "glibc", "wall_s": {"median": 2.5, "low": 2.4, "high": 2.6},
+               "user_s": INTERVAL | {"median": 2}, "system_s": INTERVAL | {"median": 0.5},
+               "peak_rss_kib": INTERVAL, "final_rss_kib": INTERVAL,
+               "page_faults": INTERVAL, "system_calls": None, "allocations": 1000000, "allocator_share": 0.255,
+               "frontier": True}
+
+
+def bench(cells, programs=(), backends=BACKENDS, **more):
+    return {
+        "schema": "flatline.bench/1", "started": "then", "resumed": False, "duration_seconds": 100.4,
+        "rounds": 4, "seed": 1, "mode": "quick", "errors": [],
+        "environment": {
+            "processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "compiler": "a compiler",
+            "flags": "-O2", "flatline_version": "1", "hypervisor": "kvm", "governor": "none", "smt": "off",
+            "isolated_cpus": "",
+            "nohz_full": "", "transparent_huge_pages": "madvise", "steal_percent": 0.5, "timer": {"tick_ns": 10},
+            "hiccups": {when: {"lost_us_per_second": 20} for when in ("before", "between", "after")},
+            "allocators": [{"backend": name, "version": "1.2"} for name, _ in backends]},
+        "backends": [{"name": name, "title": "T " + name, "kind": kind} for name, kind in backends],
+        "cells": cells, "programs": list(programs), **more}
+
+
+QUICK = bench(QUICK_CELLS)
+
+# Of suite containers: backend, kind, P50, P99.9 - P50.
+ROUNDS = [("floor", "control", 100, 10), ("glibc", "general", 240, 90), ("jemalloc", "general", 200, 95),
+          ("arena-resource", "subject", 110, 40), ("arena-resource-again", "again", 111, 40),
+          ("pool-resource", "subject", 150, 30), ("pool-resource-again", "again", 151, 30),
+          ("heap-resource", "subject", 180, 50), ("inline-arena", "subject", 105, 20),
+          ("allocator-arena", "subject", 100, 41), ("allocator-pool", "subject", 120, 42),
+          ("allocator-heap", "subject", 160, 43), ("allocator-inline", "subject", 101, 44),
+          ("std-monotonic", "standard", 120, 60), ("std-pool", "standard", 300, 80)]
+
+
+def rounds(order, calls=1, void=False, without=(), **factors):
+    """A cell of rounds; a factor on the P50 of a backend by its name, with _ for -."""
+    cells = []
+    for name, kind, p50, jitter in ROUNDS:
+        if name in without:
+            continue
+        p50 *= factors.get(name.replace("-", "_"), 1)
+        late = p50 + jitter
+        cells.append({"suite": "containers", "size": 0, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                      "p99": late, "p999": late, "p9999": None, "max": 9 * late, "over_1us_ppm": 0, "unit": "ns",
+                      "ranked": True, "calls_per_sample": calls, "operation": "round", "order": order, "void": void,
+                      "samples": 30000, "process_p50": [p50] * 3, "process_p999": [late] * 3,
+                      "heap_calls": 500 if kind == "general" else 0,
+                      "held_bytes": None if name == "floor" else 16000})
+    return cells
+
+
+def containers(**factors):
+    return bench(rounds("list", **factors) + rounds("map-int", without=("floor",), **factors)
+                 + rounds("trades", **factors) + rounds("trades", calls=32, **factors) + rounds("vector", void=True),
+                 backends=[(name, kind) for name, kind, _, _ in ROUNDS])
+
+
+CONTAINERS = containers()
+
+# Of suite anysize: backend, kind, P50.
+HEAPS = [("flatline-heap", "fixed-pool", 40), ("floor", "control", 6), ("o1heap", "fixed-pool", 60)]
+
+
+def anysize(factor=1, alone=False):
+    """A run in which the heap takes `factor` times what meets its goals; beside o1heap unless `alone`."""
+    backends = HEAPS[:2] if alone else HEAPS
+    cells = []
+    for calls, operation, unit in ((32, "pair", "ns"), (1, "alloc", "ns"), (500000, "pair", "ns"),
+                                   (20000, "resident", "bytes")):
+        for name, _, p50 in backends:
+            p50 *= factor if name == "flatline-heap" else 1
+            cells.append({"suite": "anysize", "size": 0, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                          "p99": p50, "p999": 3 * p50, "p9999": None, "max": 9 * p50, "over_1us_ppm": (p50 / 6) ** 3,
+                          "unit": unit, "ranked": True, "calls_per_sample": calls, "operation": operation,
+                          "order": "uniform", "void": False, "samples": 30000, "process_p50": [p50] * 3,
+                          "process_p999": [3 * p50] * 3})
+    return bench(cells, backends=[(name, kind) for name, kind, _ in backends])
+
+
+ANYSIZE = anysize()
+
+# Of suites threads and pipeline: backend, kind, ns of a pair, of a local free, of a remote one.
+CORES = [("flatline-pool", "subject", 9, 29, None), ("flatline-percore", "subject", 9, 29, 40),
+         ("flatline-percore-again", "again", 9, 29, 40), ("floor", "control", 5, 26, 26),
+         ("glibc", "general", 20, 33, 60), ("jemalloc", "general", 10, 30, 45)]
+
+
+def percore(pair=1, own=1, remote=1, tail=1, void=False):
+    """A run in which pools of each core take so many times what meets their goals: for pairs handed over, for pairs of
+    their own, for a remote free, and of that for its P99.9."""
+    cells = []
+
+    def add(suite, order, operation, unit, values, tails=None, calls=1):
+        for (name, _, *_), p50 in zip(CORES, values):
+            if p50 is None:
+                continue
+            p999 = 3 * p50 * (tails if tails and name.startswith("flatline-percore") else 1)
+            cells.append({"suite": suite, "size": 64, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                          "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50, "over_1us_ppm": 1, "unit": unit,
+                          "ranked": True, "calls_per_sample": calls if unit == "ns" else 100000, "operation": operation,
+                          "order": order, "void": void and suite == "threads", "samples": 30000,
+                          "peak_bytes": 1 << 19 if name == "glibc" else 1 << 20,
+                          "process_p50": [p50] * 3, "process_p999": [p999] * 3})
+
+    pairs = [each[2] for each in CORES]
+    add("threads", "independent", "pair", "Mops/s", [1000 / ns for ns in [9, 9 * own, 9 * own, *pairs[3:]]])
+    for suite, order in (("threads", "producer-consumer"), ("threads", "larson"), ("pipeline", "")):
+        add(suite, order, "pair", "Mops/s",
+            [None if i == 0 else 1000 / (ns * (pair if i in (1, 2) else 1)) for i, ns in enumerate(pairs)])
+    for calls in (1, 64):
+        for suite, order in (("threads", "independent"), ("pipeline", "")):
+            local = [each[3] * (own if i in (1, 2) else 1) for i, each in enumerate(CORES)]
+            add(suite, order, "local free", "ns", local if order else [None, *local[1:]], calls=calls)
+        for suite, order in (("threads", "larson"), ("pipeline", "")):
+            add(suite, order, "remote free", "ns",
+                [each[4] and each[4] * (remote if i in (1, 2) else 1) for i, each in enumerate(CORES)], tail, calls)
+    return bench(cells, backends=[each[:2] for each in CORES])
+
+
+PERCORE = percore()
+
+# Of the malloc's suites: backend, kind, P50.
+MALLOCS = [("flatline-malloc", "drop-in", 6), ("flatline-malloc-latency", "drop-in", 6),
+           ("flatline-malloc-memory", "drop-in", 6), ("floor", "control", 3), ("glibc", "general", 9),
+           ("snmalloc", "general", 7)]
+POLICIES = [name for name, kind, _ in MALLOCS if kind == "drop-in"]
+
+
+def malloc(factor=1, tail=1, stalls=10, alone=False, luck=1):
+    """A run in which the malloc takes so many times what meets its goals, its tail so many times that again, and has so
+    many calls of over 1 us; glibc takes so many times what it usually does."""
+    cells = []
+    for suite, calls, operation, unit, samples in (("hot", 32, "pair", "ns", 25000), ("hot", 1, "alloc", "ns", 25000),
+                                                   ("anysize", 500000, "pair", "ns", 6),
+                                                   ("anysize", 20000, "resident", "bytes", 1)):
+        for name, kind, p50 in MALLOCS[:1] if alone else MALLOCS:
+            ours = kind == "drop-in"
+            p50 *= factor if ours else luck if name == "glibc" else 1
+            p999 = 3 * p50 * (tail if ours else 1)
+            over = stalls if ours else 4 if kind == "control" else 30
+            cells.append({"suite": suite, "size": 64 if suite == "hot" else 0, "backend": name, "p50": p50,
+                          "p50_low": p50, "p50_high": p50, "p99": p50, "p999": p999, "p9999": None, "max": 9 * p50,
+                          "over_1us_ppm": over, "over_10us_ppm": 0, "unit": unit, "ranked": True, "calls_per_sample": calls,
+                          "operation": operation, "order": "pareto" if calls > 32 else "", "void": False,
+                          "samples": samples, "process_p50": [p50] * 3, "process_p999": [p999] * 3})
+    return bench(cells, backends=[each[:2] for each in MALLOCS])
+
+
+MALLOC = malloc()
+OTHER_SUITES = ("order", "throughput", "drift", "startup", "memory", "arrivals")
+FULL = bench(resumed=True, cells=QUICK_CELLS
+             + cells("drift", 64, [6] * 7, calls=1, operation="P50", windows=WINDOWS | {"first": 1})
+             + cells("drift", 64, [7] * 7, calls=1, operation="P99", windows=WINDOWS)
+             + cells("startup", 64, [3] * 7, calls=1000, operation="total", void=True)
+             + cells("memory", 256, [260, 260, 0], unit="bytes", calls=1000, operation="resident"))
+
+
+def with_policies(run, **slower):
+    """The run with the malloc, which takes in each cell as long as the first general allocator; a policy that is named,
+    so many times that."""
+    other = copy.deepcopy(run)
+    for at, cell in reversed(list(enumerate(other["cells"]))):
+        if cell["backend"] != "glibc":
+            continue
+        for policy in POLICIES:
+            factor = slower.get(policy.rpartition("-")[2], 1)
+            factor = 1 / factor if cell["unit"] == "Mops/s" else factor
+            ours = {key: factor * cell[key] for key in ("p50", "p99", "p999")}
+            ours |= {key: [factor * each for each in cell[key]] for key in ("process_p50", "process_p999")}
+            other["cells"].insert(at, cell | ours | {"backend": policy})
+    other["backends"] += [{"name": policy, "title": policy, "kind": "drop-in"} for policy in POLICIES]
+    other["environment"]["allocators"] += [{"backend": policy, "version": "1"} for policy in POLICIES]
+    return other
+
+
+def with_four_threads(run, **factors):
+    """The run with its cells of suite threads once more, of four threads; there a backend takes so many times as long."""
+    other = copy.deepcopy(run)
+    for cell in [cell for cell in run["cells"] if cell["suite"] == "threads"]:
+        factor = factors.get(cell["backend"].replace("-", "_"), 1)
+        factor = 1 / factor if cell["unit"] == "Mops/s" else factor
+        other["cells"].append(cell | {"threads": 4, "p50": factor * cell["p50"],
+                                      "process_p50": [factor * each for each in cell["process_p50"]]})
+    return other
+
+
+PROGRAMS = bench([], [{
+    "name": "perl", "title": "Perl", "package": "perl", "work": "sorts", "process": "perl", "clock": "perl",
+    "version": "perl 5", "missing": None, "shortfalls": [], "rows": [PROGRAM_ROW],
+    "errors": [{"backend": "tbb", "message": "it failed"}]}])
+
+def changed(**changes):
+    """QUICK with other figures: pool(suite) and pool_tail(suite) -> factor on the pool's P50 and P99.9, void(suite) ->
+    whether the cell is void."""
+    other = copy.deepcopy(QUICK)
+    for cell in other["cells"]:
+        cell["void"] = changes.get("void", {}).get(cell["suite"], cell["void"])
+        if cell["backend"] == "flatline-pool":
+            factor = changes.get("pool", {}).get(cell["suite"], 1)
+            cell["p50"] *= factor
+            cell["process_p50"] = [factor * each for each in cell["process_p50"]]
+            factor = changes.get("pool_tail", {}).get(cell["suite"], 1)
+            cell["process_p999"] = [factor * each for each in cell["process_p999"]]
+    return other
+
+
+# What a run of the malloc has in the suites that a full run has besides.
+OTHERS = with_policies(dict(FULL, cells=[cell for cell in FULL["cells"] if cell["suite"] in OTHER_SUITES]))
