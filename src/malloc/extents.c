@@ -72,16 +72,18 @@ static void give_back(uint32_t head, uint32_t count, unit_state state) {
     unlock_space();
 }
 
-static void set_used(uint32_t head, uint32_t count) {
-    lock_space();
+/* Makes two used runs of one; the lock is held. */
+static void part_in_two(uint32_t head, uint32_t count, uint32_t behind) {
     flat_runs_set_used(&flat_space.free_pages, head, count);
-    unlock_space();
+    flat_runs_set_used(&flat_space.free_pages, head + count, behind);
 }
 
-/* Used pages, parts of which are about to be given back by themselves. */
-static void part_at(uint32_t page) {
+/* Used pages up to `at` and from there on become runs of their own, if there are any: each may be given back by itself,
+ * and what stays used is known as such whatever becomes of the other. */
+static void part_at(uint32_t head, uint32_t at, uint32_t end) {
+    if (at == head || at == end) return;
     lock_space();
-    flat_runs_part(&flat_space.free_pages, page);
+    part_in_two(head, at - head, end - at);
     unlock_space();
 }
 
@@ -183,12 +185,6 @@ static void clean_claimed(uint32_t claimed) {
     give_claim_up(claimed);
 }
 
-/* Makes two used runs of one; the lock is held. */
-static void part_in_two(uint32_t head, uint32_t count, uint32_t behind) {
-    flat_runs_set_used(&flat_space.free_pages, head, count);
-    flat_runs_set_used(&flat_space.free_pages, head + count, behind);
-}
-
 /* How many of a used run's pages go next, from the last one back: to where its chunk begins, so that whole chunks go
  * together; but no run that is not long, as the tables have an entry for each page of such. */
 static uint32_t last_step(run_part of) {
@@ -266,7 +262,7 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
             pay_for(count);
             return head;
         }
-        if (mapped != head) part_at(mapped);
+        part_at(head, mapped, head + count);
         give_back(head, mapped - head, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
             give_back(mapped, head + count - mapped, UNIT_MIXED);
@@ -303,9 +299,8 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
         pay_for(more);
         return true;
     }
-    part_at(end);
-    set_used(head, count);
-    if (mapped != end) part_at(mapped);
+    part_at(head, end, end + more);
+    part_at(end, mapped, end + more);
     give_back(end, mapped - end, UNIT_DIRTY);
     if (result != MAP_OCCUPIED) give_back(mapped, end + more - mapped, UNIT_MIXED);
     return false;
@@ -318,8 +313,8 @@ static bool unmap_all(uint32_t head, uint32_t end) {
         uint32_t dirty = clean.first - at;
         unmap_result result = dirty != 0 ? unmap_pages((run_part){at, dirty}) : UNMAP_DONE;
         if (result != UNMAP_DONE) {
-            if (at != head) part_at(at);
-            if (clean.first != end) part_at(clean.first);
+            part_at(head, at, end);
+            part_at(at, clean.first, end);
             give_back(head, at - head, UNIT_CLEAN);
             if (result == UNMAP_NOT_TRIED) give_back(at, dirty, UNIT_DIRTY);
             give_back(clean.first, end - clean.first, UNIT_MIXED);
@@ -449,7 +444,7 @@ uint32_t flat_chunk_take(uint32_t heap, uint32_t *mapped) {
         if (page == NO_UNIT) return NO_UNIT;
         map_result result;
         if (map_chunk(page, mapped, &result)) return begin_chunk(page, heap);
-        if (*mapped != page) part_at(*mapped);
+        part_at(page, *mapped, page + CHUNK_PAGES);
         give_back(page, *mapped - page, UNIT_DIRTY);
         if (result == MAP_REFUSED) {
             give_back(*mapped, page + CHUNK_PAGES - *mapped, UNIT_MIXED);
@@ -467,7 +462,7 @@ void flat_chunk_give(uint32_t chunk, uint32_t mapped, unit_state state) {
     (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     lock_space();
     flat_runs_set_used(&flat_space.free_pages, part.first, CHUNK_PAGES);
-    if (mapped != CHUNK_PAGES) flat_runs_part(&flat_space.free_pages, part.first + mapped);
+    if (mapped != CHUNK_PAGES) part_in_two(part.first, mapped, CHUNK_PAGES - mapped);
     set_heap_of_chunk(chunk, 0);
     unlock_space();
     if (result == UNMAP_DONE && mapped != CHUNK_PAGES) flat_discard_tables(chunk);
