@@ -13,7 +13,7 @@ FUNCTIONS := 100000
 OPERATIONS := 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test check test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install coverage \
+.PHONY: help bench test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install coverage \
         format clean
 MAKEFLAGS += --no-print-directory
 
@@ -21,8 +21,9 @@ help:
 	@echo "Flatline: deterministic memory for C and C++"
 	@echo
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
-	@echo "  make test                  build everything with warnings as errors and run every test"
-	@echo "  make check                 the campaigns: the next three, some 40 minutes; FUNCTIONS and OPERATIONS make them shorter"
+	@echo "  make test                  build everything with warnings as errors and run the tests; within 15 minutes"
+	@echo "  make check                 what takes longer: the next four, about an hour; FUNCTIONS and OPERATIONS make them shorter"
+	@echo "  make long-tests            planted faults, model searches, fuzzing, emulated processors; some 20 minutes"
 	@echo "  make test-on-6.1           the malloc's tests on Debian 12's own kernel, in an emulated machine; some five minutes"
 	@echo "  make failing-calls         the malloc while its calls of the system fail at random: a million operations a policy"
 	@echo "  make soundness             100,000 random functions, each proved and stepped through; some 20 minutes"
@@ -50,11 +51,21 @@ build:
 	@$(CONFIGURE)
 	@cmake --build $(BUILD)
 
-test:
+# The labels of those tests that `make test` leaves to `make check`: see tests/CMakeLists.txt.
+LONG_TESTS := ^(planted|model|fuzz|long|aarch64|peers)$$
+
+define all-tests
 	@scripts/bootstrap test
 	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
 	@cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+endef
+
+test:
+	$(all-tests) --label-exclude '$(LONG_TESTS)'
+
+long-tests:
+	$(all-tests) --label-regex '$(LONG_TESTS)'
 
 # In the words of ctest the emulated machine is a configuration of its own.
 GUEST_TESTS := ctest --test-dir $(BUILD) -C guest -L guest --no-tests=error --output-on-failure --parallel 2
@@ -66,7 +77,7 @@ test-on-6.1:
 	tests/guest/guest_test.py $(BUILD)
 	scripts/guest --kernel 6.1 --env FLATLINE_TEST_SCALE=0.05 --seconds 900 "$(GUEST_TESTS)"
 
-check: test-on-6.1 failing-calls soundness
+check: long-tests test-on-6.1 failing-calls soundness
 
 failing-calls:
 	@scripts/bootstrap test
