@@ -7,7 +7,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/flatline)
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(
-  TARGETS flatline flatline-static
+  TARGETS flatline flatline-static flatline-core
   EXPORT flatlineTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -20,7 +20,8 @@ if(TARGET flatline-malloc)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/flatline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# The CMake package: flatline::flatline is the shared library, flatline::static the archive.
+# The CMake package: flatline::flatline is the shared library, flatline::static the archive, flatline::core the archive
+# for programs without an operating system.
 install(EXPORT flatlineTargets NAMESPACE flatline:: DESTINATION ${package_dir})
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/flatlineConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/flatlineConfig.cmake
@@ -31,10 +32,13 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/cmake/flatlineConfig.cmake ${PROJECT_BINARY_DIR}/cmake/flatlineConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# The pkg-config file names its prefix relative to itself. "/p" stands for any prefix.
+# The pkg-config files name their prefix relative to themselves. "/p" stands for any prefix.
 file(RELATIVE_PATH FLATLINE_PC_TO_PREFIX /p/${pkgconfig_dir} /p)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/flatline.pc.in ${PROJECT_BINARY_DIR}/cmake/flatline.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/flatline.pc DESTINATION ${pkgconfig_dir})
+foreach(FLATLINE_PC_LIBRARY flatline flatline-core)
+  set(pc ${PROJECT_BINARY_DIR}/cmake/${FLATLINE_PC_LIBRARY}.pc)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/flatline.pc.in ${pc} @ONLY)
+  install(FILES ${pc} DESTINATION ${pkgconfig_dir})
+endforeach()
 
 if(FLATLINE_PROGRAM)
   install(FILES ${PROJECT_BINARY_DIR}/share/flatline/report.html DESTINATION share/flatline)

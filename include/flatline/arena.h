@@ -79,12 +79,12 @@ FLAT_API FLAT_NODISCARD flat_status flat_arena_init(flat_arena *arena, flat_memo
  * is a guard page's. `region` NULL: private and prefaulted, so that no later access faults a page in. 0 bytes are
  * legal, and map nothing. FLAT_INVALID_ARGUMENT iff `arena` is NULL or `bytes` is above FLAT_ARENA_MAX_BYTES; else it
  * fails as `flat_region_create` does. On failure nothing is mapped and `*arena` is left as it was. */
-FLAT_API FLAT_NODISCARD flat_status flat_arena_create(flat_arena *arena, size_t bytes,
-                                                      const flat_region_options *region);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_arena_create(flat_arena *arena, size_t bytes,
+                                                             const flat_region_options *region);
 
 /** Ends an arena: gives back what `flat_arena_create` mapped; of an arena made by `flat_arena_init` it only lifts what
  * memory checkers were told. Its blocks end with it, and it becomes an arena of 0 bytes. NULL is left alone. */
-FLAT_API void flat_arena_destroy(flat_arena *arena);
+FLAT_HOSTED_API void flat_arena_destroy(flat_arena *arena);
 
 /* Whatever a compiler thinks of the size of the caller: a promise about its machine code hangs on it. */
 #define FLAT_ARENA_INLINE __attribute__((always_inline)) static inline

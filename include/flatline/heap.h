@@ -74,15 +74,16 @@ FLAT_API FLAT_NODISCARD flat_status flat_heap_init(flat_heap **heap, flat_memory
  * most, to which their region is rounded up. `region` NULL: private and prefaulted, so that no later call faults a page
  * in. Where it asks for shared memory the blocks are shared, and the metadata is private.
  * Fails as `flat_heap_footprint` and `flat_region_create` do, and then maps nothing. */
-FLAT_API FLAT_NODISCARD flat_status flat_heap_create(flat_heap **heap, size_t bytes, const flat_region_options *region);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_heap_create(flat_heap **heap, size_t bytes,
+                                                            const flat_region_options *region);
 
 /** The region that the blocks lie in, to report on, or to share: it lives as long as the heap, which destroys it. NULL
  * iff `heap` is NULL or was made by `flat_heap_init`. O(1). */
-FLAT_API const flat_region *flat_heap_region(const flat_heap *heap);
+FLAT_HOSTED_API const flat_region *flat_heap_region(const flat_heap *heap);
 
 /** Ends a heap: gives back what `flat_heap_create` mapped; of a heap made by `flat_heap_init` it only lifts what memory
  * checkers were told. Live blocks end with it. NULL is left alone. */
-FLAT_API void flat_heap_destroy(flat_heap *heap);
+FLAT_HOSTED_API void flat_heap_destroy(flat_heap *heap);
 
 /** A block of at least `size` bytes (0 counts as 1) with unspecified content: the next power of two, FLAT_HEAP_GRANULE
  * at least, at a multiple of its size as counted from the region's start. Returns NULL iff no free piece of the region

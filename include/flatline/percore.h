@@ -71,14 +71,14 @@ FLAT_API FLAT_NODISCARD flat_status flat_percore_init(flat_percore **set, const 
 /** footprint + two regions + init. `region` NULL: private and prefaulted.
  * FLAT_UNAVAILABLE iff the processor lacks what the bound rests on; otherwise fails as `flat_percore_footprint` and
  * `flat_region_create` do, and then maps nothing. */
-FLAT_API FLAT_NODISCARD flat_status flat_percore_create(flat_percore **set, const flat_percore_options *options,
-                                                        const flat_region_options *region);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_percore_create(flat_percore **set, const flat_percore_options *options,
+                                                               const flat_region_options *region);
 
 /** Ends a set, whose threads must be done with it: gives back what `flat_percore_create` mapped. NULL is left alone. */
-FLAT_API void flat_percore_destroy(flat_percore *set);
+FLAT_HOSTED_API void flat_percore_destroy(flat_percore *set);
 
 /** The region that the blocks lie in. NULL iff `set` is NULL or was made by `flat_percore_init`. O(1). */
-FLAT_API const flat_region *flat_percore_region(const flat_percore *set);
+FLAT_HOSTED_API const flat_region *flat_percore_region(const flat_percore *set);
 
 /** Shard `number`, counted from 0; NULL iff there is none. Who owns it is the program's to say: by number, or by
  * `flat_percore_adopt`. O(1). */

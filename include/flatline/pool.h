@@ -115,12 +115,12 @@ FLAT_API FLAT_NODISCARD flat_status flat_pool_init(flat_pool **pool, const flat_
 /** footprint + two regions + init. `region` NULL: private and prefaulted, so that no later call faults a page in. Where
  * it asks for shared memory the blocks are shared, and the metadata is private.
  * Fails as `flat_pool_footprint` and `flat_region_create` do, and then maps nothing. */
-FLAT_API FLAT_NODISCARD flat_status flat_pool_create(flat_pool **pool, const flat_pool_options *options,
-                                                     const flat_region_options *region);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_pool_create(flat_pool **pool, const flat_pool_options *options,
+                                                            const flat_region_options *region);
 
 /** The region that the blocks lie in, to report on, or to share: it lives as long as the pool, which destroys it. NULL
  * iff `pool` is NULL or was made by `flat_pool_init`. O(1). */
-FLAT_API const flat_region *flat_pool_region(const flat_pool *pool);
+FLAT_HOSTED_API const flat_region *flat_pool_region(const flat_pool *pool);
 
 /** Gives the pages that hold no byte of a live block back to the system; they come again, empty, with the next access
  * to a block on them, at the price of a page fault. `*returned_bytes` (NULL: nobody asks) gets the bytes of those that
@@ -129,11 +129,11 @@ FLAT_API const flat_region *flat_pool_region(const flat_pool *pool);
  * FLAT_INVALID_ARGUMENT iff `pool` is NULL, was made by `flat_pool_init`, or its region was not created lazy, was
  * locked, or lies on explicit huge pages; then `*returned_bytes` is left as it was. FLAT_UNAVAILABLE iff the system
  * refuses a page, as it does where all memory is locked (mlockall); what it took before that is counted. */
-FLAT_API FLAT_NODISCARD flat_status flat_pool_trim(flat_pool *pool, size_t *returned_bytes);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_pool_trim(flat_pool *pool, size_t *returned_bytes);
 
 /** Ends a pool: gives back what `flat_pool_create` mapped; of a pool made by `flat_pool_init` it only lifts what
  * memory checkers were told. Live blocks end with it. NULL is left alone. */
-FLAT_API void flat_pool_destroy(flat_pool *pool);
+FLAT_HOSTED_API void flat_pool_destroy(flat_pool *pool);
 
 /** A block of at least `size` bytes (0 counts as 1) with unspecified content, aligned to the largest power of two that
  * divides its class's rounded size, at least 16 and at most FLAT_POOL_MAX_ALIGNMENT.

@@ -93,8 +93,8 @@ typedef struct flat_region_options {
  * in a file, its size (RLIMIT_FSIZE, without its signal; a quota); FLAT_UNAVAILABLE iff the system has not what was
  * asked for: the required pages, the node, a name that is free; FLAT_OUT_OF_MEMORY iff it refuses the mapping or cannot
  * make it resident, for want of memory, of addresses, of descriptors or of room in the file system. */
-FLAT_API FLAT_NODISCARD flat_status flat_region_create(flat_region *region, size_t size, size_t alignment,
-                                                       const flat_region_options *options);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_region_create(flat_region *region, size_t size, size_t alignment,
+                                                              const flat_region_options *options);
 
 /** Maps `size` bytes from byte `offset` on of an open file, which must be readable and writable: the memory file of
  * another process's region, a device, a file on disk. `size` 0: up to its end. What is there stays: no byte is changed,
@@ -105,29 +105,29 @@ FLAT_API FLAT_NODISCARD flat_status flat_region_create(flat_region *region, size
  * the file ends before `offset + size`, it cannot tell its size and `size` is 0, or the descriptor is not open;
  * FLAT_NOT_PERMITTED also iff the file is not open for reading and writing;
  * FLAT_UNAVAILABLE also iff it cannot be mapped. */
-FLAT_API FLAT_NODISCARD flat_status flat_region_map(flat_region *region, int descriptor, uint64_t offset, size_t size,
-                                                    const flat_region_options *options);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_region_map(flat_region *region, int descriptor, uint64_t offset,
+                                                           size_t size, const flat_region_options *options);
 
 /** Maps all of the shared memory object `name`, which another process made, at whatever address is free here: the size
  * that was asked for there, or whole huge pages where they were required. Fails as
  * `flat_region_map` does; FLAT_UNAVAILABLE also iff there is no such name, or its maker is not done yet. */
-FLAT_API FLAT_NODISCARD flat_status flat_region_open(flat_region *region, const char *name,
-                                                     const flat_region_options *options);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_region_open(flat_region *region, const char *name,
+                                                            const flat_region_options *options);
 
 /** Takes the name away; the memory lives on until the last process that mapped it lets go. Names outlive programs:
  * unlink one as soon as every process has opened it. FLAT_INVALID_ARGUMENT iff `name` is NULL or no name;
  * FLAT_NOT_PERMITTED iff it is another user's, or nobody may change it; FLAT_UNAVAILABLE iff there is none. */
-FLAT_API flat_status flat_region_unlink(const char *name);
+FLAT_HOSTED_API flat_status flat_region_unlink(const char *name);
 
 /** Describes memory that the caller has, and that must outlive the region: nothing is mapped, touched or asked of the
  * system, and there are no guards but the caller's. FLAT_INVALID_ARGUMENT iff `region` or the start is NULL, the size
  * is 0, or the memory wraps around; then `*region` is left as it was. O(1). */
-FLAT_API FLAT_NODISCARD flat_status flat_region_from_memory(flat_region *region, flat_memory memory);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_region_from_memory(flat_region *region, flat_memory memory);
 
 /** Gives the mapping back, closes `descriptor` and clears `*region`; a name stays (`flat_region_unlink`), and so does
  * the caller's memory. NULL, or a region that is clear already, is left alone. No thread may use the memory any more.
  */
-FLAT_API void flat_region_destroy(flat_region *region);
+FLAT_HOSTED_API void flat_region_destroy(flat_region *region);
 
 #define FLAT_NODE_UNKNOWN (-1) /**< nothing is resident, or the kernel does not tell */
 #define FLAT_NODE_SEVERAL (-2) /**< not all resident pages lie on one node */
@@ -149,7 +149,7 @@ typedef struct flat_region_facts {
  * O(pages of the region + mappings of the process); any thread. FLAT_INVALID_ARGUMENT iff a pointer is NULL or the
  * region is clear; FLAT_UNAVAILABLE iff /proc does not tell, or nothing is mapped there. On failure `*facts` is left as
  * it was. */
-FLAT_API FLAT_NODISCARD flat_status flat_region_report(const flat_region *region, flat_region_facts *facts);
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_region_report(const flat_region *region, flat_region_facts *facts);
 
 #define FLAT_NO_OFFSET SIZE_MAX /**< of an address outside the region; `flat_region_address` answers it with NULL */
 

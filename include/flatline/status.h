@@ -11,6 +11,17 @@ extern "C" {
 
 /** Exported from the shared library, whose other symbols are hidden. */
 #define FLAT_API __attribute__((visibility("default")))
+/** The same of a function that needs an operating system: it is in libflatline, and not in libflatline-core, the
+ * archive for programs without one. Where the compiler is told that there is none (`-ffreestanding`), a call is an
+ * error. */
+#if __STDC_HOSTED__ == 0 && defined(__has_attribute)
+#if __has_attribute(unavailable)
+#define FLAT_HOSTED_API FLAT_API __attribute__((unavailable("needs an operating system: link libflatline")))
+#endif
+#endif
+#ifndef FLAT_HOSTED_API
+#define FLAT_HOSTED_API FLAT_API
+#endif
 /** The result must be looked at: the compiler warns where it is dropped. */
 #define FLAT_NODISCARD __attribute__((warn_unused_result))
 /** Conversions as C++ and C each want them written, for code that both compile: from one number to another, and from or

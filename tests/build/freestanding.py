@@ -47,7 +47,8 @@ def main():
         return 77
     here = os.path.dirname(os.path.abspath(__file__))
     core = sorted(glob.glob(os.path.join(arguments.source, "src/core/*.c")))
-    for source in core + [os.path.join(here, "freestanding.c")]:
+    for source in core + [os.path.join(arguments.source, "examples/bare_metal_start.c"),
+                          os.path.join(here, "freestanding.c")]:
         objects.append(os.path.join(arguments.work, os.path.basename(source)[:-2] + ".o"))
         result = run(compiler + STRICT + ["-I", os.path.join(arguments.source, "include"), "-c", source, "-o",
                                           objects[-1]])
@@ -57,14 +58,14 @@ def main():
     archive, program = os.path.join(arguments.work, "libcore.a"), os.path.join(arguments.work, "program")
     if os.path.exists(archive):
         os.remove(archive)
-    subprocess.run(["ar", "rc", archive] + objects[:-1], check=True)
+    subprocess.run(["ar", "rc", archive] + objects[:-2], check=True)
     machine = run(compiler + ["-dumpmachine"]).stdout.split("-")[0]
     if "-m32" in compiler:
         machine = "i686"
     if run([sys.executable, undefined_symbols.__file__, archive, machine]).returncode != 0:
         print(run([sys.executable, undefined_symbols.__file__, archive, machine]).stdout)
         return 1
-    result = run(compiler + ["-nostdlib", "-nostartfiles", "-static", "-no-pie", objects[-1], archive, "-o", program])
+    result = run(compiler + ["-nostdlib", "-nostartfiles", "-static", "-no-pie", *objects[-2:], archive, "-o", program])
     if result.returncode != 0:
         print(result.stdout)
         return 1

@@ -32,7 +32,8 @@ cd "$work"
 
 case $check in
 complete)
-    for file in lib/libflatline.a lib/libflatline.so include/flatline/pool.h lib/pkgconfig/flatline.pc \
+    for file in lib/libflatline.a lib/libflatline.so lib/libflatline-core.a include/flatline/pool.h \
+        lib/pkgconfig/flatline.pc lib/pkgconfig/flatline-core.pc \
         lib/cmake/flatline/flatlineConfig.cmake lib/cmake/flatline/flatlineConfigVersion.cmake; do
         [ -e "$prefix/$file" ] || fail "$file is not there"
     done
@@ -45,12 +46,24 @@ program_complete)
     done
     ;;
 cmake_package)
-    cmake -S "$here/consumer" -B . -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+    cmake -S "$here/consumer" -B . -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
+        -DEXAMPLES="$here/../../examples"
     cmake --build .
     run_consumers .
+    ./consumer-bare-metal || fail "consumer-bare-metal ends with $?"
     for program in consumer-malloc consumer-malloc-static; do
         FLATLINE_STATS=1 "./$program" 2>&1 | grep -q '^flatline-malloc: policy balanced' || fail "$program is not served"
     done
+    ;;
+hosted_calls)
+    # Where there is no operating system, a call that needs one is an error, by its mark or at the latest by the linker.
+    flags="-std=c11 -ffreestanding -nostdlib -static $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags flatline-core)"
+    echo '#include <flatline/pool.h>
+    void _start(void);
+    void _start(void) { flat_pool_destroy(NULL); }' >hosted.c
+    # shellcheck disable=SC2086
+    ! "${CC:-cc}" $flags hosted.c -o hosted "$prefix/lib/libflatline-core.a" 2>said.txt || fail "it was compiled"
+    grep -q "needs an operating system: link libflatline" said.txt || fail "$(cat said.txt)"
     ;;
 pkg_config)
     cp "$here"/consumer/{Makefile,consumer.c,consumer.cpp} .
