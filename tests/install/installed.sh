@@ -56,7 +56,7 @@ cmake_package)
     done
     ;;
 hosted_calls)
-    # Where there is no operating system, a call that needs one is an error, by its mark or at the latest by the linker.
+    # Where there is no operating system, the compiler refuses a call that needs one, and says why.
     flags="-std=c11 -ffreestanding -nostdlib -static $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags flatline-core)"
     echo '#include <flatline/pool.h>
     void _start(void);
