@@ -253,7 +253,7 @@ TEST(malloc_policy_threads, give_back_in_a_child_what_they_were_giving_back) {
                 (void)malloc_trim(0);
                 const std::size_t before = resident_bytes();
                 if (before > before_all + chunk + gib / 30) return 2;
-                std::vector<char *> blocks = take(gib, 256 * mib);
+                std::vector<char *> blocks = take(256 * mib, 64 * mib);
                 give(blocks);
                 return resident_bytes() <= before + bounds_here().huge + gib / 30 ? 0 : 1;
             });
