@@ -30,7 +30,7 @@ typedef struct size_class {
 
 #define SPAN_PAGES 16 /* 64 KiB: a word of 64 bits has one for each word of 64 granules */
 #define KEPT_MAX 128  /* with 64, what other threads free takes a sixth longer; 512 are no faster */
-#define GIVEN_MAX 8   /* with 16 more frees take above 1 us, with 4 programs take 1 % longer: see docs/malloc.md */
+#define GIVEN_MAX 8   /* 16 make more frees take over 1 us, 4 make programs 1 % slower: docs/experiments/malloc.md */
 
 /* What a thread keeps at hand of one class: blocks of so many bytes in all, KEPT_MAX at most, but so many blocks. */
 typedef struct at_hand {

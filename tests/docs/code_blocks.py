@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """code_blocks.py PROJECT: every code block of the manual is part of a program that the tests build and run.
 
-Looks at README.md, CONTRIBUTING.md and docs/*.md below PROJECT:
+Looks at README.md, CONTRIBUTING.md and all pages in docs below PROJECT:
   c, cpp   the block stands, line for line, in a file of examples/ (which tests/docs runs), at whatever indentation
   sh       each line stands so in examples/*.sh, or is `make` with targets that the Makefile has
   text     drawings and output; not looked at
@@ -82,7 +82,7 @@ def main(arguments):
         return 2
     project = pathlib.Path(arguments[1]).resolve()
     pages = [page for page in (project / "README.md", project / "CONTRIBUTING.md") if page.exists()]
-    pages += sorted((project / "docs").glob("*.md"))
+    pages += sorted((project / "docs").rglob("*.md"))
     sources = [(path, path.read_text(encoding="utf-8").splitlines())
                for path in sorted((project / "examples").glob("*")) if path.suffix in (".c", ".cpp", ".sh")]
     blocks = [block for page in pages for block in blocks_of(page)]

@@ -28,7 +28,7 @@ def mistake_in(page, link):
 
 
 def main(project):
-    pages = [*project.glob("*.md"), *(project / "docs").glob("*.md")]
+    pages = [*project.glob("*.md"), *(project / "docs").rglob("*.md")]
     links = [(page, link) for page in pages for link in LINK.findall(page.read_text(encoding="utf-8"))
              if "://" not in link]
     if not links:
