@@ -1,4 +1,4 @@
-// A pool in C++: owned by a smart pointer, telling a handler about exhaustion and misuse, and reporting its classes.
+// A pool in C++: owned by a smart pointer, going on elsewhere at exhaustion and misuse, and reporting its classes.
 #include <flatline/pool.h>
 
 #include <array>
@@ -17,9 +17,21 @@ struct PoolDeleter {
 };
 using Pool = std::unique_ptr<flat_pool, PoolDeleter>;
 
-struct Incidents {
+// Where the pool refuses, the call goes on here, and returns what this returns.
+struct Incidents : flat_pool_otherwise {
+    Incidents() : flat_pool_otherwise{count_exhausted, count_misused} {}
+
     int exhausted = 0;
     int misused = 0;
+
+    static void *count_exhausted(flat_pool_otherwise *self, size_t, size_t) {
+        static_cast<Incidents *>(self)->exhausted++;
+        return nullptr;
+    }
+    static flat_status count_misused(flat_pool_otherwise *self, void *, size_t, size_t, flat_status refusal) {
+        static_cast<Incidents *>(self)->misused++;
+        return refusal;
+    }
 };
 
 Pool make_pool(const flat_pool_options &options) {
@@ -47,20 +59,15 @@ int main() {
     flat_pool_options options{};
     options.classes = classes.data();
     options.class_count = classes.size();
-    options.handler_context = &incidents;
-    options.on_exhausted = [](void *context, flat_pool *, size_t) { static_cast<Incidents *>(context)->exhausted++; };
-    options.on_misuse = [](void *context, flat_pool *, void *, flat_status) {
-        static_cast<Incidents *>(context)->misused++;
-    };
     const Pool pool = make_pool(options);
     if (!pool) return 1;
 
     phase = STEADY;
-    void *first = flat_pool_alloc_or_report(pool.get(), 64);
-    void *second = flat_pool_alloc_or_report(pool.get(), 64);
-    void *third = flat_pool_alloc_or_report(pool.get(), 64); // the class of 64 has two blocks: NULL, and the handler
-    const flat_status once = flat_pool_free_or_report(pool.get(), first);
-    const flat_status twice = flat_pool_free_or_report(pool.get(), first); // refused, and the handler
+    void *first = flat_pool_alloc_or_else(pool.get(), 64, 16, &incidents);
+    void *second = flat_pool_alloc_or_else(pool.get(), 64, 16, &incidents);
+    void *third = flat_pool_alloc_or_else(pool.get(), 64, 16, &incidents); // the class of 64 has two blocks
+    const flat_status once = flat_pool_free_or_else(pool.get(), first, 64, 16, &incidents);
+    const flat_status twice = flat_pool_free_or_else(pool.get(), first, 64, 16, &incidents); // refused
     phase = ENDING;
 
     report(pool.get());

@@ -85,3 +85,7 @@ def machine(run):
     environment = run["environment"]
     return "%s, %d processors, %s, %s" % (environment["processor"], environment["logical_cpus"], environment["kernel"],
                                           environment["compiler"])
+
+
+def machine_in_short(run):
+    return "%(processor)s, %(logical_cpus)d processors" % run["environment"]

@@ -124,7 +124,7 @@ def figures_table(runs, names, what):
 def whence(runs):
     rounds = {run["rounds"] for run in runs}
     samples = {group["samples"] for run in runs for group in run["groups"] if group["calls_per_sample"] == 1}
-    return ("Medians over %d run%s of `flatline bench containers`, all kept, %s processes for each cell and backend "
+    return ("Medians over %d run%s of `flatline bench containers`, all kept, %s processes per cell and backend "
             "and %s single rounds from each run, on %s.\n\n" % (
                 len(runs), "" if len(runs) == 1 else "s", " or ".join(map(str, sorted(rounds))),
                 " or ".join("{:,}".format(each) for each in sorted(samples)), machine(runs[0])))
@@ -201,7 +201,7 @@ def missed_goals(runs):
     backend, name = STEADIEST
     best = best_of(runs, name, competitors(runs), "jitter")
     if best and best[1] != backend and not is_void(runs, name):
-        yield "%s, %s: %s has %s ns, %s %s; the goal is the least of all" % (
+        yield "%s, %s: %s has %s ns, %s %s; the goal is the lowest of all" % (
             name, TITLES["jitter"], PLAIN[backend], figure(median_of(runs, name, backend, "jitter")),
             PLAIN.get(best[1], best[1]), figure(best[0]))
 

@@ -3,14 +3,10 @@ import statistics
 
 import results_percore
 import results_policies
-from results_common import Fault, more_is_better, short, table
+from results_common import machine_in_short, more_is_better, short, table
 
 CELLS = ("hot 64 B", "churn 64 B", "mixed 7 sizes", "order, random free", "throughput 256 B, Mops/s")
 POLICY = "flatline-malloc"
-
-
-def machine_in_short(run):
-    return "%(processor)s, %(logical_cpus)d processors" % run["environment"]
 
 
 def time_ratio(rate, ratio):
@@ -48,10 +44,6 @@ def table_of(pool_in):
     """`pool_in`: of the results and a cell of medians (time, which other) of the pool; None: it is void, or no such."""
     def made(results):
         runs, cells = results["quick"], results_policies.groups_of(results)
-        shown = runs + results["percore"] + [run for cell in cells.values() for run, _, _ in cell]
-        if len({machine_in_short(run) for run in shown}) != 1:
-            raise Fault("the table in front would mix %s: measure the pool, the malloc and the pools for each core on one"
-                        % " and ".join(sorted({machine_in_short(run) for run in shown})))
         measured = dict.fromkeys([results_policies.call_name(group) for group in runs[0]["groups"]] + list(cells))
         rows = [[name.removesuffix(", Mops/s")] + [told(of) if of else "void" for of in
                                                    (pool_in(results, name), of_malloc(cells, name))]
@@ -60,8 +52,8 @@ def table_of(pool_in):
                   + worst("the malloc", [(of_malloc(cells, name), name) for name in cells])
                   + worst("the pools for each core", [(of_percore(results["percore"], name + ", Mops/s"), name)
                                                       for name in results_percore.RATE_GOALS]))
-        return ("Time divided by the best general-purpose allocator's, side by side: below 1 Flatline is faster, and bold "
-                "is a loss (%s; medians of up to %d runs).\n\n%s\nThe largest losses:\n\n%s"
+        return ("Time relative to the best general-purpose allocator in the same run. Below 1 Flatline is faster; bold is "
+                "a loss (%s; medians of up to %d runs).\n\n%s\nThe largest losses:\n\n%s"
                 % (machine_in_short(runs[0]), len(runs), table(["", "pool", "malloc"], rows),
                    "".join(losses) or "- none\n"))
     return made

@@ -75,8 +75,9 @@ def medians_table(results):
                         + [figure(median_of(runs, name, each, what)) for each in backends]
                         + [spread(ratios_of(runs, name, what))])
     titles = {each["name"]: each["title"] for each in runs[0]["backends"]}
-    return ("Medians over %d runs of `flatline bench anysize`, all kept, %d processes for each cell and backend, on %s. "
-            "ns a pair of alloc and free, or a call; the last column with the least and the greatest run's.\n\n"
+    return ("Medians over %d runs of `flatline bench anysize`, all kept, %d processes per cell and backend, on %s. "
+            "Figures are nanoseconds for a pair of alloc and free, or for one call. The last column also has the "
+            "smallest and the largest run.\n\n"
             % (len(runs), runs[0]["rounds"], machine(runs[0]))
             + table(["", *[PLAIN.get(each, titles[each]) for each in backends], "heap / o1heap"], rows))
 

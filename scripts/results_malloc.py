@@ -117,7 +117,7 @@ def columns(runs):
 
 
 def about(runs):
-    return ("%d runs of `flatline bench %s`, all kept, %d processes for each cell and backend in each, on %s."
+    return ("%d runs of `flatline bench %s`, all kept, %d processes per cell and backend in each, on %s."
             % (len(runs), " ".join(SUITES), runs[0]["rounds"], machine(runs[0])))
 
 
@@ -130,8 +130,8 @@ def medians_table(what):
             name = name_of(group)
             rows.append([name, *[figure(median_of(runs, name, each, what)) for each in columns(runs)],
                          *[ratio_text(runs, name, policy, what) for policy in policies(runs)]])
-        return ("%s in blocks of calls, ns a pair of malloc and free. Medians over %s Last columns: to the other "
-                "whose median is best, each run's by itself, the median of these with the least and the greatest.\n\n"
+        return ("%s in blocks of calls, in nanoseconds per pair of malloc and free. Medians over %s Last columns: the "
+                "ratio to the other malloc with the best median, computed in each run: median, smallest and largest.\n\n"
                 % (TITLES[what], about(runs))
                 + table(head(runs) + ["%s / best other" % POLICIES[policy] for policy in policies(runs)], rows))
     return made
@@ -159,8 +159,8 @@ def stalls_table(results):
     rows = [[name, *["%.0f" % excess(runs, name, each) for each in shown]] for name in single_names(runs)]
     titles = dict(zip(columns(runs), head(runs)[1:]))
     one = 1e6 / group_named(runs[0], single_names(runs)[0])["samples"]
-    return ("Of a million single calls those of over 1 µs, less those of empty calls; one call more or less in a run is "
-            "%.0f. Medians over %s\n\n" % (one, about(runs))
+    return ("Single calls over 1 µs in a million, minus those of empty calls. One call in a run counts as %.0f. Medians "
+            "over %s\n\n" % (one, about(runs))
             + table(["", *[titles[each] for each in shown]], rows))
 
 
@@ -182,7 +182,7 @@ def goals_list(results):
         if surely:
             least = min(surely, key=lambda each: excess(runs, name, each))
             lines.append("- %s, over 1 µs: %.0f of a million above the floor with `latency`, %.0f with %s, which has "
-                         "fewer in %d runs of %d; the goal is that no other has fewer"
+                         "fewer in %d runs of %d; the goal is that no other malloc has fewer"
                          % (name, excess(runs, name, LEAST_STALLS), excess(runs, name, least), short(least),
                             fewer[least], len(runs)))
     return "\n".join(lines or ["- none"]) + "\n"
@@ -231,9 +231,9 @@ def programs_table(results):
     rows = [["**%s**" % name if name.startswith("flatline-") else short(name),
              *["%.2f" % mean for mean in means[name]]]
             for name in sorted(names, key=lambda name: (means[name][1], name))]
-    return ("Geometric means over %d programs, glibc being 1: %d processes of each program and malloc, on %s.\n\n"
+    return ("Geometric means over %d programs, relative to glibc: %d processes of each program and malloc, on %s.\n\n"
             % (len(programs), run["rounds"], machine(run))
-            + table(["", "wall time", "user time", "peak of memory"], rows))
+            + table(["", "wall time", "user time", "peak memory"], rows))
 
 
 def program_goals_list(results):
@@ -244,7 +244,7 @@ def program_goals_list(results):
         if any(row_of(program, policy) is None for program in programs):
             lines.append("- `%s`: not measured yet" % policy)
             continue
-        for what, title, most in zip(("user_s", "peak_rss_kib"), ("user time", "peak of memory"), bounds):
+        for what, title, most in zip(("user_s", "peak_rss_kib"), ("user time", "peak memory"), bounds):
             best = min(others_of(programs), key=lambda each: mean_of(programs, each, what))
             ratio = mean_of(programs, policy, what) / mean_of(programs, best, what)
             if most is not None and round(ratio, 3) > most:

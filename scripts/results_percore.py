@@ -109,10 +109,10 @@ def medians_table(what):
             ratios = ratios_to(runs, name, what, best(what))
             rows.append([name] + [figure(median_of(runs, name, each, what)) for each in columns]
                         + [text_of(ratios) + (" of " + most_often(ratios) if ratios else "")])
-        return ("%s: medians over %d runs of `flatline bench threads pipeline`, all kept, %d processes for each cell and "
-                "backend, two threads%s, on %s. Rates in millions of operations a second, two for a pair or a message, more "
-                "is better; else ns a call, as read, the clock's cost in it. Last column: the median of the runs' ratios, with the least and "
-                "the greatest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"],
+        return ("%s: medians over %d runs of `flatline bench threads pipeline`, all kept, %d processes per cell and "
+                "backend, two threads%s, on %s. Rates are in millions of operations a second; a pair or a message is two, and "
+                "more is better. Other figures are nanoseconds for each call, including the cost of reading the clock. "
+                "Last column: the ratio in each run: median, smallest and largest.\n\n" % (TITLES[what], len(runs), runs[0]["rounds"],
                                             " where no number is named" if any(map(threads_text, groups)) else "",
                                             machine(runs[0]))
                 + table([""] + [short(each) for each in columns] + ["per core / best malloc"], rows))
@@ -160,7 +160,7 @@ def goals_list(results):
                     for each in general(runs[0], group) + [SUBJECT]}
         least = min(excesses, key=excesses.get)
         if excesses[SUBJECT] > excesses[least]:
-            lines.append("- %s: P99.9 is %s ns above the floor's, %s's %s; the goal is the least of all" % (
+            lines.append("- %s: P99.9 is %s ns above the floor's, %s's %s; the goal is the lowest of all" % (
                 name_of(group), figure(excesses[SUBJECT]), short(least), figure(excesses[least])))
     return "\n".join(lines or ["- none"]) + "\n"
 

@@ -35,6 +35,10 @@ PAGES = {
 }
 
 
+MACHINE = "a processor, 2 processors"
+MEASURED_ON = "Measured on %s.\n\n" % MACHINE
+
+
 def rows_of(text):
     return [line for line in text.splitlines() if line.startswith("| ")][1:]  # without the head
 
@@ -71,7 +75,8 @@ class Manual(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def page(self, name):
-        return (self.root / name).read_text()
+        """Without the lines that name the machine of a table that does not name it itself."""
+        return (self.root / name).read_text().replace(MEASURED_ON, "")
 
     def table(self, name, page="docs/results.md"):
         return self.page(page).split("<!-- results %s -->\n" % name)[1].split("<!-- /results -->")[0]
@@ -132,8 +137,8 @@ class Tables(Manual):
         self.assertEqual(rows_of(self.table("programs")), [
             "| **glibc** | 2.50 | 2.40 to 2.60 | 2.00 | 0.50 | 2.0 | 2.0 | 2,048 |  | 26 % |"])
         self.assertIn("tbb failed: it failed", self.table("programs"))
-        self.assertIn("| `--quick` | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
-        self.assertIn("| `--full` | 1 | 4 | 100 (a resumed run: since then) | 0.5 | 20 |",
+        self.assertIn("| `--quick` | a processor, 2 processors | 1 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| `--full` | a processor, 2 processors | 1 | 4 | 100 (a resumed run: since then) | 0.5 | 20 |",
                       rows_of(self.table("machine")))
         self.assertIn("| T jemalloc | 1.2 |", rows_of(self.table("allocators")))
 
@@ -146,7 +151,7 @@ class Tables(Manual):
         perl, lua = self.table("programs").split("### Lua")
         self.assertIn("| **glibc** | 3.25 |", perl)
         self.assertIn("| **glibc** | 2.50 |", lua)
-        self.assertIn("| `programs` | 3 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
+        self.assertIn("| `programs` | a processor, 2 processors | 3 | 4 | 100 | 0.5 | 20 |", rows_of(self.table("machine")))
 
     def test_tell_the_median_ratio_its_range_and_every_loss(self):
         slower = changed(pool={"hot": 1.2, "throughput": 0.5}, void={"fifo": True})
@@ -201,7 +206,7 @@ class Containers(Manual):
                                   "240 | 200 jemalloc |")
         self.assertTrue(rows[1].startswith("| map-int |  | 110 |"), rows[1])
         self.assertNotIn("**", rows[4])
-        self.assertIn("Medians over 1 run of `flatline bench containers`, all kept, 4 processes for each cell and "
+        self.assertIn("Medians over 1 run of `flatline bench containers`, all kept, 4 processes per cell and "
                       "backend and 30,000 single rounds from each run", self.page("docs/choosing.md"))
         fast = containers(jemalloc=0.4)
         self.assertTrue(rows_of(self.of("medians", CONTAINERS, fast, fast))[0].endswith("| **80.0 jemalloc** |"))
@@ -244,7 +249,7 @@ class Containers(Manual):
         for cell in steady["cells"]:
             if cell["backend"] == "glibc":
                 cell["p999"] = cell["p50"] + 5
-        self.assertIn("- trades, P99.9 − P50: inline_arena has 20.0 ns, glibc 5.00; the goal is the least of all\n",
+        self.assertIn("- trades, P99.9 − P50: inline_arena has 20.0 ns, glibc 5.00; the goal is the lowest of all\n",
                       self.of("goals", steady))
 
     def test_are_collected_alone_and_the_others_stay(self):
@@ -366,7 +371,7 @@ class Malloc(Manual):
                           (malloc(tail=1.2), "hot 64 B, P99.9: 1.03 (1.03 to 1.03) of snmalloc; the goal is at most 1.00"),
                           (malloc(stalls=31), "hot 64 B, alloc, over 1 µs: 27 of a million above the floor with `latency`, "
                                               "26 with glibc, which has fewer in 1 runs of 1; the goal is that no other "
-                                              "has fewer\n")):
+                                              "malloc has fewer\n")):
             self.assertIn("- " + told, self.of("malloc goals", run))
 
     def test_has_one_best_other_for_all_runs(self):
@@ -397,12 +402,12 @@ class Malloc(Manual):
         self.assertEqual(self.of("malloc program goals", programs=[programs(1.05, 1.15, wall=1.2)]),
                          "- `flatline-malloc`, user time: 1.050 of glibc in the geometric mean of all programs; the goal is "
                          "at most 1.03\n"
-                         "- `flatline-malloc`, peak of memory: 1.150 of glibc in the geometric mean of all programs; the "
+                         "- `flatline-malloc`, peak memory: 1.150 of glibc in the geometric mean of all programs; the "
                          "goal is at most 1.10\n"
                          + "".join("- `flatline-malloc` with p%d: glibc faster and smaller; the goal is that none is\n" % i
                                    for i in range(8))
                          + "- `flatline-malloc` is on the frontier in 0 programs; the goal is 6\n"
-                         "- `flatline-malloc-memory`, peak of memory: 1.150 of glibc in the geometric mean of all programs; "
+                         "- `flatline-malloc-memory`, peak memory: 1.150 of glibc in the geometric mean of all programs; "
                          "the goal is at most 1.00\n"
                          "- `flatline-malloc-latency`, user time: 1.050 of glibc in the geometric mean of all programs; the "
                          "goal is at most 1.02\n")
@@ -447,7 +452,7 @@ class Policies(Manual):
         for row in ("| drift 64 B, P50 | 6.00 | 12.0 | 6.00 | 6.00 | glibc | 1.00 (1.00 to 1.00) | 2.00 (1.50 to 2.50) |",
                     "| fifo 1 KiB | 5.00 | 15.0 | 5.00 | 5.00 | glibc | 1.00 | 3.00 | 1.00 |"):
             self.assertTrue(any(each.startswith(row) for each in rows), "%s\n%s" % (row, "\n".join(rows)))
-        self.assertIn("| the malloc in others | 2 |", self.table("machine"))
+        self.assertIn("| the malloc in others | a processor, 2 processors | 2 |", self.table("machine"))
         for run, said in ((with_policies(FULL), "wrote, and no other"), (without, "a run must have")):
             refused = self.collect(QUICK, malloc_others=(run,))
             self.assertEqual(refused.returncode, 1)
@@ -526,9 +531,9 @@ class PerCore(Manual):
                          "within 5 %\n")
         self.assertEqual(self.of("percore goals", percore(remote=1.5)),
                          "- threads, larson, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is "
-                         "the least of all\n"
+                         "the lowest of all\n"
                          "- pipeline, remote free: P99.9 is 102 ns above the floor's, jemalloc's 57.0; the goal is the "
-                         "least of all\n"
+                         "lowest of all\n"
                          "- threads, larson, remote free, blocks of 64: P50 60.0 ns, a local free's 29.0; the goal is at "
                          "most 1.5 times that\n"
                          "- pipeline, remote free, blocks of 64: P50 60.0 ns, a local free's 29.0; the goal is at most 1.5 "
@@ -557,13 +562,38 @@ class PerCore(Manual):
         self.assertIn("--percore: name what", refused.stderr)
 
 
+class Machines(Manual):
+    def test_are_named_by_every_table(self):
+        self.write(QUICK)
+        for page in PAGES:
+            text = (self.root / page).read_text()
+            tables = [part.split("<!-- /results -->")[0] for part in text.split("<!-- results ")[1:]]
+            self.assertTrue(tables)
+            for table in tables:
+                self.assertIn(MACHINE, table)
+
+    def test_are_not_mixed_in_a_table_but_named_by_each_row_of_runs(self):
+        elsewhere = copy.deepcopy(QUICK)
+        elsewhere["environment"]["processor"] = "another"
+        self.assertEqual(self.collect(QUICK, elsewhere).returncode, 0)
+        refused = self.run_script("write")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("would mix a processor, 2 processors and another, 2 processors", refused.stderr)
+        (self.root / "README.md").write_text("<!-- results machine -->\n<!-- /results -->\n")
+        for page in PAGES:
+            if page != "README.md":
+                (self.root / page).write_text("")
+        self.assertEqual(self.run_script("write").returncode, 0)
+        self.assertIn("| `--quick` | a processor, 2 processors and another, 2 processors | 2 |", self.page("README.md"))
+
+
 class Check(Manual):
     def test_passes_what_was_written_and_sees_a_digit_that_was_changed(self):
         self.write(QUICK)
         self.assertEqual(self.run_script("check").returncode, 0)
         for page, old, new in (("README.md", "| 5.00 |", "| 4.00 |"), ("docs/pool.md", "fifo", "FIFO"),
                                ("docs/results.md", "1.2", "1.3"), ("docs/choosing.md", "jemalloc", "glibc")):
-            text = self.page(page)
+            text = (self.root / page).read_text()
             (self.root / page).write_text(text.replace(old, new, 1))
             done = self.run_script("check")
             self.assertEqual(done.returncode, 1)
@@ -590,7 +620,7 @@ class Refusals(Manual):
             self.write(QUICK)
             (self.root / page).write_text(text)
             self.assert_refused(self.run_script("write"), message)
-            self.assertEqual(self.page(page), text)
+            self.assertEqual((self.root / page).read_text(), text)
             (self.root / page).write_text(PAGES[page])
 
     def test_collect_only_what_belongs_together(self):

@@ -2,8 +2,8 @@
  *
  * All processes that run a file share its pages in memory, and where these lie decides with which other lines of the
  * cache they compete: with those of a neighbour of the same core, of which a virtual machine knows nothing, too. One
- * file may so be slower than an equal copy of it (docs/results.md), and an A/A pair, which runs one file, cannot see
- * it. Here each process has pages of its own, drawn anew, so that this is chance and not bias. */
+ * file may so be slower than an equal copy of it (docs/experiments/pool.md), and an A/A pair, which runs one file,
+ * cannot see it. Here each process has pages of its own, drawn anew, so that this is chance and not bias. */
 #define _GNU_SOURCE
 #include "driver.h"
 
