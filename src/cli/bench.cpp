@@ -2,6 +2,7 @@
 
 #include "bench_programs.hpp"
 #include "bench_rounds.hpp"
+#include "bench_summary.hpp"
 #include "bench_table.hpp"
 #include "meanwhile.hpp"
 #include "processor.hpp"
@@ -63,23 +64,24 @@ struct Results {
     bench::Circumstances circumstances;
 };
 
-Results measure(const bench::Plan &plan, std::vector<bench::Missing> missing, const std::string &mode,
+Results measure(const bench::Schedule &schedule, std::vector<bench::Missing> missing, const std::string &mode,
                 bench::Journal &journal) {
     Results results;
     bench::Circumstances &about = results.circumstances;
-    bench::stay_off(plan.cpu);
+    bench::stay_off(schedule.cpu);
     about.mode = mode;
-    about.rounds = plan.rounds;
-    about.seed = plan.seed;
-    about.cpu = plan.cpu;
+    about.rounds = schedule.rounds;
+    about.seed = schedule.seed;
+    about.cpu = schedule.cpu;
     about.missing = std::move(missing);
     about.resumed = !journal.entries().empty();
     Meanwhile meanwhile(about);
     {
         const bench::SignalWatch signals;
         Progress progress(Look::of(STDERR_FILENO));
-        const auto show = [&](const bench::Step &step) { progress.show(step); };
-        results.campaign = bench::run_campaign(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
+        const auto show = [&](const bench::CampaignStep &step) { progress.show(step); };
+        results.campaign =
+            bench::run_campaign(schedule, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
     }
     meanwhile.finish();
     results.groups = bench::groups_of(results.campaign);
@@ -135,17 +137,18 @@ std::string libraries_text(const Results &results) {
 }
 
 /// The details first and the summary last, where a terminal shows it when the run is over.
-void print_results(const Results &results) {
+void print_results(const Results &results, bool all_columns) {
     const Look look = Look::of(STDOUT_FILENO);
     for (const bench::Group &group : results.groups)
         fmt::print("{}\n", cell_table(group, results.campaign.failures, look));
     const std::size_t width = std::min(look.width, widest);
     fmt::print("{}{}{}\n", machine_text(results, width), method_text(results, width), libraries_text(results));
-    fmt::print("{}\n{}", summary_table(results.groups, look), verdict_text(results.groups, look));
+    fmt::print("{}\n{}", summary_table(results.groups, all_columns, look), verdict_text(results.groups, look));
     fmt::print("{}\n{}", rounds_summary(results.groups, look), rounds_verdict(results.groups, look));
     fmt::print("{}", failures_text(results.campaign.failures, look));
     for (const bench::Missing &missing : results.circumstances.missing)
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
+    fmt::print("{}", outcome_text(results.groups, look));
 }
 
 /// What is measured of a backend, as far as it is one file.
@@ -169,7 +172,7 @@ void print_list(const bench::Places &places) {
         fmt::print("  {:<23} missing: {}\n", missing.backend->name, missing.how);
 }
 
-bench::Plan plan_of(const BenchOptions &options, std::vector<bench::Place> places) {
+bench::Schedule schedule_of(const BenchOptions &options, std::vector<bench::Place> places) {
     if (places.empty())
         throw std::runtime_error(fmt::format("no backend that was chosen can be run: {} has no driver for one, "
                                              "`flatline bench --list` says how each is had",
@@ -242,6 +245,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
         ->type_name("N");
+    verb->add_flag("--all", options.all_columns, "Show a column for every allocator, in several tables if need be");
     verb->add_option("--json", options.outputs.json, "Write the figures, flatline.bench/1 (-: standard output)")
         ->type_name("FILE");
     add_outputs(*verb, options.outputs);
@@ -266,15 +270,17 @@ int run_bench(const BenchOptions &given) {
     if (options.isolated) require_isolation(processor_to_time_on(options.pin));
     if (std::ranges::find(options.suites, programs_suite) != options.suites.end())
         return run_programs(options, std::move(left), writer);
-    const bench::Plan plan = plan_of(options, std::move(places.found));
-    const Results results = measure_and_keep(
-        journal_of(decided(options, plan), stamped(plan.places), std::move(left)), [&](bench::Journal &journal) {
-            Results measured = measure(plan, std::move(places.missing), options.full ? "full" : "quick", journal);
-            writer.write(document_of(measured.campaign, measured.groups, measured.circumstances));
-            return measured;
-        });
+    const bench::Schedule schedule = schedule_of(options, std::move(places.found));
+    const Results results =
+        measure_and_keep(journal_of(decided(options, schedule), stamped(schedule.places), std::move(left)),
+                         [&](bench::Journal &journal) {
+                             Results measured =
+                                 measure(schedule, std::move(places.missing), options.full ? "full" : "quick", journal);
+                             writer.write(document_of(measured.campaign, measured.groups, measured.circumstances));
+                             return measured;
+                         });
     const bool quiet = options.outputs.to_standard_output();
-    if (!quiet) print_results(results);
+    if (!quiet) print_results(results, given.all_columns);
     if (!quiet) fmt::print("{}", writer.paths());
     if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();

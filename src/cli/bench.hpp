@@ -19,6 +19,7 @@ struct BenchOptions {
     bool quick = false; // the default
     bool full = false;  // every suite that a driver runs
     bool list = false;
+    bool all_columns = false;          // of the summary on the terminal
     bool isolated = false;             // refuse where the machine cannot keep others away
     std::vector<std::string> suites;   // none: those of the quick run
     std::vector<std::string> backends; // none: all

@@ -60,7 +60,7 @@ std::vector<const bench::Backend *> general_backends(const std::vector<std::stri
 
 /// Everything that is decided or found out before the first program runs.
 struct Preparation {
-    bench::ProgramPlan plan;
+    bench::ProgramSchedule schedule;
     bench::Campaign glances; // one look at each allocator: its version
     std::vector<std::string> versions;
     std::vector<bench::MissingProgram> missing_programs;
@@ -86,23 +86,23 @@ Preparation prepare(const BenchOptions &options, const fs::path &scratch, const 
     const fs::path probe = bench::drivers_directory() / "libflatline-probe.so";
     if (!fs::is_regular_file(probe))
         throw std::runtime_error(probe.string() + " is not there: build or install Flatline as a whole");
-    Preparation ready{.plan = {.programs = std::move(programs.found),
-                               .places = std::move(places.found),
-                               .libc = bench::own_libc(),
-                               .probe = fs::canonical(probe),
-                               .scratch = scratch,
-                               .rounds = options.processes.value_or(usual_processes),
-                               .cpu = processor_to_time_on(options.pin),
-                               .seed = options.seed.value_or(std::random_device{}()),
-                               .scale = 1,
-                               .limit = run_limit},
+    Preparation ready{.schedule = {.programs = std::move(programs.found),
+                                   .places = std::move(places.found),
+                                   .libc = bench::own_libc(),
+                                   .probe = fs::canonical(probe),
+                                   .scratch = scratch,
+                                   .rounds = options.processes.value_or(usual_processes),
+                                   .cpu = processor_to_time_on(options.pin),
+                                   .seed = options.seed.value_or(std::random_device{}()),
+                                   .scale = 1,
+                                   .limit = run_limit},
                       .glances = {},
                       .versions = {},
                       .missing_programs = std::move(programs.missing),
                       .missing_backends = std::move(places.missing)};
-    ready.glances = bench::run_campaign({ready.plan.places, {glance}, 1, ready.plan.cpu, ready.plan.seed, driver_limit},
-                                        signals, {});
-    for (const bench::FoundProgram &found : ready.plan.programs)
+    ready.glances = bench::run_campaign(
+        {ready.schedule.places, {glance}, 1, ready.schedule.cpu, ready.schedule.seed, driver_limit}, signals, {});
+    for (const bench::FoundProgram &found : ready.schedule.programs)
         ready.versions.push_back(bench::version_of(found, signals));
     return ready;
 }
@@ -120,24 +120,24 @@ struct Measured {
 
 /// What is measured, and what goes on with it once it was interrupted.
 bench::Journal journal_of(const Preparation &ready, const BenchOptions &options, std::optional<bench::Journal> left) {
-    const bench::ProgramPlan &plan = ready.plan;
-    Stamped files = stamped(plan.places);
-    files.emplace_back("glibc", plan.libc);
-    files.emplace_back("probe", plan.probe);
-    for (const bench::FoundProgram &found : plan.programs) {
+    const bench::ProgramSchedule &schedule = ready.schedule;
+    Stamped files = stamped(schedule.places);
+    files.emplace_back("glibc", schedule.libc);
+    files.emplace_back("probe", schedule.probe);
+    for (const bench::FoundProgram &found : schedule.programs) {
         files.emplace_back(found.program->name, found.executable);
         if (!found.client.empty()) files.emplace_back(found.program->name, found.client);
     }
-    return journal_of(decided(options, plan), files, std::move(left));
+    return journal_of(decided(options, schedule), files, std::move(left));
 }
 
 Measured measure(const Preparation &ready, const bench::SignalWatch &signals, bench::Journal &journal) {
     Measured measured;
     bench::Circumstances &about = measured.about;
-    const bench::ProgramPlan &plan = ready.plan;
-    about.rounds = plan.rounds;
-    about.seed = plan.seed;
-    about.cpu = plan.cpu;
+    const bench::ProgramSchedule &schedule = ready.schedule;
+    about.rounds = schedule.rounds;
+    about.seed = schedule.seed;
+    about.cpu = schedule.cpu;
     about.missing = ready.missing_backends;
     about.resumed = !journal.entries().empty();
     Meanwhile meanwhile(about);
@@ -151,12 +151,12 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals, be
                           fmt::format("{}, {} %", what, tenths * 10));
         };
         measured.measurements =
-            bench::run_programs(plan, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
+            bench::run_programs(schedule, signals, {show, [&] { meanwhile.between_rounds(); }, &journal});
     }
     meanwhile.finish();
     for (bench::ProgramMeasurement &measurement : measured.measurements)
         measurement.version = version_among(ready.glances, measurement.backend);
-    measured.results = {bench::program_groups_of(plan.programs, ready.versions, measured.measurements),
+    measured.results = {bench::program_groups_of(schedule.programs, ready.versions, measured.measurements),
                         ready.missing_programs};
     return measured;
 }
@@ -247,7 +247,8 @@ void print_results(const Preparation &ready, const Measured &measured) {
     fmt::print("{}",
                wrapped(fmt::format("Run: {} timed processes for each program and allocator, in random order, seed "
                                    "{}, on processor {}, {:.0f} s.",
-                                   ready.plan.rounds, ready.plan.seed, ready.plan.cpu, measured.about.duration_seconds),
+                                   ready.schedule.rounds, ready.schedule.seed, ready.schedule.cpu,
+                                   measured.about.duration_seconds),
                        width));
     for (const bench::Missing &missing : ready.missing_backends)
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
@@ -275,7 +276,7 @@ ProgramsOutcome run_bench_programs(const BenchOptions &options, std::optional<be
     const bench::SignalWatch signals;
     const bench::ScratchFolder scratch;
     Preparation ready = prepare(options, scratch.path(), signals);
-    bench::stay_off(ready.plan.cpu);
+    bench::stay_off(ready.schedule.cpu);
     const Measured measured =
         measure_and_keep(journal_of(ready, options, std::move(left)), [&](bench::Journal &journal) {
             Measured made = measure(ready, signals, journal);

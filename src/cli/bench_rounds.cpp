@@ -1,5 +1,7 @@
 #include "bench_rounds.hpp"
 
+#include "bench_columns.hpp"
+#include "bench_summary.hpp"
 #include "bench_table.hpp"
 
 #include <algorithm>
@@ -52,43 +54,25 @@ const Row *best_in(const Group &group, Figure figure) {
     return is_void(group) ? nullptr : best_of(group, {Kind::subject, Kind::general, Kind::standard}, figure);
 }
 
-std::string summary_line(const Group &group, const std::vector<const Backend *> &columns, std::size_t label_width,
-                         Figure figure, const Look &look) {
-    std::string line = fmt::format("{:<{}}", short_name(group), label_width);
-    const Row *best = best_in(group, figure);
-    for (const Backend *backend : columns) {
-        const Row *row = row_of(group, backend->name);
-        const std::string text = row == nullptr ? "-" : compact(figure_of(*row, figure));
-        const Style style = row == nullptr                        ? Style::faint
-                            : row == best                         ? Style::good
-                            : row->backend->kind == Kind::subject ? Style::strong
-                            : bench::competes(row->backend->kind) ? Style::plain
-                                                                  : Style::faint;
-        line +=
-            look.dress(fmt::format("{:>{}}", text + (row != nullptr && row == best ? "*" : " "), figure_width), style);
-    }
-    return line + (is_void(group) ? look.dress("void", Style::bad) : "") + "\n";
+Shown shown_of(const Group &group, const Backend &backend, Figure figure) {
+    const Row *row = row_of(group, backend.name);
+    if (row == nullptr) return {"- ", Style::faint};
+    const bool best = row == best_in(group, figure);
+    return {compact(figure_of(*row, figure)) + (best ? "*" : " "), style_of(backend, best)};
 }
 
-/// All workloads in one figure, as many columns at a time as the terminal has room for.
+/// All workloads in one figure.
 std::string summary_of(const std::vector<Group> &groups, Figure figure, const Look &look) {
+    constexpr std::string_view voided = "void";
     const std::vector<const Backend *> columns = summarised(groups);
-    std::size_t label_width = 0;
-    for (const Group &group : groups) label_width = std::max(label_width, short_name(group).size() + 1);
-    const std::size_t room = std::min(look.width, widest) - label_width - std::string_view("void").size();
-    const std::size_t in_part = std::max<std::size_t>(1, room / figure_width);
-    std::string text;
-    for (std::size_t at = 0; at < columns.size(); at += in_part) {
-        const std::vector<const Backend *> part(
-            columns.begin() + static_cast<std::ptrdiff_t>(at),
-            columns.begin() + static_cast<std::ptrdiff_t>(std::min(at + in_part, columns.size())));
-        std::string head(label_width, ' ');
-        for (const Backend *backend : part)
-            head += fmt::format("{:>{}}", fmt::format("{} ", backend->column), figure_width);
-        text += look.dress(head, Style::faint) + "\n";
-        for (const Group &group : groups) text += summary_line(group, part, label_width, figure, look);
+    ColumnTable table{{}, {""}, figure_width, voided.size(), {}};
+    for (const Backend *backend : columns) table.heads.emplace_back(backend->column);
+    for (const Group &group : groups) {
+        ColumnLine line{short_name(group) + " ", {}, {{is_void(group) ? std::string(voided) : "", Style::bad}}};
+        for (const Backend *backend : columns) line.figures.push_back(shown_of(group, *backend, figure));
+        table.lines.push_back(line);
     }
-    return text;
+    return text_of(table, look);
 }
 
 /// What came of one subject against one rival, over all cells.

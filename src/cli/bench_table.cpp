@@ -4,7 +4,6 @@
 #include "sparkline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -118,12 +117,6 @@ std::vector<const Row *> by_median(const Group &group) {
     return rows;
 }
 
-Style style_of(const Group &group, const Row &row) {
-    if (is_winner(group, row)) return Style::good;
-    if (bench::is_ours(row.backend->kind)) return Style::strong;
-    return competes(row.backend->kind) ? Style::plain : Style::faint;
-}
-
 std::string rows_text(const Group &group, const Look &look) {
     std::vector<Column> columns = columns_of(group, row_of(group, Kind::control));
     if (look.width < widest) std::erase_if(columns, [](const Column &column) { return column.only_wide; });
@@ -134,7 +127,7 @@ std::string rows_text(const Group &group, const Look &look) {
         const char *mark = is_winner(group, *row) ? "*" : " ";
         std::string line = fmt::format("{} {:<{}}", mark, row->backend->title, title_width);
         for (const Column &column : columns) line += right(column.text(*row), column.width);
-        text += look.dress(line, style_of(group, *row)) + "\n";
+        text += look.dress(line, style_of(*row->backend, is_winner(group, *row))) + "\n";
     }
     return text;
 }
@@ -216,139 +209,13 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
     return a.suite == b.suite && a.size == b.size && a.calls == b.calls && a.order == b.order && a.threads == b.threads;
 }
 
-/// Where a median of calls timed together is told: a row of the summary.
-bool in_summary(const Group &group) { return !group.is_single() && !group.has_rounds(); }
-
-std::string short_name(const Group &group) {
-    const bench::Cell &cell = group.cell;
-    const std::string variant =
-        cell.order.empty() ? bench::describe_size(cell.suite, cell.size) : std::string(cell.order);
-    std::string work = fmt::format("{} {}", cell.suite, variant);
-    if (cell.threads > 1) work += fmt::format(", {}", cell.threads);
-    const bool of_one_kind = group.operation != "pair" && !group.is_rate();
-    return of_one_kind && !group.is_single() ? fmt::format("{} {}", work, group.operation) : work;
-}
-
 } // namespace
 
-std::vector<const bench::Backend *> summarised(const std::vector<Group> &groups) {
-    std::vector<const bench::Backend *> all;
-    for (const bench::Backend &backend : bench::backends()) {
-        const bool measured = std::ranges::any_of(groups, [&](const Group &group) {
-            return std::ranges::find(group.rows, &backend, &Row::backend) != group.rows.end();
-        });
-        if (measured && backend.kind != Kind::again) all.push_back(&backend);
-    }
-    return all;
+Style style_of(const bench::Backend &backend, bool best) {
+    if (best) return Style::good;
+    if (bench::is_ours(backend.kind)) return Style::strong;
+    return competes(backend.kind) ? Style::plain : Style::faint;
 }
-
-namespace {
-
-using Backends = std::vector<const bench::Backend *>;
-
-constexpr std::size_t least_label_width = 18;
-constexpr std::size_t figure_width = 7; // the last column is the winner's mark
-constexpr std::size_t ratio_width = 10;
-constexpr std::array judged{Kind::subject, Kind::drop_in}; // against the best malloc of others, in the last columns
-
-/// Of the first of the kind.
-std::string ratio_column(const Group &group, Kind kind, const Look &look) {
-    const Row *subject = row_of(group, kind);
-    const Row *rival = best_of(group, {Kind::general}, Figure::p50);
-    if (!group.ranked) return {};
-    if (is_void(group)) return look.dress(right("void", ratio_width), Style::bad);
-    if (subject == nullptr || rival == nullptr) return right("", ratio_width);
-    const Verdict verdict = judge(group, *subject, *rival, Figure::p50);
-    const Style style = verdict.outcome == Outcome::slower ? Style::bad : Style::plain;
-    return look.dress(right(fmt::format("{:.2f}", verdict.ratio), ratio_width), style);
-}
-
-/// What the longest label needs, a blank behind it.
-std::size_t label_width_of(const std::vector<Group> &groups) {
-    std::size_t width = least_label_width;
-    for (const Group &group : groups) {
-        if (in_summary(group)) width = std::max(width, short_name(group).size() + 1);
-    }
-    return width;
-}
-
-std::string summary_line(const Group &group, const Backends &columns, std::size_t label_width, const Look &look) {
-    std::string line = fmt::format("{:<{}}", short_name(group), label_width);
-    for (const bench::Backend *backend : columns) {
-        const auto row = std::ranges::find(group.rows, backend, &Row::backend);
-        const bool won = row != group.rows.end() && is_winner(group, *row);
-        const std::string text = row == group.rows.end() ? "-" : compact(row->p50);
-        line += look.dress(right(text + (won ? "*" : " "), figure_width),
-                           row == group.rows.end() ? Style::faint : style_of(group, *row));
-    }
-    for (const Kind kind : judged) line += ratio_column(group, kind, look);
-    return line + "\n";
-}
-
-std::string summary_part(const std::vector<Group> &groups, const Backends &columns, const Look &look) {
-    const std::size_t label_width = label_width_of(groups);
-    std::string head(label_width, ' ');
-    for (const bench::Backend *backend : columns) head += right(fmt::format("{} ", backend->column), figure_width);
-    for (const Kind kind : judged) head += right(kind == Kind::subject ? "pool vs" : "malloc vs", ratio_width);
-    std::string text = look.dress(head, Style::faint) + "\n";
-    for (const Group &group : groups) {
-        if (in_summary(group)) text += summary_line(group, columns, label_width, look);
-    }
-    return text;
-}
-
-} // namespace
-
-std::string legend(const std::vector<const bench::Backend *> &columns) {
-    std::string text;
-    for (const bench::Backend *backend : columns) {
-        if (!backend->title.starts_with(backend->column))
-            text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", backend->column, backend->title);
-    }
-    return text;
-}
-
-namespace {
-
-struct Tally {
-    std::size_t judged = 0, voided = 0, undecided = 0, won = 0;
-    std::vector<std::string> lost;
-};
-
-Tally tally(const std::vector<Group> &groups, const bench::Backend &ours, const std::vector<Kind> &kinds) {
-    Tally tally;
-    for (const Group &group : groups) {
-        const Row *subject = row_of(group, ours.name);
-        const Row *rival = best_of(group, kinds, Figure::p50);
-        if (!in_summary(group) || !group.ranked || subject == nullptr || rival == nullptr) continue;
-        if (is_void(group)) {
-            ++tally.voided;
-            continue;
-        }
-        ++tally.judged;
-        const Outcome outcome = judge(group, *subject, *rival, Figure::p50).outcome;
-        tally.won += outcome == Outcome::faster ? 1 : 0;
-        tally.undecided += outcome == Outcome::no_difference ? 1 : 0;
-        if (outcome == Outcome::slower)
-            tally.lost.push_back(
-                fmt::format("{} ({:.2f} of {})", short_name(group), subject->p50 / rival->p50, rival->backend->title));
-    }
-    return tally;
-}
-
-std::string verdict_on(const std::vector<Group> &groups, const bench::Backend &ours, std::string_view against,
-                       const std::vector<Kind> &kinds, const Look &look) {
-    const Tally result = tally(groups, ours, kinds);
-    if (result.judged + result.voided == 0) return {};
-    std::string text = fmt::format(
-        "{} against {}: the median is best in {} of {} cells, no different at this precision "
-        "in {}, worse in {}; {} void.",
-        ours.title, against, result.won, result.judged, result.undecided, result.lost.size(), result.voided);
-    for (std::size_t i = 0; i < result.lost.size(); ++i) text += (i == 0 ? " Worse: " : ", ") + result.lost[i];
-    return wrapped(text, std::min(look.width, widest));
-}
-
-} // namespace
 
 std::string compact(double value) {
     const double size = std::abs(value);
@@ -367,42 +234,6 @@ std::string cell_table(const Group &group, const std::vector<bench::Failure> &fa
     }
     if (group.has_rounds()) return text + contest_lines(group, look);
     return text + all_rival_lines(group, look);
-}
-
-std::string summary_table(const std::vector<Group> &all, const Look &look) {
-    std::vector<Group> groups;
-    std::ranges::copy_if(all, std::back_inserter(groups), [](const Group &group) { return !group.has_rounds(); });
-    const Backends columns = summarised(groups);
-    if (columns.empty() || !std::ranges::any_of(groups, in_summary)) return {};
-    const std::size_t width = std::min(look.width, widest);
-    const std::size_t fixed = label_width_of(groups) + judged.size() * ratio_width;
-    const std::size_t in_part = width > fixed + figure_width ? (width - fixed) / figure_width : 1;
-    std::string text =
-        wrapped("Medians: ns a pair in blocks of 32 calls; order, and calls of one kind in blocks of 64: ns a call; "
-                "throughput, threads, pipeline: Mops/s, more is better; behind a comma of how many threads.",
-                width) +
-        wrapped(
-            "* best of those that compete; pool vs, malloc vs: the pool's, or where none is the per-core pools', and "
-            "Flatline malloc's divided by the best other malloc's, side by side. " +
-                legend(columns),
-            width);
-    for (std::size_t at = 0; at < columns.size(); at += in_part) {
-        const auto first = columns.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto last = columns.begin() + static_cast<std::ptrdiff_t>(std::min(at + in_part, columns.size()));
-        text += summary_part(groups, Backends(first, last), look);
-    }
-    return text;
-}
-
-std::string verdict_text(const std::vector<Group> &groups, const Look &look) {
-    std::string text;
-    for (const bench::Backend *ours : summarised(groups)) {
-        if (!bench::is_ours(ours->kind)) continue;
-        text += verdict_on(groups, *ours, "every other malloc", {Kind::general}, look);
-        if (ours->kind == Kind::subject)
-            text += verdict_on(groups, *ours, "what has a fixed size", {Kind::fixed_pool}, look);
-    }
-    return text;
 }
 
 std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look) {

@@ -53,7 +53,7 @@ struct CellOfRun {
     }
 };
 
-struct Run {
+struct ComparedRun {
     std::string machine;
     std::map<std::string, std::string> identities; // by backend: version, source and flags of what served it
     std::set<std::string> others;                  // backends that are not Flatline's, and may be controls
@@ -66,7 +66,7 @@ const char *figure_of(const json &cell) {
     return cell.at("calls_per_sample") == 1 && cell.at("operation") != "round" ? "process_p999" : "process_p50";
 }
 
-void add_row(Run &run, const json &cell, double clock_step) {
+void add_row(ComparedRun &run, const json &cell, double clock_step) {
     if (!cell.value("ranked", true)) return; // no merit of the backend: a change there is neither good nor bad
     CellOfRun fresh;
     fresh.suite = cell.at("suite");
@@ -83,8 +83,8 @@ void add_row(Run &run, const json &cell, double clock_step) {
     place->processes[cell.at("backend")] = cell.at(figure_of(cell)).get<std::vector<double>>();
 }
 
-Run run_of(const json &bench) {
-    Run run;
+ComparedRun run_of(const json &bench) {
+    ComparedRun run;
     run.machine = fmt::format("{}, {}", bench.at("environment").at("processor").get<std::string>(),
                               bench.at("environment").at("kernel").get<std::string>());
     // Not the path: builds to compare are often in folders of their own, with their peers beside them.
@@ -102,7 +102,7 @@ Run run_of(const json &bench) {
     return run;
 }
 
-Run read_run(const std::string &file) {
+ComparedRun read_run(const std::string &file) {
     try {
         return read_bench_document(content_of(file), run_of);
     } catch (const std::runtime_error &error) {
@@ -111,7 +111,7 @@ Run read_run(const std::string &file) {
 }
 
 /// What served both runs unchanged, other than the backend compared.
-std::vector<std::string> controls_of(const Run &before, const Run &after, const std::string &backend) {
+std::vector<std::string> controls_of(const ComparedRun &before, const ComparedRun &after, const std::string &backend) {
     std::vector<std::string> controls;
     for (const std::string &name : before.others) {
         const auto was = before.identities.find(name), is = after.identities.find(name);
@@ -123,7 +123,7 @@ std::vector<std::string> controls_of(const Run &before, const Run &after, const 
 }
 
 /// How far each copy in the cell differs from its original, by its name; 0 where a coarse clock tells nothing.
-std::map<std::string, double> copy_differences(const CellOfRun &cell, const Run &run) {
+std::map<std::string, double> copy_differences(const CellOfRun &cell, const ComparedRun &run) {
     std::map<std::string, double> differences;
     for (const auto &[copy, original] : run.originals) {
         const auto subject = cell.processes.find(original), again = cell.processes.find(copy);
@@ -139,7 +139,7 @@ std::map<std::string, double> copy_differences(const CellOfRun &cell, const Run 
 }
 
 /// Of several copies, that of the one that differs most.
-double copy_difference(const CellOfRun &cell, const Run &run) {
+double copy_difference(const CellOfRun &cell, const ComparedRun &run) {
     double most = 0;
     for (const auto &[copy, difference] : copy_differences(cell, run)) most = std::max(most, difference);
     return most;
@@ -162,7 +162,7 @@ bool is_ours(const std::string &backend) {
     return found != nullptr && bench::is_ours(found->kind);
 }
 
-bench::Side side_of(const CellOfRun &cell, const Run &run, const std::string &backend,
+bench::Side side_of(const CellOfRun &cell, const ComparedRun &run, const std::string &backend,
                     const std::vector<std::string> &controls) {
     const std::vector<double> &processes = cell.processes.at(backend);
     const double usual = bench::Distribution(processes).at(bench::whole / 2);
@@ -183,7 +183,7 @@ struct Line {
 
 /// A cell in both runs.
 struct CellOfBoth {
-    const Run &old_run, &new_run;
+    const ComparedRun &old_run, &new_run;
     const CellOfRun &before, &after;
 };
 
@@ -215,7 +215,8 @@ using Noise = std::map<std::string, double>;
 double change_of(const Line &line) { return bench::difference_of(line.comparison.ratio); }
 
 /// What is not in `noise` has none.
-std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOptions &options, const Noise &noise) {
+std::vector<Line> lines_of(const ComparedRun &before, const ComparedRun &after, const CompareOptions &options,
+                           const Noise &noise) {
     const std::vector<std::string> unchanged = controls_of(before, after, options.backend);
     std::vector<Line> lines;
     for (const CellOfRun &cell : before.cells) {
@@ -235,7 +236,7 @@ std::vector<Line> lines_of(const Run &before, const Run &after, const CompareOpt
 /// Without a copy of the same code beside it nobody knows what a cell's figures are worth: what two runs of one build
 /// differ by would be told as a change. Throws std::runtime_error iff one run lacks a copy that the other has, or both
 /// lack that of the backend; or any, where the backend is Flatline's and has none of its own in the suite.
-void require_copies(const Run &before, const Run &after, const CompareOptions &options) {
+void require_copies(const ComparedRun &before, const ComparedRun &after, const CompareOptions &options) {
     for (const CellOfRun &cell : before.cells) {
         const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
         if (other == after.cells.end() || !cell.processes.contains(options.backend)) continue;
@@ -261,7 +262,7 @@ void require_copies(const Run &before, const Run &after, const CompareOptions &o
 Noise noise_of(const CompareOptions &options) {
     Noise noise;
     if (options.noise.empty()) return noise;
-    const Run first = read_run(options.noise[0]), second = read_run(options.noise[1]);
+    const ComparedRun first = read_run(options.noise[0]), second = read_run(options.noise[1]);
     for (const Line &line : lines_of(first, second, options, {})) noise[line.cell.key()] = change_of(line);
     return noise;
 }
@@ -353,7 +354,7 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
 
 int run_compare(const CompareOptions &options) {
     require_writable("--json", options.json);
-    const Run before = read_run(options.old_result), after = read_run(options.new_result);
+    const ComparedRun before = read_run(options.old_result), after = read_run(options.new_result);
     const std::vector<Line> lines = lines_of(before, after, options, noise_of(options));
     require_copies(before, after, options);
     if (before.machine != after.machine)

@@ -62,8 +62,8 @@ flat_heap_demand heap_from(const std::string &text) {
 
 bool is_tracking(const std::string &file) { return std::filesystem::path(file).extension() == ".json"; }
 
-std::vector<plan::Row> rows_from_list(const std::string &list) {
-    std::vector<plan::Row> rows;
+std::vector<plan::DemandRow> rows_from_list(const std::string &list) {
+    std::vector<plan::DemandRow> rows;
     for (std::size_t at = 0; at <= list.size();) {
         const std::size_t end = std::min(list.find(',', at), list.size());
         const auto row = pair_from(std::string_view(list).substr(at, end - at));
@@ -74,15 +74,15 @@ std::vector<plan::Row> rows_from_list(const std::string &list) {
     return rows;
 }
 
-std::vector<plan::Row> distribution_of(const std::string &given) {
-    if (std::vector<plan::Row> rows = rows_from_list(given); !rows.empty()) return rows;
+std::vector<plan::DemandRow> distribution_of(const std::string &given) {
+    if (std::vector<plan::DemandRow> rows = rows_from_list(given); !rows.empty()) return rows;
     std::error_code ignored;
     if (!std::filesystem::exists(given, ignored))
         throw std::runtime_error(fmt::format("--distribution: {} is neither a file nor SIZE:COUNT,..., such as "
                                              "48:900,4K:10",
                                              plan::shown(given)));
     if (is_tracking(given)) return plan::tracking_from(content_of(given), given).peaks;
-    std::vector<plan::Row> rows = plan::declaration_from_toml(content_of(given), given).demand;
+    std::vector<plan::DemandRow> rows = plan::declaration_from_toml(content_of(given), given).demand;
     if (rows.empty()) throw std::runtime_error(fmt::format("--distribution: {} has no table [demand]: add it", given));
     return rows;
 }

@@ -28,9 +28,9 @@ json pool_json(const plan::PoolPlan &pool) {
             {"classes", classes}};
 }
 
-json rows_json(const std::vector<plan::Row> &rows) {
+json rows_json(const std::vector<plan::DemandRow> &rows) {
     json all = json::array();
-    for (const plan::Row &row : rows)
+    for (const plan::DemandRow &row : rows)
         all.push_back({{"size", row.size}, {"count", row.count}, {"alignment", row.alignment}});
     return all;
 }

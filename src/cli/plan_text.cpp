@@ -55,7 +55,7 @@ double percent_of(std::uint64_t part, std::uint64_t whole) {
 // The map -------------------------------------------------------------------------------------------------------------
 
 /// A row of the map: its figures, and where it is drawn.
-struct Place {
+struct LabelPlace {
     std::string what, alignment, count;
     std::uint64_t offset = 0, bytes = 0;
     std::uint64_t padding = 0; // bytes before it
@@ -65,7 +65,7 @@ struct Place {
 /// A mapping of its own, where the library maps it.
 struct Memory {
     std::uint64_t bytes = 0;
-    std::vector<Place> places;
+    std::vector<LabelPlace> places;
 };
 
 std::vector<Memory> memories_of(const Plan &plan, bool with_arena) {
@@ -111,7 +111,7 @@ class Drawing {
 
     /// A bar of at least one column, what was left free before it in front, in a memory drawn from `column` on. What
     /// lies last in its memory reaches to the end of that.
-    std::string bar(const Place &place, const Memory &memory, std::size_t column) const {
+    std::string bar(const LabelPlace &place, const Memory &memory, std::size_t column) const {
         const bool last = &place == &memory.places.back();
         const std::size_t free_from = column + static_cast<std::size_t>((place.offset - place.padding) / scale_);
         const std::size_t first = column + static_cast<std::size_t>(place.offset / scale_);
@@ -133,7 +133,7 @@ std::string figures(bool wide, std::string_view what, std::string_view alignment
                        wide ? fmt::format("{:>9}", padding) : "");
 }
 
-std::string row_text(const Place &place, bool wide) {
+std::string row_text(const LabelPlace &place, bool wide) {
     return figures(wide, place.what, place.alignment, place.count, grouped(place.bytes), grouped(place.offset),
                    place.padding > 0 ? grouped(place.padding) : "");
 }
@@ -150,7 +150,7 @@ std::string map_text(const Plan &plan, bool with_arena, const Look &look) {
     std::string guards(figures_width, ' '), rows;
     std::size_t column = 0;
     for (const Memory &memory : memories) {
-        for (const Place &place : memory.places)
+        for (const LabelPlace &place : memory.places)
             rows += row_text(place, wide) + drawing.bar(place, memory, column + 1) + "\n";
         guards += "▒" + std::string(drawing.columns_of(memory.bytes), ' ') + "▒";
         column += drawing.columns_of(memory.bytes) + 2;
@@ -192,9 +192,9 @@ std::string loads_text(const Plan &plan, const Look &look) {
     return text;
 }
 
-std::string unserved_text(const std::vector<plan::Row> &unserved, const Look &look) {
+std::string unserved_text(const std::vector<plan::DemandRow> &unserved, const Look &look) {
     std::string text;
-    for (const plan::Row &row : unserved) {
+    for (const plan::DemandRow &row : unserved) {
         std::string line = fmt::format("{:>11}{:>12}  no class serves it", size_text(row.size), grouped(row.count));
         if (row.alignment > FLAT_POOL_GRANULE) line += fmt::format(", aligned to {}", grouped(row.alignment));
         text += look.dress(line, Style::bad) + "\n";

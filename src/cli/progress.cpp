@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t bar_width = 24;
 
-Advance advance_of(const bench::Step &step) {
+Advance advance_of(const bench::CampaignStep &step) {
     return {step.done, step.total, step.round, step.rounds, step.seconds_left};
 }
 
-std::string describe_step(const bench::Step &step) {
+std::string describe_step(const bench::CampaignStep &step) {
     return fmt::format("{}: {}", describe(*step.cell), step.backend->name);
 }
 
@@ -36,11 +36,11 @@ std::string progress_bar(const Advance &advance, std::string_view what, std::siz
     return text;
 }
 
-std::string progress_bar(const bench::Step &step, std::size_t width) {
+std::string progress_bar(const bench::CampaignStep &step, std::size_t width) {
     return progress_bar(advance_of(step), describe_step(step), width);
 }
 
-void Progress::show(const bench::Step &step) { show(advance_of(step), describe_step(step), step.cell->suite); }
+void Progress::show(const bench::CampaignStep &step) { show(advance_of(step), describe_step(step), step.cell->suite); }
 
 void Progress::show(const Advance &advance, std::string_view what, std::string_view part) {
     if (look_.terminal) {

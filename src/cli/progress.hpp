@@ -24,7 +24,7 @@ class Progress {
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 
-    void show(const bench::Step &step);
+    void show(const bench::CampaignStep &step);
 
     /// `what` is running; `part` is what it belongs to, told where there is no terminal.
     void show(const Advance &advance, std::string_view what, std::string_view part);
@@ -39,7 +39,7 @@ class Progress {
 };
 
 /// The bar, at most `width` columns wide: "[=====     ]  43 %  1 min 52 s left  churn 1 KiB ...".
-std::string progress_bar(const bench::Step &step, std::size_t width);
+std::string progress_bar(const bench::CampaignStep &step, std::size_t width);
 std::string progress_bar(const Advance &advance, std::string_view what, std::size_t width);
 
 /// "1 min 52 s left"; "estimating" while that is negative.

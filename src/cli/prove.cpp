@@ -83,15 +83,15 @@ Target target_of(const ProveOptions &options) {
 /// Refuses what can have no estimate before anything is proved or measured.
 void require_this_machine(const prove::Binary &binary) {
 #if defined(__x86_64__)
-    constexpr prove::Machine here = prove::Machine::x86_64;
+    constexpr prove::Architecture here = prove::Architecture::x86_64;
 #else
-    constexpr prove::Machine here = prove::Machine::aarch64;
+    constexpr prove::Architecture here = prove::Architecture::aarch64;
 #endif
     if (binary.machine() != here)
         throw std::runtime_error(
             fmt::format("--estimate: {} is for {}, and what is measured is this machine: run it on "
                         "a machine of that kind, or without --estimate",
-                        binary.path(), binary.machine() == prove::Machine::x86_64 ? "x86-64" : "aarch64"));
+                        binary.path(), binary.machine() == prove::Architecture::x86_64 ? "x86-64" : "aarch64"));
 }
 
 } // namespace

@@ -17,11 +17,11 @@ namespace {
 using bench::grouped;
 using prove::Binary;
 using prove::Count;
+using prove::ProofStatus;
 using prove::ProvedFunction;
 using prove::Remark;
 using prove::SourceLines;
 using prove::Step;
-using prove::Verdict;
 
 std::string where(std::uint64_t address, const Binary &binary, const SourceLines &lines) {
     const std::string line = lines.full_name(address);
@@ -42,9 +42,10 @@ std::string remarks_text(std::string_view title, const std::vector<Remark> &rema
 std::string row_of(const ProvedFunction &function, std::size_t width, const Look &look) {
     const std::string name = fmt::format("{:<{}}", function.name, width);
     const prove::Proof &proof = function.proof;
-    if (function.verdict == Verdict::absent)
+    if (function.verdict == ProofStatus::absent)
         return fmt::format("{} {}\n", name, "not in the file under this name: inlined, or left out");
-    if (function.verdict == Verdict::refused) return fmt::format("{} {}\n", name, look.dress("REFUSED", Style::bad));
+    if (function.verdict == ProofStatus::refused)
+        return fmt::format("{} {}\n", name, look.dress("REFUSED", Style::bad));
     std::string row = name;
     row += fmt::format(" {:>12} {:>6} {:>6} {:>8} {:>8} {:>7} {:>8}", grouped(proof.most[Count::instructions]),
                        grouped(proof.most[Count::loads]), grouped(proof.most[Count::stores]),
@@ -89,7 +90,7 @@ std::string column(const std::string &text, std::size_t width) {
 std::string prove_text(const prove::Certificate &certificate, const Binary &binary, const SourceLines &lines,
                        const Look &look) {
     std::string text = fmt::format("{}\n", binary.path());
-    text += wrapped(fmt::format("{}, sha256 {}", binary.machine() == prove::Machine::x86_64 ? "x86-64" : "aarch64",
+    text += wrapped(fmt::format("{}, sha256 {}", binary.machine() == prove::Architecture::x86_64 ? "x86-64" : "aarch64",
                                 binary.sha256()),
                     widest);
     for (const std::string &compiler : prove::compilers_of(certificate, binary, lines))
@@ -105,7 +106,7 @@ std::string prove_text(const prove::Certificate &certificate, const Binary &bina
     for (const ProvedFunction &function : certificate.functions) {
         if (!function.proof.refusals.empty())
             text += "\n" + remarks_text(function.name, function.proof.refusals, binary, lines);
-        if (function.verdict != Verdict::proved) continue;
+        if (function.verdict != ProofStatus::proved) continue;
         if (!function.proof.assumptions.empty())
             text += "\n" + remarks_text("* " + function.name, function.proof.assumptions, binary, lines);
         if (const auto &errors = function.proof.most_to_error)
@@ -167,7 +168,7 @@ std::string path_text(const prove::Certificate &certificate, const SourceLines &
     std::string text;
     constexpr std::size_t code_width = 42, source_width = widest - code_width - 7;
     for (const ProvedFunction &function : certificate.functions) {
-        if (function.verdict != Verdict::proved) continue;
+        if (function.verdict != ProofStatus::proved) continue;
         const std::vector<Step> &path = function.proof.path(Count::instructions);
         text += "\n" +
                 look.dress(fmt::format("{}: its longest path, {} instructions", function.name,

@@ -26,11 +26,11 @@ Stamped stamped(const std::vector<bench::Place> &places);
 /// std::runtime_error iff the head is not of a run, or of one by another version of Flatline.
 BenchOptions options_of(const std::string &head);
 
-/// The options with what the plan decided of them: processes, processor and seed.
-template <typename Plan> BenchOptions decided(BenchOptions options, const Plan &plan) {
-    options.processes = plan.rounds;
-    options.pin = plan.cpu;
-    options.seed = plan.seed;
+/// The options with what the schedule decided of them: processes, processor and seed.
+template <typename Schedule> BenchOptions decided(BenchOptions options, const Schedule &schedule) {
+    options.processes = schedule.rounds;
+    options.pin = schedule.cpu;
+    options.seed = schedule.seed;
     return options;
 }
 

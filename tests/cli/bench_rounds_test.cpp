@@ -1,4 +1,5 @@
 #include "cli/bench_rounds.hpp"
+#include "cli/bench_summary.hpp"
 #include "cli/bench_table.hpp"
 
 #include <gtest/gtest.h>
@@ -103,8 +104,8 @@ TEST(bench_rounds, say_void_and_decide_nothing_there) {
 
 TEST(bench_rounds, stand_apart_from_what_is_timed_by_calls) {
     const bench::Group hot{{"hot", 64, 32, "", 1}, "pair", 32, {row("flatline-pool", 4, 5), row("glibc", 8, 9)}};
-    EXPECT_FALSE(has(cli::summary_table({hot, of_pools()}, wide), "pmr"));
-    EXPECT_EQ(cli::summary_table({of_pools()}, wide), "");
+    EXPECT_FALSE(has(cli::summary_table({hot, of_pools()}, true, wide), "pmr"));
+    EXPECT_EQ(cli::summary_table({of_pools()}, true, wide), "");
     EXPECT_EQ(cli::verdict_text({of_pools()}, wide), "");
     EXPECT_EQ(cli::rounds_summary({hot}, wide), "");
     EXPECT_EQ(cli::rounds_verdict({hot}, wide), "");

@@ -1,3 +1,4 @@
+#include "cli/bench_summary.hpp"
 #include "cli/bench_table.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +94,7 @@ TEST(bench_table, hides_no_loss_of_the_malloc_under_any_policy) {
     const std::string verdict = cli::verdict_text({group}, {});
     EXPECT_TRUE(has(verdict, "malloc, memory against every other malloc")) << verdict;
     EXPECT_TRUE(has(verdict, "hot 64 B (1.20 of glibc)")) << verdict;
-    const std::string summary = cli::summary_table({group}, {});
+    const std::string summary = cli::summary_table({group}, true, {});
     EXPECT_TRUE(has(line_with("hot 64 B ", summary), "1.25      0.75")) << summary;
 }
 
@@ -109,7 +110,7 @@ TEST(bench_table, tells_how_many_threads_and_what_was_resident_beside_every_row)
     EXPECT_TRUE(has(line_with("max", text), "peak KiB")) << text;
     EXPECT_TRUE(line_with("* Boost.Pool", text).ends_with("        -")) << text;
     EXPECT_TRUE(line_with("  glibc", text).ends_with("     1465")) << text;
-    EXPECT_TRUE(has(cli::summary_table({group}, {}), "threads larson, 8 ")) << text;
+    EXPECT_TRUE(has(cli::summary_table({group}, true, {}), "threads larson, 8 ")) << text;
     const bench::Failure failure{find_backend("mimalloc"), {"threads", 64, 0, "larson", 1, 0, 0, 0, 4}, "it broke"};
     EXPECT_FALSE(has(cli::cell_table(group, {failure}, {}), "mimalloc")); // which failed with other threads
     expect_narrower(text, 100);
@@ -125,7 +126,7 @@ TEST(bench_table, says_void_and_gives_no_verdict) {
     EXPECT_FALSE(has(text, "faster"));
     EXPECT_FALSE(has(text, "slower"));
     EXPECT_FALSE(has(text, "* "));
-    EXPECT_TRUE(has(line_with("hot 64 B ", cli::summary_table({voided()}, {})), "void"));
+    EXPECT_TRUE(has(line_with("hot 64 B ", cli::summary_table({voided()}, true, {})), "void"));
     EXPECT_TRUE(has(cli::verdict_text({voided()}, {}), "1 void"));
 }
 
@@ -140,11 +141,69 @@ TEST(bench_table, names_a_backend_that_failed_in_its_cell) {
 }
 
 TEST(bench_table, summary_has_a_column_for_each_backend_but_the_copy) {
-    const std::string text = cli::summary_table({losing()}, {});
+    const std::string text = cli::summary_table({losing()}, true, {});
     for (const char *column : {"pool", "floor", "list", "glibc", "boost"}) EXPECT_TRUE(has(text, column)) << column;
     EXPECT_FALSE(has(text, "again"));
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "8.00*")) << text;
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "1.25")) << text;
+}
+
+/// Cells in which the mallocs named first are best, more of them than have room beside each other.
+std::vector<bench::Group> crowded() {
+    std::vector<bench::Group> groups;
+    for (const std::size_t size : {16U, 64U}) {
+        bench::Group group{{"hot", size, 32, "", 1}, "pair", 32, {}};
+        double p50 = 5;
+        for (const char *name : {"flatline-pool", "rpmalloc", "jemalloc", "tbb", "flatline-malloc", "snmalloc", "glibc",
+                                 "tcmalloc", "mimalloc", "hardened-malloc", "floor", "list", "boost-pool"})
+            group.rows.push_back(row(name, p50 += 1, 100));
+        groups.push_back(group);
+    }
+    return groups;
+}
+
+TEST(bench_table, shows_the_best_columns_in_one_block_and_says_how_many_it_leaves_out) {
+    const std::string text = cli::summary_table(crowded(), false, {}), head = line_with("pool vs malloc vs", text);
+    for (const char *shown : {" pool ", " malloc ", " rp ", " je ", " tbb ", " glibc ", " floor ", " list "})
+        EXPECT_TRUE(has(head, shown)) << shown << head;
+    for (const char *hidden : {" sn ", " tc ", " mi ", " hard ", " boost "}) EXPECT_FALSE(has(head, hidden)) << hidden;
+    EXPECT_TRUE(has(text, "5 more were measured: --all")) << text;
+    EXPECT_EQ(text.find("pool vs malloc vs"), text.rfind("pool vs malloc vs")) << text;
+    expect_narrower(text, 100);
+
+    const std::string narrow = cli::summary_table(crowded(), false, {false, false, 80});
+    EXPECT_FALSE(has(narrow, " floor ")) << narrow;
+    EXPECT_TRUE(has(narrow, "7 more were measured: --all")) << narrow;
+    expect_narrower(narrow, 80);
+
+    const std::string all = cli::summary_table(crowded(), true, {});
+    for (const char *shown : {" sn ", " tc ", " boost "}) EXPECT_TRUE(has(all, shown)) << all;
+    EXPECT_FALSE(has(all, "--all"));
+    expect_narrower(all, 100);
+}
+
+TEST(bench_table, colours_winners_where_the_terminal_can) {
+    const cli::Look coloured{true, true, 100};
+    EXPECT_TRUE(has(cli::summary_table({losing()}, false, coloured), "\x1b[32m  8.00*\x1b[0m"));
+    EXPECT_FALSE(has(cli::summary_table({losing()}, false, {}), "\x1b"));
+}
+
+TEST(bench_table, says_in_a_sentence_what_came_out) {
+    EXPECT_EQ(cli::outcome_text({losing()}, {}),
+              "Flatline pool has a better median than every other malloc in 0 of 1 cells and a worse one in 1,\n"
+              "  where it takes up to 1.25 times as long (hot 64 B, glibc).\n");
+    bench::Group rate = losing();
+    rate.unit = bench::Unit::mops;
+    rate.cell = {"throughput", 64, 0, "", 1};
+    EXPECT_TRUE(has(cli::outcome_text({rate}, {}), "in 1 of 1 cells, and a worse one in none."));
+    rate.rows[0].process_p50.assign(rate.rows[0].processes, 4);
+    rate.rows[0].p50 = rate.rows[1].p50 = 4;
+    rate.rows[1].process_p50 = rate.rows[0].process_p50;
+    EXPECT_TRUE(has(cli::outcome_text({losing(), rate}, {}), "2.00 times as long (throughput 64 B, glibc)."));
+    EXPECT_TRUE(has(cli::outcome_text({voided()}, {}), "was not judged: the machine was too noisy in every cell"));
+    EXPECT_TRUE(has(cli::outcome_text(crowded(), {}), "and a worse one in none;"));
+    EXPECT_TRUE(has(cli::outcome_text(crowded(), {}), "Flatline malloc has a better median"));
+    EXPECT_EQ(cli::outcome_text({}, {}), "");
 }
 
 TEST(bench_table, draws_the_course_of_each_backend) {
@@ -170,7 +229,7 @@ TEST(bench_table, names_bytes_and_gives_no_verdict_on_what_is_not_ranked) {
     EXPECT_FALSE(has(text, "wins"));
     EXPECT_FALSE(has(text, "loses"));
     EXPECT_FALSE(has(text, "* "));
-    EXPECT_FALSE(has(line_with("anysize pareto asked", cli::summary_table({group}, {})), "*"));
+    EXPECT_FALSE(has(line_with("anysize pareto asked", cli::summary_table({group}, true, {})), "*"));
     EXPECT_EQ(cli::verdict_text({group}, {}), "");
 }
 
@@ -178,7 +237,7 @@ TEST(bench_table, fits_the_terminal) {
     for (const std::size_t width : {80U, 100U, 200U}) {
         const cli::Look look{false, false, width};
         expect_narrower(cli::cell_table(losing(), {}, look), std::min<std::size_t>(width, 100));
-        expect_narrower(cli::summary_table({losing()}, look), std::min<std::size_t>(width, 100));
+        expect_narrower(cli::summary_table({losing()}, true, look), std::min<std::size_t>(width, 100));
         expect_narrower(cli::verdict_text({losing()}, look), std::min<std::size_t>(width, 100));
     }
 }

@@ -8,7 +8,7 @@ namespace {
 
 const bench::Cell cell{"churn", 1024, 32, "", 1};
 
-bench::Step step(std::size_t done, double seconds_left) {
+bench::CampaignStep step(std::size_t done, double seconds_left) {
     return {done, 200, 1, 4, &cell, bench::find_backend("jemalloc"), seconds_left};
 }
 
