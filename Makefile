@@ -1,9 +1,7 @@
-# The front door. Each command sets up what it needs (scripts/bootstrap) and leaves the work to CMake.
+# The front door. Each command sets up what it needs (scripts/bootstrap) and leaves the work to CMake (scripts/build).
 BUILD := build
 PREFIX := /usr/local
 DESTDIR :=
-
-CONFIGURE := cmake --preset release -B $(BUILD)
 
 VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_test heap_test heap_realloc_test
 
@@ -13,8 +11,8 @@ FUNCTIONS := 100000
 OPERATIONS := 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install coverage \
-        format clean
+.PHONY: help bench test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install site \
+        coverage format clean
 MAKEFLAGS += --no-print-directory
 
 help:
@@ -32,6 +30,7 @@ help:
 	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
+	@echo "  make site                  the manual as a web site, in $(BUILD)/site/"
 	@echo "  make calibrate             test the verdicts against a pool made slower on purpose; about 40 minutes"
 	@echo "  make results               measure the reference results anew, and write the manual's tables; some five hours"
 	@echo "  make coverage              line coverage of the allocators"
@@ -48,16 +47,14 @@ bench: build
 
 build:
 	@scripts/bootstrap bench
-	@$(CONFIGURE)
-	@cmake --build $(BUILD)
+	@scripts/build $(BUILD)
 
 # The labels of those tests that `make test` leaves to `make check`: see tests/CMakeLists.txt.
 LONG_TESTS := ^(planted|model|fuzz|long|aarch64|peers)$$
 
 define all-tests
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
-	@cmake --build $(BUILD)
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 endef
 
@@ -72,8 +69,7 @@ GUEST_TESTS := ctest --test-dir $(BUILD) -C guest -L guest --no-tests=error --ou
 
 test-on-6.1:
 	@scripts/bootstrap guest
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON
-	@cmake --build $(BUILD) --target guest-tests
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON --target guest-tests
 	tests/guest/guest_test.py $(BUILD)
 	scripts/guest --kernel 6.1 --env FLATLINE_TEST_SCALE=0.05 --seconds 900 "$(GUEST_TESTS)"
 
@@ -81,43 +77,37 @@ check: long-tests test-on-6.1 failing-calls soundness
 
 failing-calls:
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD) --target flatline-malloc failing_round failing-calls
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target flatline-malloc failing_round failing-calls
 	@for policy in latency balanced memory; do tests/malloc/failing_campaign.py --policy $$policy --jobs $$(nproc) --operations $(OPERATIONS) \
 		--round $(BUILD)/tests/failing_round --failing $(BUILD)/tests/libfailing-calls.so \
 		--malloc $(BUILD)/lib/libflatline-malloc.so || exit 1; done
 
 validate:
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD) --target $(VALIDATIONS)
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target $(VALIDATIONS)
 	@for test in $(VALIDATIONS); do FLATLINE_TEST_SCALE=50 $(BUILD)/tests/$$test || exit 1; done
 
 soundness:
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD) --target prove_counts
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target prove_counts
 	tests/prove/soundness/libraries.py --counts $(BUILD)/tests/prove_counts
 	tests/prove/soundness/campaign.py --counts $(BUILD)/tests/prove_counts --steps tests/prove/soundness/steps.cpp \
 	    --work $(BUILD)/soundness --functions $(FUNCTIONS)
 
 soak:
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD) --target percore_soak malloc_soak
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target percore_soak malloc_soak
 	$(BUILD)/tests/percore_soak $(SECONDS)
 	$(BUILD)/tests/malloc_soak $(SECONDS)
 
 real-programs:
 	@scripts/bootstrap real-programs
-	@$(CONFIGURE)
-	@cmake --build $(BUILD) --target flatline-malloc
+	@scripts/build $(BUILD) --target flatline-malloc
 	tests/malloc/real_programs.py $(BUILD)/lib/libflatline-malloc.so $(BUILD)/real-programs
 
 calibrate:
 	@scripts/bootstrap test
-	@$(CONFIGURE) -DFLATLINE_TESTS=ON
-	@cmake --build $(BUILD)
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON
 	scripts/calibrate $(BUILD)
 
 results: build
@@ -126,6 +116,11 @@ results: build
 
 install: build
 	cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
+
+site:
+	@scripts/bootstrap site
+	@mkdocs build --strict --quiet --site-dir $(abspath $(BUILD))/site
+	@echo "The manual, for a browser:  $(abspath $(BUILD))/site/index.html"
 
 coverage:
 	@scripts/bootstrap test

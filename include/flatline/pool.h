@@ -15,10 +15,9 @@
  * interrupted may be inside of, whichever thread that was.
  * fork: parent and child each have their own copy of a pool in private memory, in the state of the moment of the fork.
  * Fork while no other thread is inside the pool.
- * Re-entrancy: the only functions that call back are `flat_pool_visit` (the visitor must not change the pool),
- * `flat_pool_report_exhausted` and `flat_pool_report_misuse` with the two `..._or_report` wrappers that call them, and
- * `flat_pool_alloc_or_else` and `flat_pool_free_or_else` (these handlers run when the pool is consistent again, and may
- * use it). */
+ * Re-entrancy: the only functions that call back are `flat_pool_visit` (the visitor must not change the pool), and
+ * `flat_pool_alloc_or_else` and `flat_pool_free_or_else` (what they go on with runs when the pool is consistent again,
+ * and may use it). */
 #ifndef FLATLINE_POOL_H
 #define FLATLINE_POOL_H
 
@@ -62,18 +61,9 @@ struct flat_pool_otherwise {
     flat_status (*free)(flat_pool_otherwise *self, void *block, size_t size, size_t alignment, flat_status refusal);
 };
 
-/** Called by `flat_pool_report_exhausted`, as where `flat_pool_alloc_or_report` got NULL for `size` bytes. */
-typedef void flat_pool_exhausted(void *context, flat_pool *pool, size_t size);
-/** Called by `flat_pool_report_misuse`, as where `flat_pool_free_or_report` was refused as `status` says. */
-typedef void flat_pool_misused(void *context, flat_pool *pool, void *block, flat_status status);
-
 typedef struct flat_pool_options {
     const flat_class *classes; /**< read during the call only */
     size_t class_count;        /**< 1 .. FLAT_POOL_MAX_CLASSES */
-    /* Every further member: zero is the default. */
-    flat_pool_exhausted *on_exhausted; /**< NULL: nobody is told */
-    flat_pool_misused *on_misuse;      /**< NULL: nobody is told */
-    void *handler_context;             /**< passed to both handlers */
 } flat_pool_options;
 
 typedef struct flat_pool_stats {
@@ -192,28 +182,6 @@ FLAT_API size_t flat_pool_visit(const flat_pool *pool, void (*visit)(void *conte
 /** Fills `stats[0 .. min(capacity, classes) - 1]`, one a class in ascending size, and returns the number of classes.
  * `stats` may be NULL where `capacity` is 0. Live blocks are counted by walking: O(high-water marks). */
 FLAT_API size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t capacity);
-
-/** Calls the handler for exhaustion that the options named, if any. */
-FLAT_API void flat_pool_report_exhausted(flat_pool *pool, size_t size);
-/** Calls the handler for misuse that the options named, if any. */
-FLAT_API void flat_pool_report_misuse(flat_pool *pool, void *block, flat_status status);
-
-/* The handlers are called from here and not from inside the pool: a call through a pointer has no bound that could be
- * computed, so the bounded functions contain none. (The two that go on elsewhere end there.) */
-
-/** `flat_pool_alloc`, which on NULL also calls the handler for exhaustion. */
-static inline void *flat_pool_alloc_or_report(flat_pool *pool, size_t size) {
-    void *block = flat_pool_alloc(pool, size);
-    if (block == NULL) flat_pool_report_exhausted(pool, size);
-    return block;
-}
-
-/** `flat_pool_free`, which on anything but FLAT_OK also calls the handler for misuse. */
-static inline flat_status flat_pool_free_or_report(flat_pool *pool, void *block) {
-    flat_status status = flat_pool_free(pool, block);
-    if (status != FLAT_OK) flat_pool_report_misuse(pool, block, status);
-    return status;
-}
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ static inline void count_live(flat_heap *heap, size_t bytes) {
 
 /* Gives the order a cell whose first slot is live, and the others, if it has others, are free. */
 static inline void open_cell(flat_heap *heap, unsigned order, size_t cell) {
-    heap->states[cell] = state_of(order, 1);
+    heap->states[cell] = cell_state(order, 1);
     if (order < CELL_ORDER) list_push(heap, order, cell);
 }
 
@@ -147,14 +147,14 @@ static inline size_t granule_of(const flat_heap *heap, const void *address) {
 }
 
 /* Whether a live slot starts at the granule, whose cell has the state. */
-static inline bool is_live(uint32_t state, size_t granule) { return (state >> granule % CELL_GRANULES & 1) != 0; }
+static inline bool slot_is_live(uint32_t state, size_t granule) { return (state >> granule % CELL_GRANULES & 1) != 0; }
 
 flat_status flat_heap_free(flat_heap *heap, void *block) {
     size_t granule = granule_of(heap, block);
     if (UNLIKELY(granule >= heap->granules)) return refusal(heap, block);
     size_t cell = granule / CELL_GRANULES;
     uint32_t state = heap->states[cell];
-    if (UNLIKELY(!is_live(state, granule))) return refusal(heap, block);
+    if (UNLIKELY(!slot_is_live(state, granule))) return refusal(heap, block);
     unsigned order = order_in(state);
     heap->live -= block_bytes(order);
     instrument_free(heap, block, block_bytes(order));
@@ -170,7 +170,7 @@ static inline unsigned live_order(const flat_heap *heap, const void *address) {
     size_t granule = granule_of(heap, address);
     if (granule >= heap->granules) return ORDERS;
     uint32_t state = heap->states[granule / CELL_GRANULES];
-    return is_live(state, granule) ? order_in(state) : ORDERS;
+    return slot_is_live(state, granule) ? order_in(state) : ORDERS;
 }
 
 size_t flat_heap_usable_size(const flat_heap *heap, const void *block) {
@@ -197,7 +197,7 @@ static inline bool grow_piece(flat_heap *heap, unsigned order, size_t cell) {
     if (half == cell || !is_half_free(heap, order, cell)) return false;
     list_remove(heap, order, half);
     heap->states[half] = NONE;
-    heap->states[cell] = state_of(order + 1, 1);
+    heap->states[cell] = cell_state(order + 1, 1);
     count_live(heap, block_bytes(order));
     return true;
 }

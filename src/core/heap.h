@@ -73,12 +73,12 @@ static inline uint16_t slots_of_cell(unsigned order) {
     return (uint16_t)(order < CELL_ORDER ? 0x010111115555FFFFu >> (order * 16) : 1);
 }
 
-static inline uint32_t state_of(unsigned order, uint32_t live_slots) {
+static inline uint32_t cell_state(unsigned order, uint32_t live_slots) {
     return (uint32_t)order << ORDER_SHIFT | live_slots;
 }
 
 /* The state of a free piece, or of a cell none of whose slots is live. */
-static inline uint32_t all_free(unsigned order) { return state_of(order, 0); }
+static inline uint32_t all_free(unsigned order) { return cell_state(order, 0); }
 
 static inline unsigned order_in(uint32_t state) { return state >> ORDER_SHIFT; }
 

@@ -60,7 +60,7 @@ ALWAYS_INLINE flat_status free_by_set(const flat_pool *shard, const pool_class *
 }
 
 flat_status flat_percore_free_as(flat_pool *shard, void *block) {
-    return give_back(shard, &(returned_block){.block = block}, free_by_set);
+    return free_steps(shard, &(returned_block){.block = block}, free_by_set);
 }
 FLAT_BOUNDED("flat_percore_free_as");
 
@@ -157,8 +157,8 @@ ALWAYS_INLINE size_t collect(flat_pool *pool, const pool_class *class, returned 
     return index;
 }
 
-/* As take(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was looked
- * for them a short while ago, and few were found. */
+/* As take_from(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was
+ * looked for them a short while ago, and few were found. */
 ALWAYS_INLINE void *take_from_shard(flat_pool *pool, pool_class *class, size_t size) {
     size_t index = class->head_index;
     if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);
@@ -176,14 +176,14 @@ ALWAYS_INLINE void *take_from_shard(flat_pool *pool, pool_class *class, size_t s
 }
 
 void *flat_percore_alloc(flat_pool *shard, size_t size) {
-    pool_class *class = class_serving(shard, size);
+    pool_class *class = class_for(shard, size);
     if (UNLIKELY(size > class->size)) return NULL;
     return take_from_shard(shard, class, size);
 }
 FLAT_BOUNDED("flat_percore_alloc");
 
 void *flat_percore_aligned_alloc(flat_pool *shard, size_t alignment, size_t size) {
-    pool_class *class = class_serving_aligned(shard, alignment, size);
+    pool_class *class = class_for_aligned(shard, alignment, size);
     if (class == NULL) return NULL;
     return take_from_shard(shard, class, size);
 }

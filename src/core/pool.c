@@ -4,28 +4,28 @@
 
 #include <flatline/bounded.h>
 
-void *flat_pool_alloc(flat_pool *pool, size_t size) { return allocate(pool, &(request){.size = size}); }
+void *flat_pool_alloc(flat_pool *pool, size_t size) { return alloc_steps(pool, &(request){.size = size}); }
 FLAT_BOUNDED("flat_pool_alloc");
 
 void *flat_pool_alloc_or_else(flat_pool *pool, size_t size, size_t alignment, flat_pool_otherwise *otherwise) {
-    return allocate(pool, &(request){size, alignment, otherwise});
+    return alloc_steps(pool, &(request){size, alignment, otherwise});
 }
 FLAT_BOUNDED("flat_pool_alloc_or_else hands-over=2");
 
 void *flat_pool_aligned_alloc(flat_pool *pool, size_t alignment, size_t size) {
-    pool_class *class = class_serving_aligned(pool, alignment, size);
+    pool_class *class = class_for_aligned(pool, alignment, size);
     if (class == NULL) return NULL;
-    return take(pool, class, &(request){.size = size});
+    return take_from(pool, class, &(request){.size = size});
 }
 FLAT_BOUNDED("flat_pool_aligned_alloc");
 
 flat_status flat_pool_free(flat_pool *pool, void *block) {
-    return give_back(pool, &(returned_block){.block = block}, refuse_address);
+    return free_steps(pool, &(returned_block){.block = block}, refuse_address);
 }
 FLAT_BOUNDED("flat_pool_free");
 
 flat_status flat_pool_free_or_else(flat_pool *pool, void *block, size_t size, size_t alignment,
                                    flat_pool_otherwise *otherwise) {
-    return give_back(pool, &(returned_block){block, size, alignment, otherwise}, refuse_address);
+    return free_steps(pool, &(returned_block){block, size, alignment, otherwise}, refuse_address);
 }
 FLAT_BOUNDED("flat_pool_free_or_else hands-over=3");

@@ -81,9 +81,6 @@ struct flat_pool {
     size_t length;       /* bytes from `start` to the end of the last block */
     uint32_t class_count;
     const uint32_t *search_tree;
-    flat_pool_exhausted *on_exhausted;
-    flat_pool_misused *on_misuse;
-    void *handler_context;
     void *backing;                        /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
     struct shard_state *shard;            /* what a shard of <flatline/percore.h> has besides; NULL: it is none */
     uint64_t aligned_classes[ALIGNMENTS]; /* bit c: class c is aligned to 16 << index */

@@ -131,11 +131,3 @@ flat_status flat_pool_check(const flat_pool *pool) {
     }
     return FLAT_OK;
 }
-
-void flat_pool_report_exhausted(flat_pool *pool, size_t size) {
-    if (pool->on_exhausted != NULL) pool->on_exhausted(pool->handler_context, pool, size);
-}
-
-void flat_pool_report_misuse(flat_pool *pool, void *block, flat_status status) {
-    if (pool->on_misuse != NULL) pool->on_misuse(pool->handler_context, pool, block, status);
-}

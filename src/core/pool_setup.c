@@ -178,9 +178,6 @@ void flat_pool_make(flat_pool *pool, const flat_pool_options *options, const poo
     pool->span_mask = place->spans - 1;
     pool->class_count = (uint32_t)options->class_count;
     pool->search_tree = place->tree_nodes > 0 ? tree : no_larger_class;
-    pool->on_exhausted = options->on_exhausted;
-    pool->on_misuse = options->on_misuse;
-    pool->handler_context = options->handler_context;
     pool->backing = NULL;
     pool->shard = NULL;
     for (unsigned i = 0; i < ALIGNMENTS; i++) pool->aligned_classes[i] = 0;

@@ -45,7 +45,7 @@ ALWAYS_INLINE void *hand_out_fresh(flat_pool *pool, pool_class *class, const req
 }
 
 /* Hands out a block of `class`, which holds the request: used ones first. */
-ALWAYS_INLINE void *take(flat_pool *pool, pool_class *class, const request *of) {
+ALWAYS_INLINE void *take_from(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->head_index;
     if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
     return hand_out_fresh(pool, class, of);
@@ -63,7 +63,7 @@ ALWAYS_INLINE void *take(flat_pool *pool, pool_class *class, const request *of) 
 
 /* The class that serves `size`; where none does, one that is too small. Of the two ways the table's is the usual one:
  * it takes one jump, over the search. The probability is no guess but places the search before the table. */
-ALWAYS_INLINE pool_class *class_serving(const flat_pool *pool, size_t size) {
+ALWAYS_INLINE pool_class *class_for(const flat_pool *pool, size_t size) {
     pool_class *class;
     if (__builtin_expect_with_probability(size > SMALL_SIZE, 1, 0.6)) {
         class = search_class(pool, size);
@@ -75,14 +75,14 @@ found:
 }
 
 /* The usual path, a used block of a small class: 7 loads, 3 stores, 3 branches. */
-ALWAYS_INLINE void *allocate(flat_pool *pool, const request *of) {
-    pool_class *class = class_serving(pool, of->size);
+ALWAYS_INLINE void *alloc_steps(flat_pool *pool, const request *of) {
+    pool_class *class = class_for(pool, of->size);
     if (UNLIKELY(of->size > class->size)) return refuse_request(of);
-    return take(pool, class, of);
+    return take_from(pool, class, of);
 }
 
 /* The smallest class that holds `size` and whose blocks are all aligned to `alignment`; NULL: there is none. */
-ALWAYS_INLINE pool_class *class_serving_aligned(const flat_pool *pool, size_t alignment, size_t size) {
+ALWAYS_INLINE pool_class *class_for_aligned(const flat_pool *pool, size_t alignment, size_t size) {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FLAT_POOL_MAX_ALIGNMENT) return NULL;
     if (size > pool->largest) return NULL;
     size_t first = (size_t)(class_number(pool, 0) - class_of_size(pool, size));
@@ -138,7 +138,7 @@ ALWAYS_INLINE flat_status refuse_address(const flat_pool *pool, const pool_class
 /* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
  * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
  * pools that take it; the second begins with a jump, and neither takes another. */
-ALWAYS_INLINE flat_status give_back(flat_pool *pool, const returned_block *of, no_block *otherwise) {
+ALWAYS_INLINE flat_status free_steps(flat_pool *pool, const returned_block *of, no_block *otherwise) {
     pool_class *class;
     if (LIKELY(pool->class_count == 1)) {
         class = class_number(pool, 0);

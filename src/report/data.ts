@@ -95,21 +95,6 @@ export interface Cell {
   order: string; unit: string; ranked: boolean; rows: Row[]; isVoid: boolean; verdicts: Verdict[];
 }
 
-interface Table { columns: string[]; rows: unknown[][] }
-
-/// Undoes what the program did to make the file small: tables of rows become objects again.
-function unpackCells(cells: Row[] | { tables: Table[] }): Row[] {
-  if (Array.isArray(cells)) return cells;
-  return cells.tables.flatMap(({ columns, rows }) =>
-    rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])) as unknown as Row));
-}
-
-/// The data of the page as `flatline bench --json` wrote it.
-export function parseDocument(text: string): { schema?: string; cells: Row[] } {
-  const raw = JSON.parse(text);
-  return { ...raw, cells: unpackCells(raw.cells) };
-}
-
 /// A run of programs alone names its allocators only there.
 function allBackends(backends: Backend[], programs: Program[]): Backend[] {
   const all = new Map(backends.map((each) => [each.name, each]));
@@ -120,7 +105,7 @@ function allBackends(backends: Backend[], programs: Program[]): Backend[] {
 }
 
 export function readBench(text: string): Bench {
-  const raw = parseDocument(text) as Bench;
+  const raw = JSON.parse(text) as Bench;
   if (raw.schema !== "flatline.bench/1") {
     throw new Error(`this page reads flatline.bench/1, its data says ${raw.schema}: fill it with the same Flatline`);
   }

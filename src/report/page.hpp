@@ -9,12 +9,10 @@ namespace flat::report {
 
 /// Returns the template with its `__FLATLINE_DATA__` token replaced by `json`, a `flatline.bench/1` object.
 ///
-/// The data is written without white space, every `<` as \u003c so that no text can end the script element, and the
-/// "cells" array as tables: consecutive cells with the same members in the same order share one list of names,
-///     {"tables":[{"columns":["suite",...],"rows":[["hot",...],...]},...]}
-/// which the page turns back into the same cells. Nothing is rounded, reordered or left out.
+/// The data is written without white space, and every `<` as \u003c so that no text can end the script element. Nothing
+/// is reordered or left out, and each number reads back as the same.
 ///
-/// Throws std::runtime_error iff the template has not exactly one token, or `json` is not one well-nested object.
+/// Throws std::runtime_error iff the template has not exactly one token, or `json` is not one object.
 std::string fill_page(std::string_view page_template, std::string_view json);
 
 /// Returns where the template lies: share/flatline/report.html beside the bin/ that holds the running executable,

@@ -1,6 +1,5 @@
 // The run itself, out of the page again: no network, and what is saved is what `flatline compare` reads.
 
-import { parseDocument } from "./data";
 import { el } from "./dom";
 
 const patience = 60_000; // ms that a browser may take to ask where to save
@@ -11,7 +10,7 @@ function fileName(started: string): string {
 }
 
 function save(text: string, started: string): void {
-  const address = URL.createObjectURL(new Blob([JSON.stringify(parseDocument(text))], { type: "application/json" }));
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   el("a", { href: address, download: fileName(started) }).click();
   setTimeout(() => URL.revokeObjectURL(address), patience);
 }

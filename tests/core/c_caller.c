@@ -26,9 +26,9 @@ int c_caller_uses_a_pool(void) {
     unsigned char *block = flat_pool_alloc(pool, 100);
     if (block == NULL || flat_pool_usable_size(pool, block) != 112) return __LINE__;
     memset(block, 0x5a, 112);
-    if (flat_pool_free_or_report(pool, block) != FLAT_OK) return __LINE__;
-    if (flat_pool_free_or_report(pool, block) != FLAT_DOUBLE_FREE) return __LINE__;
-    if (flat_pool_alloc_or_report(pool, 113) != NULL) return __LINE__;
+    if (flat_pool_free(pool, block) != FLAT_OK) return __LINE__;
+    if (flat_pool_free(pool, block) != FLAT_DOUBLE_FREE) return __LINE__;
+    if (flat_pool_alloc(pool, 113) != NULL) return __LINE__;
     if (flat_pool_check(pool) != FLAT_OK) return __LINE__;
     flat_pool_destroy(pool);
     return 0;

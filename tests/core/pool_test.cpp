@@ -47,6 +47,28 @@ struct kept_refusal : flat_pool_otherwise {
     flat_status refusal = FLAT_OK;
 };
 
+// What a pool goes on with uses it: it gives back a block and asks again, or checks that nothing is left half done.
+struct user_of_the_pool : flat_pool_otherwise {
+    explicit user_of_the_pool(flat_pool *of) : flat_pool_otherwise{make_room, look}, pool(of) {}
+
+    static void *make_room(flat_pool_otherwise *self, std::size_t size, std::size_t) {
+        auto &here = *static_cast<user_of_the_pool *>(self);
+        EXPECT_EQ(flat_pool_check(here.pool), FLAT_OK);
+        EXPECT_EQ(flat_pool_free(here.pool, here.spare), FLAT_OK);
+        here.spare = nullptr;
+        return flat_pool_alloc(here.pool, size);
+    }
+    static flat_status look(flat_pool_otherwise *self, void *, std::size_t, std::size_t, flat_status refusal) {
+        auto &here = *static_cast<user_of_the_pool *>(self);
+        EXPECT_EQ(flat_pool_check(here.pool), FLAT_OK);
+        EXPECT_EQ(flat_pool_free(here.pool, flat_pool_alloc(here.pool, 16)), FLAT_OK);
+        return refusal;
+    }
+
+    flat_pool *pool;
+    void *spare = nullptr;
+};
+
 } // namespace
 
 TEST(pool, serves_every_block_once_and_then_refuses) {
@@ -316,6 +338,38 @@ TEST(pool, goes_on_elsewhere_with_a_free_that_it_refuses) {
         refused(&elsewhere, sizeof elsewhere, 32, FLAT_FOREIGN_POINTER);
         EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
     }
+}
+
+TEST(pool, may_be_used_by_what_it_goes_on_with_for_want_of_blocks) {
+    test_pool pool({{16, 1}});
+    user_of_the_pool here(pool);
+    void *block = here.spare = flat_pool_alloc(pool, 16);
+    EXPECT_EQ(flat_pool_alloc_or_else(pool, 16, 16, &here), block) << "what was given back serves the request";
+    EXPECT_EQ(flat_pool_alloc_or_else(pool, 16, 16, &here), nullptr) << "and then there is nothing to give back";
+    EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+}
+
+TEST(pool, may_be_used_by_what_it_goes_on_with_after_a_wrong_free) {
+    test_pool pool({{16, 2}});
+    user_of_the_pool here(pool);
+    void *block = flat_pool_alloc(pool, 16);
+    EXPECT_EQ(flat_pool_free_or_else(pool, &pool, 16, 16, &here), FLAT_FOREIGN_POINTER);
+    EXPECT_EQ(flat_pool_free_or_else(pool, block, 16, 16, &here), FLAT_OK);
+    EXPECT_EQ(flat_pool_free_or_else(pool, block, 16, 16, &here), FLAT_DOUBLE_FREE);
+    EXPECT_EQ(flat_pool_check(pool), FLAT_OK);
+}
+
+TEST(pool, says_by_its_results_alone_that_it_refused) {
+    test_pool pool({{16, 1}});
+    void *block = flat_pool_alloc(pool, 16);
+    EXPECT_EQ(flat_pool_alloc(pool, 16), nullptr);
+    EXPECT_EQ(flat_pool_aligned_alloc(pool, 16, 16), nullptr);
+    EXPECT_EQ(flat_pool_free(pool, &pool), FLAT_FOREIGN_POINTER);
+    flat_pool_stats stats;
+    EXPECT_EQ(flat_pool_get_stats(pool, &stats, 1), 1U);
+    EXPECT_EQ(stats.refused, 2U);
+    EXPECT_EQ(stats.live, 1U);
+    EXPECT_EQ(flat_pool_free(pool, block), FLAT_OK);
 }
 
 TEST(pool, works_from_c11) { EXPECT_EQ(c_caller_uses_a_pool(), 0) << "is the line in c_caller.c that did not hold"; }

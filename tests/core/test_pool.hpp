@@ -17,9 +17,8 @@ namespace test {
 class test_pool {
   public:
     // `protection` is that of the blocks: PROT_NONE where the pool must not touch them.
-    explicit test_pool(std::vector<flat_class> classes, int protection = PROT_READ | PROT_WRITE,
-                       flat_pool_options options = {})
-        : classes_(std::move(classes)), options_(options) {
+    explicit test_pool(std::vector<flat_class> classes, int protection = PROT_READ | PROT_WRITE)
+        : classes_(std::move(classes)) {
         options_.classes = classes_.data();
         options_.class_count = classes_.size();
         if (flat_pool_footprint(&options_, &footprint_) != FLAT_OK) throw std::runtime_error("no footprint");
@@ -53,7 +52,7 @@ class test_pool {
 
   private:
     std::vector<flat_class> classes_;
-    flat_pool_options options_;
+    flat_pool_options options_{};
     flat_footprint footprint_{};
     std::unique_ptr<mapping> metadata_, blocks_;
     flat_pool *pool_ = nullptr;

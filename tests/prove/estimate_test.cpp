@@ -167,10 +167,10 @@ TEST(Estimate, IsInOrderForEveryPath) {
 
 TEST(Estimate, IsOfTheProvedAlone) {
     Certificate certificate;
-    certificate.functions = {{"proved", Verdict::proved, {}},
-                             {"seen", Verdict::proved, {}},
-                             {"refused", Verdict::refused, {}},
-                             {"absent", Verdict::absent, {}}};
+    certificate.functions = {{"proved", ProofStatus::proved, {}},
+                             {"seen", ProofStatus::proved, {}},
+                             {"refused", ProofStatus::refused, {}},
+                             {"absent", ProofStatus::absent, {}}};
     const MachineEstimate all = estimate_of(certificate, made_up(), {{"seen", 42}, {"refused", 1}, {"other", 1}});
     EXPECT_EQ(all.functions.size(), 2U);
     EXPECT_FALSE(all.functions.at("proved").observed_max);

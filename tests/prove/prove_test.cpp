@@ -80,7 +80,7 @@ TEST(prove, survives_damaged_files) {
 
 TEST(prove, decodes_any_bytes) {
     test::random_source random(test::seed());
-    for (const Machine machine : {Machine::x86_64, Machine::aarch64}) {
+    for (const Architecture machine : {Architecture::x86_64, Architecture::aarch64}) {
         const Decoder decoder(machine);
         for (std::size_t round = test::scaled(50'000); round > 0; round--) {
             std::vector<std::byte> code(1 + random.below(20));

@@ -109,7 +109,7 @@ struct Counted : flat_pool_otherwise {
 };
 
 flat_pool *make_pool(const std::vector<flat_class> &classes) {
-    const flat_pool_options options{classes.data(), classes.size(), nullptr, nullptr, nullptr};
+    const flat_pool_options options{classes.data(), classes.size()};
     flat_pool *pool = nullptr;
     require(flat_pool_create(&pool, &options, nullptr) == FLAT_OK, "no memory for a pool");
     return pool;

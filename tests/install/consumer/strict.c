@@ -39,11 +39,11 @@ int main(void) {
     const flat_pool_options options = {.classes = classes, .class_count = 1};
     flat_pool *pool;
     if (flat_pool_create(&pool, &options, NULL) != FLAT_OK) return 1;
-    void *const block = flat_pool_alloc_or_report(pool, 64);
+    void *const block = flat_pool_alloc(pool, 64);
     const size_t offset = flat_region_offset(flat_pool_region(pool), block);
     const bool possible = figures_are_possible(1, 64, 4096, offset) &&
                           flat_region_address(flat_pool_region(pool), offset) == block &&
-                          flat_pool_free_or_report(pool, block) == FLAT_OK;
+                          flat_pool_free(pool, block) == FLAT_OK;
     flat_pool_destroy(pool);
     return possible ? puts(flat_version()) < 0 : 1;
 }
