@@ -74,7 +74,7 @@ class Image {
 };
 
 /// A place that the loader fills with the address of a function, as an address of the file.
-struct Slot {
+struct LinkSlot {
     std::string function;
     std::uint64_t address;
     bool imported; // the file does not define the function itself
@@ -102,7 +102,7 @@ class Object {
         return 0;
     }
 
-    std::vector<Slot> slots() const {
+    std::vector<LinkSlot> slots() const {
         std::uint64_t symbols = 0, names = 0, plain = 0, plain_size = 0, calls = 0, calls_size = 0;
         for (const Elf64_Dyn &entry : dynamic()) {
             const std::uint64_t value = entry.d_un.d_val;
@@ -116,7 +116,7 @@ class Object {
             default: break;
             }
         }
-        std::vector<Slot> slots;
+        std::vector<LinkSlot> slots;
         add_slots(slots, {plain, plain_size}, symbols, names);
         add_slots(slots, {calls, calls_size}, symbols, names);
         return slots;
@@ -149,7 +149,7 @@ class Object {
         return UINT64_MAX;
     }
 
-    void add_slots(std::vector<Slot> &slots, Table table, std::uint64_t symbols, std::uint64_t names) const {
+    void add_slots(std::vector<LinkSlot> &slots, Table table, std::uint64_t symbols, std::uint64_t names) const {
         const std::uint64_t from = offset_of(table.address), symbols_at = offset_of(symbols);
         Elf64_Rela entry{};
         for (std::uint64_t at = 0; at < table.size && image_.read(from + at, entry); at += sizeof entry) {
@@ -178,7 +178,7 @@ void add_bindings(std::vector<Binding> &bindings, Imports &imports, int memory, 
                   const std::vector<Mapping> &mappings) {
     const Image image(first.path);
     const Object object(image);
-    for (const Slot &slot : object.slots()) {
+    for (const LinkSlot &slot : object.slots()) {
         if (slot.imported) imports.emplace(first.path, slot.function);
         std::uint64_t address = 0;
         const auto place = static_cast<off_t>(first.begin - object.start() + slot.address);

@@ -35,27 +35,27 @@ constexpr std::string_view tuned_glibc =
 enum class Pass { probe, system_calls, timed };
 
 struct Turn {
-    std::size_t program, place; // by index in the plan
+    std::size_t program, place; // by index in the schedule
     unsigned round;             // 0: not timed
     Pass pass;
     std::size_t padding;
 };
 
-/// Every run in the order in which it is made: decided beforehand, by the plan alone.
-std::vector<Turn> turns_of(const ProgramPlan &plan) {
-    std::mt19937_64 random(plan.seed);
+/// Every run in the order in which it is made: decided beforehand, by the schedule alone.
+std::vector<Turn> turns_of(const ProgramSchedule &schedule) {
+    std::mt19937_64 random(schedule.seed);
     std::vector<Turn> turns;
     const auto add_all = [&](unsigned round, Pass pass) {
         const auto first = static_cast<std::ptrdiff_t>(turns.size());
-        for (std::size_t program = 0; program < plan.programs.size(); ++program) {
-            for (std::size_t place = 0; place < plan.places.size(); ++place)
+        for (std::size_t program = 0; program < schedule.programs.size(); ++program) {
+            for (std::size_t place = 0; place < schedule.places.size(); ++place)
                 turns.push_back({program, place, round, pass, random() % most_padding});
         }
         std::shuffle(turns.begin() + first, turns.end(), random);
     };
     add_all(0, Pass::probe);
     add_all(0, Pass::system_calls);
-    for (unsigned round = 1; round <= plan.rounds; ++round) add_all(round, Pass::timed);
+    for (unsigned round = 1; round <= schedule.rounds; ++round) add_all(round, Pass::timed);
     return turns;
 }
 
@@ -139,18 +139,18 @@ std::vector<std::string> with_port(std::vector<std::string> words, std::uint16_t
 
 class Programs {
   public:
-    Programs(const ProgramPlan &plan, const SignalWatch &signals) : plan_(plan), signals_(signals) {
-        for (const FoundProgram &found : plan.programs) {
-            work_.push_back(found.program->generate(plan.scale));
+    Programs(const ProgramSchedule &schedule, const SignalWatch &signals) : schedule_(schedule), signals_(signals) {
+        for (const FoundProgram &found : schedule.programs) {
+            work_.push_back(found.program->generate(schedule.scale));
             write_files(folder_of(found), work_.back());
             work_.back().files.clear();
-            for (const Place &place : plan.places)
+            for (const Place &place : schedule.places)
                 measurements_.push_back({.program = found.program,
                                          .backend = place.backend,
                                          .library = library_of(place),
                                          .settings = settings_of(*place.backend)});
         }
-        first_outputs_.resize(plan.programs.size());
+        first_outputs_.resize(schedule.programs.size());
     }
 
     bool has_failed(const Turn &turn) const { return !slot(turn).failure.empty(); }
@@ -188,16 +188,16 @@ class Programs {
 
   private:
     ProgramMeasurement &slot(const Turn &turn) {
-        return measurements_[turn.program * plan_.places.size() + turn.place];
+        return measurements_[turn.program * schedule_.places.size() + turn.place];
     }
     const ProgramMeasurement &slot(const Turn &turn) const {
-        return measurements_[turn.program * plan_.places.size() + turn.place];
+        return measurements_[turn.program * schedule_.places.size() + turn.place];
     }
 
-    fs::path folder_of(const FoundProgram &found) const { return plan_.scratch / found.program->name; }
+    fs::path folder_of(const FoundProgram &found) const { return schedule_.scratch / found.program->name; }
 
     fs::path library_of(const Place &place) const {
-        return place.preload.empty() ? plan_.libc : fs::canonical(place.preload);
+        return place.preload.empty() ? schedule_.libc : fs::canonical(place.preload);
     }
 
     static void write_files(const fs::path &folder, const Work &work) {
@@ -215,12 +215,12 @@ class Programs {
 
     std::vector<std::string> environment_for(const Turn &turn, const ProgramMeasurement &measurement) const {
         std::vector<std::string> environment = work_[turn.program].environment;
-        const std::string folder = folder_of(plan_.programs[turn.program]).string();
+        const std::string folder = folder_of(schedule_.programs[turn.program]).string();
         const bool probed = turn.pass == Pass::probe;
         environment.insert(environment.end(),
                            {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=" + folder, "TMPDIR=" + folder,
                             "FLATLINE_PADDING=" + std::string(turn.padding, 'x'),
-                            "LD_PRELOAD=" + (probed ? preload_path(plan_.probe).string() + ":" : "") +
+                            "LD_PRELOAD=" + (probed ? preload_path(schedule_.probe).string() + ":" : "") +
                                 preload_path(measurement.library).string()});
         if (!measurement.settings.empty()) environment.push_back(measurement.settings);
         if (probed) environment.push_back(FLATLINE_PROBE_VARIABLE "=" + folder);
@@ -228,7 +228,7 @@ class Programs {
     }
 
     TracedCommand command_for(const Turn &turn, const ProgramMeasurement &measurement) const {
-        const FoundProgram &found = plan_.programs[turn.program];
+        const FoundProgram &found = schedule_.programs[turn.program];
         const Work &work = work_[turn.program];
         const std::uint16_t port = found.client.empty() ? std::uint16_t{0} : free_port();
         TracedCommand command{.program = found.executable,
@@ -236,9 +236,9 @@ class Programs {
                               .environment = environment_for(turn, measurement),
                               .folder = folder_of(found),
                               .subject = std::string(found.program->subject),
-                              .cpu = plan_.cpu,
+                              .cpu = schedule_.cpu,
                               .count_system_calls = turn.pass == Pass::system_calls,
-                              .limit = plan_.limit,
+                              .limit = schedule_.limit,
                               .client = std::nullopt};
         if (!found.client.empty())
             command.client =
@@ -261,13 +261,13 @@ class Programs {
     /// Throws std::runtime_error iff another library served than the row in the table will say. Under the probe the
     /// calls go to it, and it tells where they go on to.
     void require_library(const ProgramMeasurement &measurement, Pass pass, const Sight &sight) const {
-        const fs::path served = pass == Pass::probe ? plan_.probe : measurement.library;
+        const fs::path served = pass == Pass::probe ? schedule_.probe : measurement.library;
         const std::string doubt = reason_to_doubt(served, sight.executable, sight.mappings, sight.bindings);
         if (!doubt.empty()) throw std::runtime_error(doubt);
     }
 
     void require_output(const Turn &turn, const TracedCommand &command) {
-        if (!plan_.programs[turn.program].program->repeats_output) return;
+        if (!schedule_.programs[turn.program].program->repeats_output) return;
         std::optional<std::string> &first = first_outputs_[turn.program];
         std::string output = content_of(command.folder / "output");
         if (!first) first = output;
@@ -303,7 +303,7 @@ class Programs {
                 ending.context_switches};
     }
 
-    const ProgramPlan &plan_;
+    const ProgramSchedule &schedule_;
     const SignalWatch &signals_;
     std::vector<Work> work_; // without their files
     std::vector<ProgramMeasurement> measurements_;
@@ -312,7 +312,7 @@ class Programs {
 
 /// The turns of the campaign, for go_through.
 struct Steps {
-    const ProgramPlan &plan;
+    const ProgramSchedule &schedule;
     const ProgramHooks &hooks;
     Programs &programs;
     std::size_t processes;
@@ -323,8 +323,8 @@ struct Steps {
 
     void begin(std::size_t done, const Turn &turn, double seconds_left) const {
         if (hooks.on_step)
-            hooks.on_step({done, processes, turn.round, plan.rounds, plan.programs[turn.program].program,
-                           plan.places[turn.place].backend, seconds_left});
+            hooks.on_step({done, processes, turn.round, schedule.rounds, schedule.programs[turn.program].program,
+                           schedule.places[turn.place].backend, seconds_left});
     }
 
     Timed<ProgramEntry> run(const Turn &turn) const {
@@ -338,14 +338,14 @@ struct Steps {
 
 } // namespace
 
-std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
+std::vector<ProgramMeasurement> run_programs(const ProgramSchedule &schedule, const SignalWatch &signals,
                                              const ProgramHooks &hooks) {
-    const std::vector<Turn> turns = turns_of(plan);
+    const std::vector<Turn> turns = turns_of(schedule);
     const auto kept =
         hooks.journal == nullptr ? std::vector<Timed<ProgramEntry>>{} : program_entries_of(*hooks.journal);
-    Programs programs(plan, signals);
-    go_through(turns, kept, Forecast(std::vector<double>(plan.programs.size(), 1)), hooks.between_rounds,
-               Steps{plan, hooks, programs, turns.size()});
+    Programs programs(schedule, signals);
+    go_through(turns, kept, Forecast(std::vector<double>(schedule.programs.size(), 1)), hooks.between_rounds,
+               Steps{schedule, hooks, programs, turns.size()});
     return programs.finish();
 }
 

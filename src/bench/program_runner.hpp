@@ -49,7 +49,7 @@ struct ProgramMeasurement {
     std::string failure{};
 };
 
-struct ProgramPlan {
+struct ProgramSchedule {
     std::vector<FoundProgram> programs;
     std::vector<Place> places;
     std::filesystem::path libc;      // the C library's file, preloaded where glibc is meant: a program may link another
@@ -77,13 +77,13 @@ struct ProgramHooks {
     Journal *journal = nullptr; // what it already holds is not run again, what is run is added
 };
 
-/// By program, then backend, in the plan's order. First every program runs once under the probe and once with its
+/// By program, then backend, in the schedule's order. First every program runs once under the probe and once with its
 /// system calls counted under every allocator, then the timed rounds follow, each in an order of its own that the seed
 /// decides. What fails once is not tried again. A program that is to print the same in every run is held to it from
 /// where the journal ends. Throws Interrupted iff a signal arrived, std::system_error iff the inputs could not be
 /// written or nothing could be traced, std::runtime_error iff the journal is of another campaign; in every case no
 /// process is left.
-std::vector<ProgramMeasurement> run_programs(const ProgramPlan &plan, const SignalWatch &signals,
+std::vector<ProgramMeasurement> run_programs(const ProgramSchedule &schedule, const SignalWatch &signals,
                                              const ProgramHooks &hooks);
 
 /// The environment that makes this backend serve a program, besides the preload: "GLIBC_TUNABLES=...", or empty.

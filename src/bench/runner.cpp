@@ -65,24 +65,24 @@ void require_library(const Place &place, const DriverReport &report) {
 
 struct Turn {
     unsigned round;          // from 1
-    std::size_t cell, place; // by index in the plan
+    std::size_t cell, place; // by index in the schedule
     std::uint64_t seed;
     std::size_t padding;
 };
 
-DriverReport run_driver(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
-    const Place &place = plan.places[turn.place];
-    const Cell &cell = plan.cells[turn.cell];
-    const Ending ending = run_child({driver_for(place, cell), arguments_for(cell, turn.seed, plan.cpu, load),
-                                     environment_for(place, turn.padding), plan.limit},
+DriverReport run_driver(const Schedule &schedule, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
+    const Place &place = schedule.places[turn.place];
+    const Cell &cell = schedule.cells[turn.cell];
+    const Ending ending = run_child({driver_for(place, cell), arguments_for(cell, turn.seed, schedule.cpu, load),
+                                     environment_for(place, turn.padding), schedule.limit},
                                     signals);
-    require_success(ending, plan.limit);
+    require_success(ending, schedule.limit);
     DriverReport report = parse_report(ending.output);
     if (const std::string reason = reason_to_refuse(report); !reason.empty()) throw Refused(reason);
     require_library(place, report);
     if (!report.pinned)
         throw std::runtime_error(
-            fmt::format("the driver did not stay on processor {}: choose another by --pin", plan.cpu));
+            fmt::format("the driver did not stay on processor {}: choose another by --pin", schedule.cpu));
     return report;
 }
 
@@ -104,7 +104,8 @@ double mean_of(const std::vector<double> &values) {
 
 class Recorder {
   public:
-    explicit Recorder(const Plan &plan) : plan_(plan), slots_(plan.cells.size() * plan.places.size()) {}
+    explicit Recorder(const Schedule &schedule)
+        : schedule_(schedule), slots_(schedule.cells.size() * schedule.places.size()) {}
 
     bool has_failed(std::size_t cell, std::size_t place) const { return slot(cell, place).failure.has_value(); }
 
@@ -117,7 +118,7 @@ class Recorder {
 
     /// What came of a process in its turn.
     void take(const Turn &turn, Entry entry) {
-        if (plan_.cells[turn.cell].percent != 0) capacity_is_settled_ = true; // a schedule was made of it
+        if (schedule_.cells[turn.cell].percent != 0) capacity_is_settled_ = true; // a schedule was made of it
         std::optional<std::string> &failure = slot(turn.cell, turn.place).failure;
         if (auto *reason = std::get_if<std::string>(&entry)) {
             failure = std::move(*reason);
@@ -131,7 +132,7 @@ class Recorder {
     }
 
     Campaign finish() {
-        for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+        for (std::size_t cell = 0; cell < schedule_.cells.size(); ++cell) {
             collect_failures(cell);
             for (std::size_t series = 0; collect_series(cell, series); ++series) {
             }
@@ -146,8 +147,10 @@ class Recorder {
         std::optional<std::string> failure;
     };
 
-    Slot &slot(std::size_t cell, std::size_t place) { return slots_[cell * plan_.places.size() + place]; }
-    const Slot &slot(std::size_t cell, std::size_t place) const { return slots_[cell * plan_.places.size() + place]; }
+    Slot &slot(std::size_t cell, std::size_t place) { return slots_[cell * schedule_.places.size() + place]; }
+    const Slot &slot(std::size_t cell, std::size_t place) const {
+        return slots_[cell * schedule_.places.size() + place];
+    }
 
     /// Throws std::runtime_error iff the clock does not run as it did for the processes before.
     void add(std::size_t cell, std::size_t place, DriverReport report) {
@@ -155,10 +158,10 @@ class Recorder {
         std::vector<Measurement> &all = slot(cell, place).measurements;
         for (std::size_t i = 0; i < report.series.size(); ++i) {
             const Series &series = report.series[i];
-            const Unit unit = unit_of(plan_.cells[cell], series.quantity);
+            const Unit unit = unit_of(schedule_.cells[cell], series.quantity);
             if (i == all.size())
-                all.push_back({plan_.places[place].backend,
-                               plan_.cells[cell],
+                all.push_back({schedule_.places[place].backend,
+                               schedule_.cells[cell],
                                series.operation,
                                series.calls,
                                {},
@@ -167,7 +170,7 @@ class Recorder {
                                series.quantity == Quantity::ticks});
             std::vector<double> values = values_of(series, unit, campaign_.ticks_per_ns);
             watch_capacity(cell, place, values);
-            std::vector<double> in_order = suite_of(plan_.cells[cell]).is_series ? values : std::vector<double>{};
+            std::vector<double> in_order = suite_of(schedule_.cells[cell]).is_series ? values : std::vector<double>{};
             all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
                                    report.page_faults_setup, report.resident_kib, std::move(in_order),
                                    report.operations, report.counters, report.heap_calls, report.held_bytes,
@@ -176,7 +179,7 @@ class Recorder {
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;
         report.series.clear();
-        identify(plan_.places[place], std::move(report));
+        identify(schedule_.places[place], std::move(report));
     }
 
     /// The first process calibrates for all: its error is then the same for every backend and falls out of the ratios.
@@ -195,8 +198,8 @@ class Recorder {
     /// The slowest of those that compete, interruptions included, for the schedule will meet them too; nothing more is
     /// learnt once a schedule was made of it.
     void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
-        const bool is_capacity = suite_of(plan_.cells[cell]).has_capacity && plan_.cells[cell].percent == 0;
-        if (is_capacity && !capacity_is_settled_ && competes(plan_.places[place].backend->kind))
+        const bool is_capacity = suite_of(schedule_.cells[cell]).has_capacity && schedule_.cells[cell].percent == 0;
+        if (is_capacity && !capacity_is_settled_ && competes(schedule_.places[place].backend->kind))
             slowest_request_ns_ = std::max(slowest_request_ns_, mean_of(values));
     }
 
@@ -206,15 +209,15 @@ class Recorder {
     }
 
     void collect_failures(std::size_t cell) {
-        for (std::size_t place = 0; place < plan_.places.size(); ++place) {
+        for (std::size_t place = 0; place < schedule_.places.size(); ++place) {
             if (const auto &failure = slot(cell, place).failure)
-                campaign_.failures.push_back({plan_.places[place].backend, plan_.cells[cell], *failure});
+                campaign_.failures.push_back({schedule_.places[place].backend, schedule_.cells[cell], *failure});
         }
     }
 
     bool collect_series(std::size_t cell, std::size_t series) {
         bool any = false;
-        for (std::size_t place = 0; place < plan_.places.size(); ++place) {
+        for (std::size_t place = 0; place < schedule_.places.size(); ++place) {
             Slot &from = slot(cell, place);
             if (from.failure || series >= from.measurements.size()) continue;
             campaign_.measurements.push_back(std::move(from.measurements[series]));
@@ -223,7 +226,7 @@ class Recorder {
         return any;
     }
 
-    const Plan &plan_;
+    const Schedule &schedule_;
     std::vector<Slot> slots_;
     Campaign campaign_;
     double slowest_request_ns_ = 0; // 0: not known
@@ -231,9 +234,9 @@ class Recorder {
 };
 
 /// What one process says, or what went wrong with its driver alone; what ends the campaign is thrown.
-Entry run_turn(const Plan &plan, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
+Entry run_turn(const Schedule &schedule, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     try {
-        return run_driver(plan, turn, load, signals);
+        return run_driver(schedule, turn, load, signals);
     } catch (const Refused &) {
         throw;
     } catch (const Interrupted &) {
@@ -243,15 +246,15 @@ Entry run_turn(const Plan &plan, const Turn &turn, std::uint64_t load, const Sig
     }
 }
 
-/// Every process of the campaign in the order in which they run: decided beforehand, by the plan alone.
-std::vector<Turn> turns_of(const Plan &plan) {
-    std::mt19937_64 random(plan.seed);
+/// Every process of the campaign in the order in which they run: decided beforehand, by the schedule alone.
+std::vector<Turn> turns_of(const Schedule &schedule) {
+    std::mt19937_64 random(schedule.seed);
     std::vector<Turn> turns;
-    std::vector<std::size_t> any_order(plan.places.size());
+    std::vector<std::size_t> any_order(schedule.places.size());
     std::iota(any_order.begin(), any_order.end(), std::size_t{0});
-    std::vector<std::vector<std::size_t>> orders(plan.cells.size(), any_order);
-    for (unsigned round = 1; round <= plan.rounds; ++round) {
-        for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    std::vector<std::vector<std::size_t>> orders(schedule.cells.size(), any_order);
+    for (unsigned round = 1; round <= schedule.rounds; ++round) {
+        for (std::size_t cell = 0; cell < schedule.cells.size(); ++cell) {
             std::vector<std::size_t> &order = orders[cell];
             if (round % 2 == 1)
                 std::ranges::shuffle(order, random);
@@ -260,7 +263,7 @@ std::vector<Turn> turns_of(const Plan &plan) {
             const std::uint64_t seed = random();
             for (const std::size_t place : order) {
                 const std::size_t padding = random() % most_padding;
-                if (takes_part(*plan.places[place].backend, plan.cells[cell]))
+                if (takes_part(*schedule.places[place].backend, schedule.cells[cell]))
                     turns.push_back({round, cell, place, seed, padding});
             }
         }
@@ -270,7 +273,7 @@ std::vector<Turn> turns_of(const Plan &plan) {
 
 /// The turns of the campaign, for go_through.
 struct Steps {
-    const Plan &plan;
+    const Schedule &schedule;
     const SignalWatch &signals;
     const Hooks &hooks;
     Recorder &recorder;
@@ -282,15 +285,15 @@ struct Steps {
 
     void begin(std::size_t done, const Turn &turn, double seconds_left) const {
         if (hooks.on_step)
-            hooks.on_step({done, processes, turn.round, plan.rounds, &plan.cells[turn.cell],
-                           plan.places[turn.place].backend, seconds_left});
+            hooks.on_step({done, processes, turn.round, schedule.rounds, &schedule.cells[turn.cell],
+                           schedule.places[turn.place].backend, seconds_left});
     }
 
     Timed<Entry> run(const Turn &turn) const {
-        const Cell &cell = plan.cells[turn.cell];
+        const Cell &cell = schedule.cells[turn.cell];
         const std::optional<std::uint64_t> load = recorder.load_of(cell);
         Timed<Entry> entry = timed([&] {
-            return load ? run_turn(plan, turn, *load, signals)
+            return load ? run_turn(schedule, turn, *load, signals)
                         : Entry("no backend's capacity could be measured, of which the load is a share");
         });
         if (hooks.journal != nullptr) append(*hooks.journal, entry, suite_of(cell).is_series);
@@ -300,9 +303,9 @@ struct Steps {
     void take(const Turn &turn, const Entry &entry) const { recorder.take(turn, entry); }
 };
 
-Forecast forecast_of(const Plan &plan) {
+Forecast forecast_of(const Schedule &schedule) {
     std::vector<double> usual;
-    for (const Cell &cell : plan.cells) usual.push_back(suite_of(cell).usual_seconds);
+    for (const Cell &cell : schedule.cells) usual.push_back(suite_of(cell).usual_seconds);
     return Forecast(usual);
 }
 
@@ -324,12 +327,12 @@ Unit unit_of(const Cell &cell, Quantity quantity) {
     return cell.calls != 0 ? Unit::ns : suite_of(cell).unit;
 }
 
-Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks) {
-    const std::vector<Turn> turns = turns_of(plan);
+Campaign run_campaign(const Schedule &schedule, const SignalWatch &signals, const Hooks &hooks) {
+    const std::vector<Turn> turns = turns_of(schedule);
     const auto kept = hooks.journal == nullptr ? std::vector<Timed<Entry>>{} : entries_of(*hooks.journal);
-    Recorder recorder(plan);
-    go_through(turns, kept, forecast_of(plan), hooks.between_rounds,
-               Steps{plan, signals, hooks, recorder, turns.size()});
+    Recorder recorder(schedule);
+    go_through(turns, kept, forecast_of(schedule), hooks.between_rounds,
+               Steps{schedule, signals, hooks, recorder, turns.size()});
     return recorder.finish();
 }
 

@@ -23,7 +23,7 @@ class Refused : public std::runtime_error {
     using runtime_error::runtime_error;
 };
 
-struct Plan {
+struct Schedule {
     std::vector<Place> places;
     std::vector<Cell> cells;
     unsigned rounds;                 // processes for each cell of each backend
@@ -75,7 +75,7 @@ struct Identity {
 std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks);
 
 struct Campaign {
-    std::vector<Measurement> measurements; // by cell, then series, then backend, in the plan's order
+    std::vector<Measurement> measurements; // by cell, then series, then backend, in the schedule's order
     std::vector<Failure> failures;
     std::vector<Identity> identities;
     std::uint64_t context_switches = 0, migrations = 0;
@@ -83,7 +83,7 @@ struct Campaign {
     std::uint64_t clock_step = 0; // ticks: the counter may advance by many at once (common_step)
 };
 
-struct Step {
+struct CampaignStep {
     std::size_t done, total; // processes
     unsigned round, rounds;  // the round of the next process, from 1
     const Cell *cell;
@@ -96,9 +96,9 @@ Unit unit_of(const Cell &cell, Quantity quantity);
 
 /// What else happens in a campaign; each may be left out.
 struct Hooks {
-    std::function<void(const Step &)> on_step{}; // before each process; must be quick
-    std::function<void()> between_rounds{};      // before each round but the first; its time is no process's
-    Journal *journal = nullptr;                  // what it already holds is not run again, what is run is added
+    std::function<void(const CampaignStep &)> on_step{}; // before each process; must be quick
+    std::function<void()> between_rounds{};              // before each round but the first; its time is no process's
+    Journal *journal = nullptr;                          // what it already holds is not run again, what is run is added
 };
 
 /// Round by round, cell by cell; the backends of a cell one after another, in a random order that the next round runs
@@ -111,6 +111,6 @@ struct Hooks {
 ///
 /// Throws Refused iff a driver may not be timed (reason_to_refuse), Interrupted iff a signal arrived. A driver that
 /// fails in any other way is a Failure.
-Campaign run_campaign(const Plan &plan, const SignalWatch &signals, const Hooks &hooks);
+Campaign run_campaign(const Schedule &schedule, const SignalWatch &signals, const Hooks &hooks);
 
 } // namespace flat::bench

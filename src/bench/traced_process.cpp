@@ -166,13 +166,13 @@ bool is_thread_of(pid_t thread, pid_t process) {
 }
 
 /// One run: everything that was started, and what is known of it so far.
-class Run {
+class TracedRun {
   public:
-    Run(const TracedCommand &command, const SignalWatch &signals, const LookAtEnd &look)
+    TracedRun(const TracedCommand &command, const SignalWatch &signals, const LookAtEnd &look)
         : command_(command), signals_(signals), look_(look), deadline_(Clock::now() + command.limit) {}
-    ~Run() { end_all(); }
-    Run(const Run &) = delete;
-    Run &operator=(const Run &) = delete;
+    ~TracedRun() { end_all(); }
+    TracedRun(const TracedRun &) = delete;
+    TracedRun &operator=(const TracedRun &) = delete;
 
     TracedEnding to_its_end() {
         signals_.check();
@@ -365,7 +365,7 @@ class Run {
 } // namespace
 
 TracedEnding run_traced(const TracedCommand &command, const SignalWatch &signals, const LookAtEnd &look) {
-    return Run(command, signals, look).to_its_end();
+    return TracedRun(command, signals, look).to_its_end();
 }
 
 std::uint16_t free_port() {

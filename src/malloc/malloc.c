@@ -34,7 +34,7 @@ static void *allocate_from_heap(size_t size, size_t alignment, bool *zeroed) {
     if (heap == NULL) return NULL;
     bool small = size <= SMALL_MAX && alignment <= GRANULE;
     void *block =
-        small ? flat_allocate_slowly(heap, class_serving(size)) : flat_large_allocate(heap, size, alignment, zeroed);
+        small ? flat_allocate_slowly(heap, size_class_for(size)) : flat_large_allocate(heap, size, alignment, zeroed);
     flat_keep_to_policy(heap);
     flat_heap_leave(heap);
     return block;
@@ -61,7 +61,7 @@ static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     return block;
 }
 
-NOINLINE void *flat_allocate_rarely(size_t size) {
+NOINLINE void *flat_slow_malloc(size_t size) {
     bool zeroed;
     return allocate_any(size, GRANULE, &zeroed);
 }
@@ -143,7 +143,7 @@ static bool free_block(size_t granule, void *block) {
     return freed;
 }
 
-NOINLINE void flat_free_rarely(void *block, const void *caller) {
+NOINLINE void flat_slow_free(void *block, const void *caller) {
     if (block == NULL) return;
     int error = errno;
     size_t granule;
@@ -153,18 +153,18 @@ NOINLINE void flat_free_rarely(void *block, const void *caller) {
     errno = error;
 }
 
-FLAT_API USUAL void *malloc(size_t size) { return allocate(size); }
+FLAT_API USUAL void *malloc(size_t size) { return fast_malloc(size); }
 
-FLAT_API USUAL void free(void *block) { release(block); }
+FLAT_API USUAL void free(void *block) { fast_free(block); }
 
 FLAT_API USUAL void free_sized(void *block, size_t size) {
     (void)size;
-    release(block);
+    fast_free(block);
 }
 
 FLAT_API USUAL void free_aligned_sized(void *block, size_t alignment, size_t size) {
     (void)alignment, (void)size;
-    release(block);
+    fast_free(block);
 }
 
 FLAT_API USUAL void *calloc(size_t count, size_t size) {
@@ -174,7 +174,7 @@ FLAT_API USUAL void *calloc(size_t count, size_t size) {
         return NULL;
     }
     bool zeroed = false;
-    void *block = bytes <= SMALL_MAX ? allocate(bytes) : allocate_any(bytes, GRANULE, &zeroed);
+    void *block = bytes <= SMALL_MAX ? fast_malloc(bytes) : allocate_any(bytes, GRANULE, &zeroed);
     if (block != NULL && !zeroed) memset(block, 0, bytes);
     return block;
 }
@@ -198,15 +198,15 @@ static void *move_huge(void *block, size_t from, size_t to) {
         copy_pages(moved, block, bytes);
     else
         memcpy(moved, block, bytes);
-    release(block);
+    fast_free(block);
     return moved;
 }
 
 static void *move(void *block, size_t from, size_t to) {
-    void *moved = allocate(to);
+    void *moved = fast_malloc(to);
     if (moved == NULL) return NULL;
     memcpy(moved, block, from < to ? from : to);
-    release(block);
+    fast_free(block);
     return moved;
 }
 
@@ -240,7 +240,7 @@ static void *resize_large(size_t granule, void *block, size_t size) {
 
 static NOINLINE void *resize(void *block, size_t size, const void *caller) {
     if (size == 0) { /* as glibc does; C23 leaves it undefined */
-        release(block);
+        fast_free(block);
         return NULL;
     }
     size_t granule;
@@ -250,7 +250,7 @@ static NOINLINE void *resize(void *block, size_t size, const void *caller) {
     }
     size_t class = class_at(granule);
     if (class != 0) {
-        if (size <= SMALL_MAX && class_serving(size) == class) return block;
+        if (size <= SMALL_MAX && size_class_for(size) == class) return block;
         return move_or_keep(block, flat_size_classes[class].size, size);
     }
     void *resized = resize_large(granule, block, size);
@@ -261,7 +261,7 @@ static NOINLINE void *resize(void *block, size_t size, const void *caller) {
 
 /* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
 FLAT_API USUAL void *realloc(void *block, size_t size) {
-    return block == NULL ? allocate(size) : resize(block, size, CALLER);
+    return block == NULL ? fast_malloc(size) : resize(block, size, CALLER);
 }
 
 FLAT_API void *reallocarray(void *block, size_t count, size_t size) {
@@ -277,7 +277,7 @@ static bool is_power_of_two(size_t number) { return number != 0 && (number & (nu
 
 /* A small block starts at a multiple of the largest power of two in its size, as spans start at a page. */
 static void *allocate_aligned(size_t alignment, size_t size) {
-    if (alignment <= GRANULE) return allocate(size);
+    if (alignment <= GRANULE) return fast_malloc(size);
     if (!flat_heaps_are_open()) { /* before, the size classes are not known */
         errno = ENOMEM;
         return NULL;
@@ -286,8 +286,8 @@ static void *allocate_aligned(size_t alignment, size_t size) {
     if (multiple == 0) multiple = alignment;
     if (size <= SMALL_MAX && alignment < PAGE) {
         for (; multiple <= SMALL_MAX; multiple += alignment) {
-            size_t served = flat_size_classes[class_serving(multiple)].size;
-            if (served % alignment == 0) return allocate(served);
+            size_t served = flat_size_classes[size_class_for(multiple)].size;
+            if (served % alignment == 0) return fast_malloc(served);
         }
     }
     bool zeroed;

@@ -58,12 +58,12 @@ static NOINLINE void *try_or_null(size_t alignment, size_t size, const void *tag
 }
 
 ALWAYS_INLINE void *take(size_t size) {
-    void *block = allocate(size);
+    void *block = fast_malloc(size);
     return UNLIKELY(block == NULL) ? try_or_throw(GRANULE, size, CALLER) : block;
 }
 
 ALWAYS_INLINE void *take_or_null(size_t size, const void *tag) {
-    void *block = allocate(size);
+    void *block = fast_malloc(size);
     return UNLIKELY(block == NULL) ? try_or_null(GRANULE, size, tag, CALLER) : block;
 }
 
@@ -110,7 +110,7 @@ static NOINLINE void *ask_new_aligned_or_null(base_operator base, base_operator 
 static NOINLINE void ask_delete(base_operator base, base_operator below, void *block) {
     flat_any_function *own = flat_replaced_operator(base, below);
     if (own == NULL)
-        release(block);
+        fast_free(block);
     else
         ((delete_plain *)own)(block);
 }
@@ -118,7 +118,7 @@ static NOINLINE void ask_delete(base_operator base, base_operator below, void *b
 static NOINLINE void ask_delete_aligned(base_operator base, base_operator below, void *block, size_t to) {
     flat_any_function *own = flat_replaced_operator(base, below);
     if (own == NULL)
-        release(block);
+        fast_free(block);
     else
         ((delete_to *)own)(block, to);
 }
@@ -128,7 +128,7 @@ static NOINLINE void ask_delete_aligned(base_operator base, base_operator below,
     if (MAYBE)                                                                                                         \
         ask;                                                                                                           \
     else                                                                                                               \
-        release(block)
+        fast_free(block)
 
 /* Weak: in an archive a program's own take their place, one by one. */
 #define OPERATOR(mangled, name, parameters, result, ...)                                                               \
@@ -153,7 +153,7 @@ OPERATOR("_ZnamSt11align_val_tRKSt9nothrow_t", new_aligned_many_or_null, (size_t
          return MAYBE ? ask_new_aligned_or_null(NEW_ALIGNED_MANY, NEW_ALIGNED, size, to, tag)
                       : take_aligned_or_null(size, to, tag))
 
-OPERATOR("_ZdlPv", delete_one, (void *block), void, release(block))
+OPERATOR("_ZdlPv", delete_one, (void *block), void, fast_free(block))
 OPERATOR("_ZdaPv", delete_many, (void *block), void, OR_RELEASE(ask_delete(DELETE, DELETE, block)))
 OPERATOR("_ZdlPvm", delete_sized, (void *block, size_t size), void, (void)size;
          OR_RELEASE(ask_delete(DELETE, DELETE, block)))
@@ -163,7 +163,7 @@ OPERATOR("_ZdlPvRKSt9nothrow_t", delete_nothrow, (void *block, const void *tag),
          OR_RELEASE(ask_delete(DELETE, DELETE, block)))
 OPERATOR("_ZdaPvRKSt9nothrow_t", delete_nothrow_many, (void *block, const void *tag), void, (void)tag;
          OR_RELEASE(ask_delete(DELETE_MANY, DELETE, block)))
-OPERATOR("_ZdlPvSt11align_val_t", delete_aligned, (void *block, size_t to), void, (void)to; release(block))
+OPERATOR("_ZdlPvSt11align_val_t", delete_aligned, (void *block, size_t to), void, (void)to; fast_free(block))
 OPERATOR("_ZdaPvSt11align_val_t", delete_aligned_many, (void *block, size_t to), void,
          OR_RELEASE(ask_delete_aligned(DELETE_ALIGNED, DELETE_ALIGNED, block, to)))
 OPERATOR("_ZdlPvmSt11align_val_t", delete_aligned_sized, (void *block, size_t size, size_t to), void, (void)size;

@@ -3,7 +3,7 @@
 #include "large.h"
 #include "spans.h"
 
-#define PAGE_WORDS (PAGE_GRANULES / 64)
+#define WORDS_OF_PAGE (PAGE_GRANULES / 64)
 #define CHUNK_WORDS (CHUNK_PAGES / 64) /* of page_marks */
 
 /* Every step is sequentially consistent: the freeing thread sets a bit and then looks at the mark above it, the owner
@@ -164,7 +164,7 @@ void flat_take_back_page(thread_heap *heap, uint32_t page) {
         take_back_large(heap, page);
         return;
     }
-    for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++) {
+    for (size_t word = page * WORDS_OF_PAGE; word < (page + 1) * WORDS_OF_PAGE; word++) {
         uint64_t blocks = take_returned(tag, word);
         if (blocks != 0) flat_span_give(heap, class, word, blocks);
     }

@@ -54,7 +54,7 @@ extern uint8_t flat_class_of_granules[REQUESTS];
 static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GRANULE; }
 
 /* size: at most SMALL_MAX */
-static inline size_t class_serving(size_t size) { return flat_class_of_granules[granules_in(size)]; }
+static inline size_t size_class_for(size_t size) { return flat_class_of_granules[granules_in(size)]; }
 
 /* Fills the tables. */
 void flat_size_classes_init(at_hand kept);

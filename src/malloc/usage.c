@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define MIB (1024.0 * 1024)
+#define BYTES_PER_MIB (1024.0 * 1024)
 
 /* Under a lock that is held for no more: 16 us where all have live blocks of 16 bytes (AMD EPYC). */
 #define COUNTED_PAGES 64u
@@ -86,15 +86,16 @@ static void print(const flat_usage *now) {
     char text[600];
     struct rusage used;
     (void)getrusage(RUSAGE_SELF, &used);
-    int length = snprintf(
-        text, sizeof text,
-        "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
-        "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
-        "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
-        "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
-        flat_policy.name, now->heaps, (double)now->heap_bytes / MIB, now->live_blocks, (double)now->live_bytes / MIB,
-        now->huge_blocks, (double)now->huge_bytes / MIB, (double)now->kept_bytes / MIB,
-        (double)(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE) / MIB, (double)used.ru_maxrss / 1024);
+    int length = snprintf(text, sizeof text,
+                          "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
+                          "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
+                          "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
+                          "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
+                          flat_policy.name, now->heaps, (double)now->heap_bytes / BYTES_PER_MIB, now->live_blocks,
+                          (double)now->live_bytes / BYTES_PER_MIB, now->huge_blocks,
+                          (double)now->huge_bytes / BYTES_PER_MIB, (double)now->kept_bytes / BYTES_PER_MIB,
+                          (double)(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE) / BYTES_PER_MIB,
+                          (double)used.ru_maxrss / 1024);
     flat_say(text, (size_t)length);
 }
 

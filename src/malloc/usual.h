@@ -13,8 +13,8 @@
 #define USUAL __attribute__((hot))
 
 /* As malloc and free, for every case that the usual path leaves out. `caller`: where the program called it. */
-void *flat_allocate_rarely(size_t size);
-void flat_free_rarely(void *block, const void *caller);
+void *flat_slow_malloc(size_t size);
+void flat_slow_free(void *block, const void *caller);
 
 /* The address to which the function returns that this stands in. */
 #define CALLER __builtin_return_address(0)
@@ -28,15 +28,15 @@ ALWAYS_INLINE void move_top(block_at_hand **top, ptrdiff_t by) {
 #endif
 }
 
-ALWAYS_INLINE void *allocate(size_t size) {
-    if (UNLIKELY(size > SMALL_MAX)) return flat_allocate_rarely(size);
+ALWAYS_INLINE void *fast_malloc(size_t size) {
+    if (UNLIKELY(size > SMALL_MAX)) return flat_slow_malloc(size);
     block_stacks *my = flat_my_stacks;
     block_at_hand **top = &my->top[my->class_of_granules[granules_in(size)]];
     HIDE_VALUE(top);
     block_at_hand *entry = *top - 1;
     void *block = entry->block;
     block_state *state = entry->state;
-    if (UNLIKELY(has_block(state))) return flat_allocate_rarely(size);
+    if (UNLIKELY(has_block(state))) return flat_slow_malloc(size);
     store_state(state, live_state_of(block));
     move_top(top, -1);
     return block;
@@ -53,11 +53,11 @@ ALWAYS_INLINE bool is_beyond(size_t half) {
 #endif
 }
 
-ALWAYS_INLINE void release(void *block) {
+ALWAYS_INLINE void fast_free(void *block) {
     size_t half = half_of(block);
     /* No block starts at an even one, whose lowest byte might be 0, as the state of none. */
     if (UNLIKELY(is_beyond(half)) || UNLIKELY(half % 2 == 0)) {
-        flat_free_rarely(block, CALLER);
+        flat_slow_free(block, CALLER);
         return;
     }
     page_tag tag = tag_of(half / PAGE_HALVES);
@@ -66,12 +66,12 @@ ALWAYS_INLINE void release(void *block) {
     HIDE_VALUE(top);
     block_at_hand *entry = *top;
     if (UNLIKELY(entry == top[CLASS_COUNT])) { /* as it always is of class 0, a page's of no span */
-        flat_free_rarely(block, CALLER);
+        flat_slow_free(block, CALLER);
         return;
     }
     block_state *state = state_at(tag, half);
     if (UNLIKELY(!is_live_there(state, half))) {
-        flat_free_rarely(block, CALLER);
+        flat_slow_free(block, CALLER);
         return;
     }
     store_state(state, NO_BLOCK);

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#define CHUNK 1024 /* pages that one call asks about */
+#define PAGES_ASKED 1024 /* pages that one call asks about */
 
 typedef struct trimming {
     const flat_pool *pool;
@@ -17,7 +17,7 @@ typedef struct trimming {
 
 /* Pages of [start, start + count pages) that are in memory; 0 where the kernel does not tell. */
 static size_t count_resident(void *start, size_t count, size_t page) {
-    unsigned char there[CHUNK];
+    unsigned char there[PAGES_ASKED];
     size_t resident = 0;
     if (mincore(start, count * page, there) != 0) return 0;
     for (size_t i = 0; i < count; i++) resident += there[i] & 1;
@@ -27,7 +27,7 @@ static size_t count_resident(void *start, size_t count, size_t page) {
 static void give_back(trimming *trim, char *start, size_t bytes, size_t page) {
     int advice = trim->shared ? MADV_REMOVE : MADV_DONTNEED;
     while (bytes > 0 && !trim->refused) {
-        size_t chunk = bytes < CHUNK * page ? bytes : CHUNK * page;
+        size_t chunk = bytes < PAGES_ASKED * page ? bytes : PAGES_ASKED * page;
         size_t resident = count_resident(start, chunk / page, page);
         trim->refused = madvise(start, chunk, advice) != 0;
         if (!trim->refused) trim->returned += resident * page;

@@ -166,7 +166,7 @@ void flat_region_destroy(flat_region *region) {
         size_t page = flat_base_page();
         uintptr_t start = (uintptr_t)region->start / page * page;
         size_t size = flat_round_up((uintptr_t)region->start + region->size, page) - start;
-        flat_unmap(region->mapping, region->mapping_size, (char *)start, size);
+        flat_unmap_region(region->mapping, region->mapping_size, (char *)start, size);
         if (region->descriptor >= 0) (void)close(region->descriptor); /* nothing is left to be written */
     }
     *region = (flat_region){0};

@@ -58,7 +58,7 @@ flat_status flat_choose_pages(const flat_region_options *options, flat_pages *mo
 flat_status flat_map_plan(flat_region *region, const region_plan *plan);
 
 /* Gives a mapping back, guards and all. */
-void flat_unmap(char *mapping, size_t mapping_size, char *body, size_t body_size);
+void flat_unmap_region(char *mapping, size_t mapping_size, char *body, size_t body_size);
 
 /* Makes the body between the guards what the plan says. On failure it may be so in part. */
 flat_status flat_settle(char *body, const region_plan *plan);

@@ -51,7 +51,7 @@ static flat_status refuse_body(const region_plan *plan, int error) {
 
 /* A process that has as many mappings as it may cannot cut the guards off a neighbour that the kernel has joined with
  * them. The body is a mapping of its own, which goes in any case; the guards take nothing but addresses. */
-void flat_unmap(char *mapping, size_t mapping_size, char *body, size_t body_size) {
+void flat_unmap_region(char *mapping, size_t mapping_size, char *body, size_t body_size) {
     if (munmap(mapping, mapping_size) != 0) (void)munmap(body, body_size);
 }
 
@@ -67,7 +67,7 @@ flat_status flat_map_plan(flat_region *region, const region_plan *plan) {
     char *body = (char *)flat_round_up((uintptr_t)mapping + page, grain);
     flat_status status = open_body(body, plan) ? flat_settle(body, plan) : refuse_body(plan, errno);
     if (status != FLAT_OK) {
-        flat_unmap(mapping, mapping_size, body, plan->body);
+        flat_unmap_region(mapping, mapping_size, body, plan->body);
         return status;
     }
     const flat_region_options *options = plan->options;

@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t unreachable = std::numeric_limits<std::uint64_t>::max();
 
 /// Requests that no class boundary can part: they are rounded up to one size.
-struct Step {
+struct SizeStep {
     std::uint64_t size = 0;      // a multiple of the granule
     std::uint64_t count = 0;     // blocks, margin included
     std::uint64_t alignment = 1; // the largest asked for
@@ -34,7 +34,7 @@ struct Step {
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
 /// The rows from `at` on that are rounded to one size.
-std::span<const Row> same_step(std::span<const Row> rows, std::size_t at) {
+std::span<const DemandRow> same_step(std::span<const DemandRow> rows, std::size_t at) {
     std::size_t end = at;
     while (end < rows.size() &&
            round_up(rows[end].size, FLAT_POOL_GRANULE) == round_up(rows[at].size, FLAT_POOL_GRANULE))
@@ -42,13 +42,14 @@ std::span<const Row> same_step(std::span<const Row> rows, std::size_t at) {
     return rows.subspan(at, end - at);
 }
 
-std::vector<Step> steps_of(std::span<const Row> rows, unsigned margin_percent, std::vector<Row> &beyond) {
-    std::vector<Step> steps;
+std::vector<SizeStep> steps_of(std::span<const DemandRow> rows, unsigned margin_percent,
+                               std::vector<DemandRow> &beyond) {
+    std::vector<SizeStep> steps;
     for (std::size_t at = 0; at < rows.size();) {
-        const std::span<const Row> same = same_step(rows, at);
+        const std::span<const DemandRow> same = same_step(rows, at);
         at += same.size();
-        Step step{round_up(same.front().size, FLAT_POOL_GRANULE), 0, 1};
-        for (const Row &row : same) {
+        SizeStep step{round_up(same.front().size, FLAT_POOL_GRANULE), 0, 1};
+        for (const DemandRow &row : same) {
             step.count += row.count;
             step.alignment = std::max(step.alignment, row.alignment);
         }
@@ -64,14 +65,14 @@ std::vector<Step> steps_of(std::span<const Row> rows, unsigned margin_percent, s
 }
 
 /// A class made of steps `from` to before `to`.
-struct Group {
+struct ClassGroup {
     std::uint64_t size = 0, count = 0;
 };
 
 class Search {
   public:
-    Search(const std::vector<Step> &steps, std::size_t most) : steps_(steps), most_(std::min(most, steps.size())) {
-        for (const Step &step : steps_) {
+    Search(const std::vector<SizeStep> &steps, std::size_t most) : steps_(steps), most_(std::min(most, steps.size())) {
+        for (const SizeStep &step : steps_) {
             blocks_ += step.count;
             least_bytes_ += step.size * step.count;
         }
@@ -108,7 +109,7 @@ class Search {
     /// Every class that ends with step `last - 1`. It may begin ever earlier, and grows and aligns its blocks more,
     /// until it has too many blocks or would also serve the size that comes next.
     void extend(std::size_t last, std::uint64_t span) {
-        Group group;
+        ClassGroup group;
         std::uint64_t alignment = 1;
         for (std::size_t first = last; first-- > 0;) {
             alignment = std::max(alignment, steps_[first].alignment);
@@ -162,7 +163,7 @@ class Search {
         return classes;
     }
 
-    const std::vector<Step> &steps_;
+    const std::vector<SizeStep> &steps_;
     std::size_t most_;
     std::uint64_t blocks_ = 0, least_bytes_ = 0;
     std::vector<std::uint64_t> ends_;
@@ -172,12 +173,12 @@ class Search {
 
 } // namespace
 
-Choices choose_classes(std::span<const Row> rows, unsigned margin_percent, std::size_t most) {
+Choices choose_classes(std::span<const DemandRow> rows, unsigned margin_percent, std::size_t most) {
     if (rows.size() > most_sizes)
         throw std::runtime_error(
             fmt::format("{} sizes: classes are chosen for at most {}; round some up", rows.size(), most_sizes));
     Choices choices;
-    const std::vector<Step> steps = steps_of(rows, margin_percent, choices.beyond);
+    const std::vector<SizeStep> steps = steps_of(rows, margin_percent, choices.beyond);
     if (steps.empty()) return choices;
     for (std::vector<flat_class> &classes : Search(steps, most).run()) {
         const std::uint64_t bytes = plan_pool(classes).bytes();
@@ -192,10 +193,10 @@ Choices choose_classes(std::span<const Row> rows, unsigned margin_percent, std::
     return choices;
 }
 
-PoolPlan with_other_margin(const PoolPlan &pool, std::span<const Row> rows, unsigned margin_percent) {
-    std::vector<Row> beyond;
-    std::vector<Row> planned;
-    for (const Step &step : steps_of(rows, margin_percent, beyond))
+PoolPlan with_other_margin(const PoolPlan &pool, std::span<const DemandRow> rows, unsigned margin_percent) {
+    std::vector<DemandRow> beyond;
+    std::vector<DemandRow> planned;
+    for (const SizeStep &step : steps_of(rows, margin_percent, beyond))
         planned.push_back({step.size, step.count, step.alignment});
     if (!beyond.empty())
         throw std::runtime_error("so many blocks are more than a class can have: give a smaller margin");

@@ -22,7 +22,7 @@ struct Choice {
 struct Choices {
     std::vector<Choice> by_count; // ascending by the number of classes; numbers that serve nothing better are there too
     std::size_t best = 0;         // of them: the fewest bytes, of equals the fewest classes
-    std::vector<Row> beyond;      // rows that no pool serves: too large, aligned too far, or too many
+    std::vector<DemandRow> beyond; // rows that no pool serves: too large, aligned too far, or too many
 };
 
 /// What to have where `peak` was needed: so many percent more, rounded up. `peak` at most most_bytes / 16.
@@ -37,10 +37,10 @@ constexpr std::uint64_t with_margin(std::uint64_t peak, unsigned percent) {
 ///
 /// `rows` ordered. `best` is valid iff a row can be served. Throws std::runtime_error iff there are more than
 /// most_sizes rows, or no pool can have all these blocks.
-Choices choose_classes(std::span<const Row> rows, unsigned margin_percent, std::size_t most);
+Choices choose_classes(std::span<const DemandRow> rows, unsigned margin_percent, std::size_t most);
 
 /// The same class sizes with another margin: as many blocks as the rows come to. Throws std::runtime_error iff that is
 /// more than a class or a pool can have.
-PoolPlan with_other_margin(const PoolPlan &pool, std::span<const Row> rows, unsigned margin_percent);
+PoolPlan with_other_margin(const PoolPlan &pool, std::span<const DemandRow> rows, unsigned margin_percent);
 
 } // namespace flat::plan

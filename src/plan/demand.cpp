@@ -9,9 +9,9 @@
 namespace flat::plan {
 namespace {
 
-void require_legal(const std::vector<Row> &rows) {
+void require_legal(const std::vector<DemandRow> &rows) {
     std::uint64_t live = 0, total = 0;
-    for (const Row &row : rows) {
+    for (const DemandRow &row : rows) {
         if (row.size == 0) throw std::runtime_error("a size of 0 bytes: write 1, which is what it is served as");
         if (!std::has_single_bit(row.alignment))
             throw std::runtime_error(
@@ -31,12 +31,12 @@ void require_legal(const std::vector<Row> &rows) {
 
 } // namespace
 
-std::vector<Row> ordered(std::vector<Row> rows) {
-    std::erase_if(rows, [](const Row &row) { return row.count == 0; });
+std::vector<DemandRow> ordered(std::vector<DemandRow> rows) {
+    std::erase_if(rows, [](const DemandRow &row) { return row.count == 0; });
     require_legal(rows);
-    std::ranges::sort(rows, {}, &Row::size);
-    std::vector<Row> merged;
-    for (const Row &row : rows) {
+    std::ranges::sort(rows, {}, &DemandRow::size);
+    std::vector<DemandRow> merged;
+    for (const DemandRow &row : rows) {
         if (merged.empty() || merged.back().size != row.size) {
             merged.push_back(row);
         } else {
@@ -47,9 +47,9 @@ std::vector<Row> ordered(std::vector<Row> rows) {
     return merged;
 }
 
-std::uint64_t bytes_of(std::span<const Row> rows) {
+std::uint64_t bytes_of(std::span<const DemandRow> rows) {
     std::uint64_t total = 0;
-    for (const Row &row : rows) total += row.size * row.count;
+    for (const DemandRow &row : rows) total += row.size * row.count;
     return total;
 }
 

@@ -18,7 +18,7 @@ void require_whole(const Declaration &declaration) {
 }
 
 /// The chosen classes with this and with other margins, so that one sees what bytes buy.
-std::vector<Margin> margins_of(const PoolPlan &pool, std::span<const Row> served, unsigned chosen) {
+std::vector<Margin> margins_of(const PoolPlan &pool, std::span<const DemandRow> served, unsigned chosen) {
     constexpr std::array<unsigned, 6> usual{0, 10, 20, 50, 100, 200};
     std::vector<unsigned> percents(usual.begin(), usual.end());
     if (std::ranges::find(percents, chosen) == percents.end()) percents.push_back(chosen);
@@ -41,9 +41,9 @@ void recommend(Plan &plan, const Wishes &wishes) {
     const Choices &choices = plan.choice->choices;
     if (choices.by_count.empty()) return;
     plan.pool = plan_pool(choices.by_count[choices.best].classes);
-    std::vector<Row> served = plan.demand;
+    std::vector<DemandRow> served = plan.demand;
     std::erase_if(served,
-                  [&](const Row &row) { return std::ranges::find(choices.beyond, row) != choices.beyond.end(); });
+                  [&](const DemandRow &row) { return std::ranges::find(choices.beyond, row) != choices.beyond.end(); });
     plan.margins = margins_of(*plan.pool, served, wishes.margin_percent);
 }
 

@@ -38,7 +38,8 @@ struct Declaration {
     std::vector<flat_share> shares{};
     std::optional<Arena> arena{};
     std::optional<flat_heap_demand> heap{};
-    std::vector<Row> demand{}; // blocks live at once, by size; without classes and shares, classes are chosen for it
+    std::vector<DemandRow>
+        demand{}; // blocks live at once, by size; without classes and shares, classes are chosen for it
 };
 
 /// How a pool's classes were chosen.
@@ -59,7 +60,7 @@ struct Plan {
     std::uint64_t budget = 0; // bytes, where shares of it were declared
     std::optional<Arena> arena;
     std::optional<HeapPlan> heap;
-    std::vector<Row> demand;              // ordered
+    std::vector<DemandRow> demand;        // ordered
     std::optional<Fit> fit;               // iff there is a demand and a pool
     std::optional<Recommendation> choice; // iff the classes were chosen here
     std::vector<Margin> margins;          // ascending, the chosen one among them; iff the classes were chosen here

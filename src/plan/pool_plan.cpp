@@ -39,7 +39,7 @@ void require_counts(const std::vector<flat_class> &classes) {
     }
 }
 
-const PlannedClass *class_for(const PoolPlan &pool, const Row &row) {
+const PlannedClass *class_for(const PoolPlan &pool, const DemandRow &row) {
     const auto serves = [&](const PlannedClass &each) {
         return each.size >= row.size && each.alignment >= row.alignment;
     };
@@ -123,10 +123,10 @@ std::vector<flat_class> classes_from_shares(std::uint64_t bytes, std::vector<fla
     }
 }
 
-Fit fit(const PoolPlan &pool, std::span<const Row> rows) {
+Fit fit(const PoolPlan &pool, std::span<const DemandRow> rows) {
     Fit found;
     found.loads.resize(pool.classes.size());
-    for (const Row &row : rows) {
+    for (const DemandRow &row : rows) {
         const PlannedClass *serving = class_for(pool, row);
         if (serving == nullptr) {
             found.unserved.push_back(row);

@@ -47,17 +47,17 @@ struct Load {
 
 /// A demand in a pool. A row goes whole to the class that its largest alignment leads to.
 struct Fit {
-    std::vector<Load> loads;        // one a class
-    std::vector<Row> unserved;      // rows that no class serves, whatever its count
-    std::uint64_t requested = 0;    // bytes asked for, of what is served
-    std::uint64_t waste = 0;        // bytes of the blocks taken that were not asked for
-    std::vector<std::size_t> first; // the classes that refuse first when the demand grows in proportion; ascending
+    std::vector<Load> loads;         // one a class
+    std::vector<DemandRow> unserved; // rows that no class serves, whatever its count
+    std::uint64_t requested = 0;     // bytes asked for, of what is served
+    std::uint64_t waste = 0;         // bytes of the blocks taken that were not asked for
+    std::vector<std::size_t> first;  // the classes that refuse first when the demand grows in proportion; ascending
     /// The greatest multiple of the demand that every class holds; 0 where a row is served by none.
     double growth = 0;
     bool holds() const { return growth >= 1; }
 };
 
 /// `rows` ordered, at least one.
-Fit fit(const PoolPlan &pool, std::span<const Row> rows);
+Fit fit(const PoolPlan &pool, std::span<const DemandRow> rows);
 
 } // namespace flat::plan

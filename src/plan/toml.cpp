@@ -193,8 +193,8 @@ class Reader {
         return shares;
     }
 
-    std::vector<Row> read_rows(const toml::table &demand) const {
-        std::vector<Row> rows;
+    std::vector<DemandRow> read_rows(const toml::table &demand) const {
+        std::vector<DemandRow> rows;
         each_at(demand, "sizes", [&](const toml::table &each) {
             require_keys(each, {"size", "count", "alignment"});
             rows.push_back({bytes_at(each, "size"), number_at(each, "count"), number_or(each, "alignment", 1)});
@@ -209,7 +209,7 @@ class Reader {
     const std::string &name_;
 };
 
-std::string row_text(const Row &row) {
+std::string row_text(const DemandRow &row) {
     return row.alignment == 1
                ? fmt::format("    {{ size = {}, count = {} }},\n", row.size, row.count)
                : fmt::format("    {{ size = {}, count = {}, alignment = {} }},\n", row.size, row.count, row.alignment);
@@ -250,7 +250,7 @@ std::string toml_of(const Plan &plan, const std::vector<std::string> &remarks) {
     }
     if (!plan.demand.empty()) {
         text += "\n# Blocks live at once, by size.\n[demand]\nsizes = [\n";
-        for (const Row &row : plan.demand) text += row_text(row);
+        for (const DemandRow &row : plan.demand) text += row_text(row);
         text += "]\n";
     }
     return text;

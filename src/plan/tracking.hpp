@@ -14,7 +14,7 @@ struct Tracking {
     std::uint64_t live_bytes = 0;  // when it was written
     std::uint64_t peak_bytes = 0;  // live at once
     std::uint64_t total_bytes = 0; // what an arena that is never reset would have needed, gaps for alignments included
-    std::vector<Row> peaks;        // by size: the most that were live at once; ordered
+    std::vector<DemandRow> peaks;  // by size: the most that were live at once; ordered
 };
 
 /// Reads such a file; `name` is what messages call it. Throws std::runtime_error, with a message of one line that says

@@ -84,9 +84,9 @@ class BinaryReader {
             refuse(binary_.path_, "is neither a program nor a shared library");
         const bool fits = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB;
         if (header.e_machine == EM_X86_64 && fits)
-            binary_.machine_ = Machine::x86_64;
+            binary_.machine_ = Architecture::x86_64;
         else if (header.e_machine == EM_AARCH64 && fits)
-            binary_.machine_ = Machine::aarch64;
+            binary_.machine_ = Architecture::aarch64;
         else
             refuse(binary_.path_, "is neither for x86-64 nor for aarch64, the machines whose code can be read");
         if (header.e_shoff == 0)
@@ -272,7 +272,7 @@ class BinaryReader {
     void read_relocations(Elf_Scn *section, const GElf_Shdr &header) {
         Elf_Data *data = elf_getdata(section, nullptr);
         if (data == nullptr || header.sh_entsize == 0) unreadable();
-        const bool x86 = binary_.machine_ == Machine::x86_64;
+        const bool x86 = binary_.machine_ == Architecture::x86_64;
         const std::uint64_t slot = x86 ? R_X86_64_JUMP_SLOT : R_AARCH64_JUMP_SLOT;
         const std::uint64_t data_slot = x86 ? R_X86_64_GLOB_DAT : R_AARCH64_GLOB_DAT;
         const std::uint64_t resolved = x86 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE;

@@ -51,7 +51,7 @@ class Binary {
 
     const std::string &path() const { return path_; }
     std::span<const std::byte> bytes() const { return bytes_; }
-    Machine machine() const { return machine_; }
+    Architecture machine() const { return machine_; }
     std::string sha256() const;
     /// What wrote the code, as the file's own notes say; empty where it has none.
     const std::string &comment() const { return comment_; }
@@ -109,7 +109,7 @@ class Binary {
     friend class BinaryReader;
     std::string path_;
     std::vector<std::byte> bytes_;
-    Machine machine_ = Machine::x86_64;
+    Architecture machine_ = Architecture::x86_64;
     std::string comment_;
     std::vector<Code> code_, loaded_;
     std::vector<Range> constant_;                     // memory that is not written once the file is loaded

@@ -151,7 +151,7 @@ class Proving {
         proof.refusals.insert(proof.refusals.end(), use.refusals.begin(), use.refusals.end());
         proof.stack_bytes = use.depth;
         function.kept = use.kept;
-        const std::uint64_t pushed = binary_.machine() == Machine::x86_64 ? 8 : 0; // by a call
+        const std::uint64_t pushed = binary_.machine() == Architecture::x86_64 ? 8 : 0; // by a call
         for (std::size_t i = 0; i < function.graph.blocks.size(); i++) {
             const Block &block = function.graph.blocks[i];
             if (block.last().flow != Flow::call && block.last().flow != Flow::indirect_call) continue;

@@ -47,7 +47,7 @@ std::vector<const Symbol *> all_called(const Binary &binary, const std::string &
 
 /// Names in the file's own words: as marks and limits say them.
 ProvedFunction proved(const Prover &prover, const std::string &name, const Symbol &symbol, const Rules &rules) {
-    ProvedFunction function{name, Verdict::refused, {}};
+    ProvedFunction function{name, ProofStatus::refused, {}};
     if (symbol.is_resolver) {
         function.proof.address = symbol.address;
         function.proof.refusals.push_back({symbol.address,
@@ -56,7 +56,7 @@ ProvedFunction proved(const Prover &prover, const std::string &name, const Symbo
         return function;
     }
     function.proof = prover.prove(symbol.address, rules);
-    if (function.proof.holds()) function.verdict = Verdict::proved;
+    if (function.proof.holds()) function.verdict = ProofStatus::proved;
     return function;
 }
 
@@ -108,9 +108,9 @@ json path_json(const std::vector<Step> &path, const Binary &binary, const Source
 json function_json(const ProvedFunction &function, const Binary &binary, const SourceLines &lines) {
     const Proof &proof = function.proof;
     json one{{"name", function.name}, {"verdict", name_of(function.verdict)}};
-    if (function.verdict == Verdict::absent) return one;
+    if (function.verdict == ProofStatus::absent) return one;
     one["address"] = fmt::format("{:#x}", proof.address);
-    const bool holds = function.verdict == Verdict::proved;
+    const bool holds = function.verdict == ProofStatus::proved;
     for (const Count count : all_counts) one[std::string(name_of(count))] = holds ? json(proof.most[count]) : json();
     one["stack_bytes"] = holds ? json(proof.stack_bytes) : json();
     one["reachable_instructions"] = proof.reachable;
@@ -163,17 +163,18 @@ json estimates_json(const Estimate &estimate) {
 
 } // namespace
 
-std::string_view name_of(Verdict verdict) {
+std::string_view name_of(ProofStatus verdict) {
     switch (verdict) {
-    case Verdict::proved: return "proved";
-    case Verdict::refused: return "refused";
-    case Verdict::absent: return "absent";
+    case ProofStatus::proved: return "proved";
+    case ProofStatus::refused: return "refused";
+    case ProofStatus::absent: return "absent";
     }
     return "";
 }
 
 bool Certificate::holds() const {
-    return std::ranges::none_of(functions, [](const ProvedFunction &each) { return each.verdict == Verdict::refused; });
+    return std::ranges::none_of(functions,
+                                [](const ProvedFunction &each) { return each.verdict == ProofStatus::refused; });
 }
 
 Certificate certify(const Binary &binary, const std::vector<Request> &requests, const Rules &rules) {
@@ -209,11 +210,11 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
                         binary.path(), binary.path()));
     for (const Mark &mark : binary.marks()) {
         const std::vector<const Symbol *> found = all_called(binary, mark.function);
-        if (found.empty()) certificate.functions.push_back({mark.function, Verdict::absent, {}});
+        if (found.empty()) certificate.functions.push_back({mark.function, ProofStatus::absent, {}});
         add(mark.function, found, rules_of(&mark, rules));
     }
     if (std::ranges::all_of(certificate.functions,
-                            [](const ProvedFunction &each) { return each.verdict == Verdict::absent; }))
+                            [](const ProvedFunction &each) { return each.verdict == ProofStatus::absent; }))
         throw std::runtime_error(fmt::format(
             "{} has none of the functions that it marks as bounded under their names: {}", binary.path(),
             binary.has_symbol_table() ? "all of them were inlined or left out; name a function that contains one"
@@ -224,7 +225,8 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
 std::vector<std::string> compilers_of(const Certificate &certificate, const Binary &binary, const SourceLines &lines) {
     std::vector<std::string> all;
     for (const ProvedFunction &function : certificate.functions) {
-        const std::string &producer = function.verdict == Verdict::absent ? "" : lines.producer(function.proof.address);
+        const std::string &producer =
+            function.verdict == ProofStatus::absent ? "" : lines.producer(function.proof.address);
         if (!producer.empty() && std::ranges::find(all, producer) == all.end()) all.push_back(producer);
     }
     if (all.empty() && !binary.comment().empty()) all.push_back(binary.comment());
@@ -236,7 +238,7 @@ std::string certificate_json(const Certificate &certificate, const Binary &binar
     json document{{"schema", "flatline.prove/1"},
                   {"file", binary.path()},
                   {"sha256", binary.sha256()},
-                  {"machine", binary.machine() == Machine::x86_64 ? "x86-64" : "aarch64"},
+                  {"machine", binary.machine() == Architecture::x86_64 ? "x86-64" : "aarch64"},
                   {"compilers", compilers_of(certificate, binary, lines)}};
     if (estimate != nullptr) document["machine_estimate"] = machine_json(*estimate);
     document["functions"] = json::array();

@@ -11,12 +11,12 @@
 
 namespace flat::prove {
 
-enum class Verdict {
+enum class ProofStatus {
     proved,  // there is a bound
     refused, // none was found, and the refusals say why
     absent,  // marked as bounded, and not in the file under its name: inlined wherever it is used, or left out
 };
-std::string_view name_of(Verdict verdict);
+std::string_view name_of(ProofStatus verdict);
 
 /// What is wanted of one function.
 struct Request {
@@ -26,7 +26,7 @@ struct Request {
 
 struct ProvedFunction {
     std::string name;
-    Verdict verdict = Verdict::absent;
+    ProofStatus verdict = ProofStatus::absent;
     Proof proof; // of a function that is there
 };
 

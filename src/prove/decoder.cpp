@@ -11,13 +11,13 @@ namespace flat::prove {
 struct Decoder::State {
     csh handle = 0; // capstone's, for aarch64
     cs_insn *decoded = nullptr;
-    Machine machine;
+    Architecture machine;
 };
 
-Decoder::Decoder(Machine machine) : state_(std::make_unique<State>()) {
+Decoder::Decoder(Architecture machine) : state_(std::make_unique<State>()) {
     State &state = *state_;
     state.machine = machine;
-    if (machine == Machine::x86_64) return;
+    if (machine == Architecture::x86_64) return;
     const cs_err error = cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &state.handle);
     if (error != CS_ERR_OK) throw std::runtime_error(fmt::format("capstone: {}", cs_strerror(error)));
     cs_option(state.handle, CS_OPT_DETAIL, CS_OPT_ON);
@@ -33,7 +33,7 @@ Decoder::~Decoder() {
 Instruction Decoder::decode(std::uint64_t address, std::span<const std::byte> code) const {
     Instruction instruction;
     instruction.address = address;
-    if (state_->machine == Machine::x86_64) {
+    if (state_->machine == Architecture::x86_64) {
         give_meaning_x86(code, instruction);
         return instruction;
     }

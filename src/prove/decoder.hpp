@@ -1,5 +1,5 @@
-// Machine code to instructions. Zydis decodes x86-64, capstone aarch64; what each instruction means for a bound is said
-// by tables of our own, and an instruction that they do not know is refused.
+// Architecture code to instructions. Zydis decodes x86-64, capstone aarch64; what each instruction means for a bound is
+// said by tables of our own, and an instruction that they do not know is refused.
 #pragma once
 
 #include "instruction.hpp"
@@ -13,7 +13,7 @@ namespace flat::prove {
 class Decoder {
   public:
     /// Throws std::runtime_error iff capstone does not know the machine.
-    explicit Decoder(Machine machine);
+    explicit Decoder(Architecture machine);
     ~Decoder();
     Decoder(const Decoder &) = delete;
     Decoder &operator=(const Decoder &) = delete;

@@ -8,7 +8,7 @@
 
 namespace flat::prove {
 
-enum class Machine { x86_64, aarch64 };
+enum class Architecture { x86_64, aarch64 };
 
 enum class Flow {
     next,          // behind itself
@@ -65,7 +65,7 @@ struct Counting {
 };
 
 /// When a branch goes to its target, by what was compared before it; without regard to signs.
-enum class Condition { other, equal, unequal, less, less_or_equal, greater, greater_or_equal };
+enum class BranchCondition { other, equal, unequal, less, less_or_equal, greater, greater_or_equal };
 
 /// A register, a constant, or memory at base + index * scale + value, as far as values are followed.
 struct Operand {
@@ -110,7 +110,7 @@ struct Instruction {
     std::string accessed;           // the address of its memory operand without a small displacement: for estimates
     StackEffect stack;
     Counting counting;
-    Condition condition = Condition::other; // of a branch
+    BranchCondition condition = BranchCondition::other; // of a branch
     bool compares_unsigned = false;         // the condition takes what was compared as numbers without signs
     Operation operation = Operation::other; // x86-64 only
     std::array<Operand, 2> operands;

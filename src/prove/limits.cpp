@@ -101,11 +101,11 @@ std::vector<std::string> exceeded(const Certificate &certificate, const Limits &
         seen.insert(function.name);
         const auto limit = limits.find(function.name);
         if (limit == limits.end()) {
-            if (all && function.verdict != Verdict::absent)
+            if (all && function.verdict != ProofStatus::absent)
                 found.push_back(fmt::format("{} has no limit: add it to the file", function.name));
             continue;
         }
-        if (function.verdict != Verdict::proved) {
+        if (function.verdict != ProofStatus::proved) {
             if (!limit->second.empty())
                 found.push_back(fmt::format("{} has limits, and is {}", function.name, name_of(function.verdict)));
             continue;

@@ -95,7 +95,7 @@ const Import *import_behind(const Binary &binary, const Decoder &decoder, std::u
         const Instruction instruction = decoder.decode(address, code);
         if (instruction.size == 0) return nullptr;
         if (instruction.flow == Flow::indirect_jump) return binary.import_at(page != 0 ? page : instruction.slot);
-        if (binary.machine() == Machine::x86_64) {
+        if (binary.machine() == Architecture::x86_64) {
             if (!instruction.text.starts_with("endbr64")) return nullptr;
         } else if (const std::optional<std::uint64_t> slot = slot_of(code, address, page)) {
             page = *slot;

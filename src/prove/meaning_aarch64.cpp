@@ -67,7 +67,7 @@ class A64 {
         }
         if (matches(word_, 0x7e000000, 0x34000000)) { // cbz, cbnz
             to_.flow = Flow::branch;
-            to_.condition = bits(word_, 24, 24) != 0 ? Condition::unequal : Condition::equal;
+            to_.condition = bits(word_, 24, 24) != 0 ? BranchCondition::unequal : BranchCondition::equal;
             to_.counting = {Counting::Kind::compares, first_register(), 0, 0, true};
             return to(23, 5);
         }
@@ -294,19 +294,19 @@ class A64 {
         if (which == register_link) to_.stack.link = StackEffect::Link::lost;
     }
 
-    static Condition condition_of(std::uint32_t code) {
+    static BranchCondition condition_of(std::uint32_t code) {
         switch (code) {
-        case 0: return Condition::equal;
-        case 1: return Condition::unequal;
+        case 0: return BranchCondition::equal;
+        case 1: return BranchCondition::unequal;
         case 2:
-        case 10: return Condition::greater_or_equal;
+        case 10: return BranchCondition::greater_or_equal;
         case 3:
-        case 11: return Condition::less;
+        case 11: return BranchCondition::less;
         case 8:
-        case 12: return Condition::greater;
+        case 12: return BranchCondition::greater;
         case 9:
-        case 13: return Condition::less_or_equal;
-        default: return Condition::other;
+        case 13: return BranchCondition::less_or_equal;
+        default: return BranchCondition::other;
         }
     }
 

@@ -179,19 +179,19 @@ class X86 {
     void condition() {
         struct Named {
             ZydisMnemonic mnemonic;
-            Condition condition;
+            BranchCondition condition;
             bool is_unsigned;
         };
-        static constexpr Named named[] = {{ZYDIS_MNEMONIC_JZ, Condition::equal, true},
-                                          {ZYDIS_MNEMONIC_JNZ, Condition::unequal, true},
-                                          {ZYDIS_MNEMONIC_JB, Condition::less, true},
-                                          {ZYDIS_MNEMONIC_JL, Condition::less, false},
-                                          {ZYDIS_MNEMONIC_JBE, Condition::less_or_equal, true},
-                                          {ZYDIS_MNEMONIC_JLE, Condition::less_or_equal, false},
-                                          {ZYDIS_MNEMONIC_JNBE, Condition::greater, true},
-                                          {ZYDIS_MNEMONIC_JNLE, Condition::greater, false},
-                                          {ZYDIS_MNEMONIC_JNB, Condition::greater_or_equal, true},
-                                          {ZYDIS_MNEMONIC_JNL, Condition::greater_or_equal, false}};
+        static constexpr Named named[] = {{ZYDIS_MNEMONIC_JZ, BranchCondition::equal, true},
+                                          {ZYDIS_MNEMONIC_JNZ, BranchCondition::unequal, true},
+                                          {ZYDIS_MNEMONIC_JB, BranchCondition::less, true},
+                                          {ZYDIS_MNEMONIC_JL, BranchCondition::less, false},
+                                          {ZYDIS_MNEMONIC_JBE, BranchCondition::less_or_equal, true},
+                                          {ZYDIS_MNEMONIC_JLE, BranchCondition::less_or_equal, false},
+                                          {ZYDIS_MNEMONIC_JNBE, BranchCondition::greater, true},
+                                          {ZYDIS_MNEMONIC_JNLE, BranchCondition::greater, false},
+                                          {ZYDIS_MNEMONIC_JNB, BranchCondition::greater_or_equal, true},
+                                          {ZYDIS_MNEMONIC_JNL, BranchCondition::greater_or_equal, false}};
         for (const Named &each : named)
             if (is(each.mnemonic)) {
                 to_.condition = each.condition;

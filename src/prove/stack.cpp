@@ -10,31 +10,31 @@ namespace {
 
 /// A distance to the stack pointer at entry, in bytes; those below it are negative. Where the stack pointer was rounded
 /// down on the way to it, it is the lowest that it may be.
-struct Place {
+struct StackPlace {
     std::int64_t offset = 0;
     std::int64_t slack = 0;       // so much higher it may be
     std::uint64_t rounded_at = 0; // by which instruction: only places of one can be told apart exactly
 
-    Place operator+(std::int64_t by) const { return {offset + by, slack, rounded_at}; }
-    auto operator<=>(const Place &) const = default;
+    StackPlace operator+(std::int64_t by) const { return {offset + by, slack, rounded_at}; }
+    auto operator<=>(const StackPlace &) const = default;
 };
 
 struct State {
-    Place pointer;
-    std::optional<Place> frame;      // where the frame register points, if to the stack
-    bool link = true;                // aarch64: the link register holds where to return to
-    std::optional<Place> saved_link; // where on the stack it was saved
+    StackPlace pointer;
+    std::optional<StackPlace> frame;      // where the frame register points, if to the stack
+    bool link = true;                     // aarch64: the link register holds where to return to
+    std::optional<StackPlace> saved_link; // where on the stack it was saved
     // x86-64: other registers that point to the stack, and where on it such pointers were saved.
-    std::map<unsigned, Place> copies;
-    std::map<Place, Place> saved;
+    std::map<unsigned, StackPlace> copies;
+    std::map<StackPlace, StackPlace> saved;
     // And which hold what one held at entry, as does what was saved on the stack.
     std::map<unsigned, unsigned> originals;
-    std::map<Place, unsigned> saved_originals;
+    std::map<StackPlace, unsigned> saved_originals;
 
     bool operator==(const State &) const = default;
 };
 
-bool may_overlap(const Place &one, std::int64_t bytes, const Place &other, std::int64_t other_bytes) {
+bool may_overlap(const StackPlace &one, std::int64_t bytes, const StackPlace &other, std::int64_t other_bytes) {
     const bool exact = one.rounded_at == other.rounded_at; // then both are higher by the same
     return one.offset < other.offset + other_bytes + (exact ? 0 : other.slack) &&
            other.offset < one.offset + bytes + (exact ? 0 : one.slack);
@@ -49,7 +49,7 @@ template <typename Map> void keep_common(Map &to, const Map &from) {
 }
 
 /// The return address that x86-64's call pushed.
-constexpr Place return_address = {};
+constexpr StackPlace return_address = {};
 constexpr std::int64_t return_address_bytes = 8;
 
 constexpr unsigned register_pointer = 4, register_frame = 5; // x86-64's
@@ -58,7 +58,7 @@ constexpr unsigned register_count = 16;
 
 class Follow {
   public:
-    Follow(const Graph &graph, Machine machine) : graph_(graph), x86_(machine == Machine::x86_64) {
+    Follow(const Graph &graph, Architecture machine) : graph_(graph), x86_(machine == Architecture::x86_64) {
         use_.at_block_end.resize(graph.blocks.size());
         entered_.resize(graph.blocks.size());
         disputed_.resize(graph.blocks.size());
@@ -91,7 +91,7 @@ class Follow {
             if (!step(instruction, state)) return;
         use_.at_block_end[number] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, -state.pointer.offset));
         const bool leaves = block.end == End::back || (block.end == End::elsewhere && block.last().flow != Flow::call);
-        if (leaves && state.pointer != Place{})
+        if (leaves && state.pointer != StackPlace{})
             refuse(block.last(), "returns with the stack pointer elsewhere than where it was at the call");
         else if (leaves && !x86_ && !state.link)
             refuse(block.last(), "returns to an address that need not be its caller's");
@@ -130,13 +130,13 @@ class Follow {
         todo_.push_back(number);
     }
 
-    std::optional<Place> place_of(const Slot &slot, const State &state) const {
+    std::optional<StackPlace> place_of(const Slot &slot, const State &state) const {
         if (slot.base == Base::pointer) return state.pointer + slot.offset;
         if (slot.base == Base::frame && state.frame) return *state.frame + slot.offset;
         return std::nullopt;
     }
 
-    void deepen(const Place &place) {
+    void deepen(const StackPlace &place) {
         use_.depth = std::max(use_.depth, static_cast<std::uint64_t>(std::max<std::int64_t>(0, -place.offset)));
     }
 
@@ -163,7 +163,7 @@ class Follow {
     bool moves_pointer(const Instruction &instruction, const State &before, State &state) {
         const StackEffect &effect = instruction.stack;
         constexpr std::string_view grows = "the stack grows by an amount that is computed";
-        std::optional<Place> from;
+        std::optional<StackPlace> from;
         switch (effect.pointer) {
         case StackEffect::Pointer::kept: return true;
         case StackEffect::Pointer::moved: from = before.pointer; break;
@@ -187,7 +187,7 @@ class Follow {
     /// What is written must not be the return address.
     bool writes(const Instruction &instruction, State &state) {
         Slot written = instruction.stack.written;
-        std::optional<Place> place = place_of(written, state);
+        std::optional<StackPlace> place = place_of(written, state);
         if (x86_ && written.bytes == 0 && instruction.stores > 0) {
             place = place_named(instruction.operands[0], state);
             written.bytes = std::max(instruction.operands[0].bits / 8, 1U);
@@ -205,20 +205,20 @@ class Follow {
 
     // x86-64: where a frame is aligned, another register leads back to what was above it.
 
-    static std::optional<Place> register_at(unsigned reg, const State &state) {
+    static std::optional<StackPlace> register_at(unsigned reg, const State &state) {
         if (reg == register_pointer) return state.pointer;
         if (reg == register_frame) return state.frame;
         const auto found = state.copies.find(reg);
         return found == state.copies.end() ? std::nullopt : std::optional(found->second);
     }
 
-    static std::optional<Place> place_named(const Operand &operand, const State &state) {
+    static std::optional<StackPlace> place_named(const Operand &operand, const State &state) {
         if (operand.kind != Operand::Kind::memory || operand.index != Operand::no_register) return std::nullopt;
-        const std::optional<Place> base = register_at(operand.base, state);
+        const std::optional<StackPlace> base = register_at(operand.base, state);
         return base ? std::optional(*base + operand.value) : std::nullopt;
     }
 
-    static std::optional<Place> saved_at(const std::optional<Place> &place, const State &state) {
+    static std::optional<StackPlace> saved_at(const std::optional<StackPlace> &place, const State &state) {
         const auto found = place ? state.saved.find(*place) : state.saved.end();
         return found == state.saved.end() ? std::nullopt : std::optional(found->second);
     }
@@ -229,7 +229,7 @@ class Follow {
         std::erase_if(state.copies, [lost](const auto &each) { return (lost >> each.first & 1) != 0; });
         const Operand &first = instruction.operands[0], &second = instruction.operands[1];
         const bool moves = instruction.operation == Operation::move && first.bits == 64;
-        std::optional<Place> value, to;
+        std::optional<StackPlace> value, to;
         if (moves && second.kind == Operand::Kind::reg) value = register_at(second.reg, before);
         if (moves && second.kind == Operand::Kind::memory) value = saved_at(place_named(second, before), before);
         if (instruction.operation == Operation::address && first.bits == 64) value = place_named(second, before);
@@ -256,14 +256,14 @@ class Follow {
         const Operand &first = instruction.operands[0], &second = instruction.operands[1];
         const bool moves = instruction.operation == Operation::move && first.bits == 64;
         const auto in_register = [&before](unsigned reg) { return before.originals.find(reg); };
-        std::optional<Place> from;
+        std::optional<StackPlace> from;
         if (instruction.operation == Operation::push && instruction.stack.pointer_by == -8 &&
             first.kind == Operand::Kind::reg) {
             if (const auto held = in_register(first.reg); held != before.originals.end())
                 state.saved_originals[before.pointer + instruction.stack.pointer_by] = held->second;
         } else if (moves && first.kind == Operand::Kind::memory && second.kind == Operand::Kind::reg) {
             const auto held = in_register(second.reg);
-            if (const std::optional<Place> to = place_named(first, before); to && held != before.originals.end())
+            if (const std::optional<StackPlace> to = place_named(first, before); to && held != before.originals.end())
                 state.saved_originals[*to] = held->second;
         } else if (moves && first.kind == Operand::Kind::reg && second.kind == Operand::Kind::reg) {
             if (const auto held = in_register(second.reg); held != before.originals.end())
@@ -305,6 +305,6 @@ class Follow {
 
 } // namespace
 
-StackUse stack_use_of(const Graph &graph, Machine machine) { return Follow(graph, machine).use(); }
+StackUse stack_use_of(const Graph &graph, Architecture machine) { return Follow(graph, machine).use(); }
 
 } // namespace flat::prove

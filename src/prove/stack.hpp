@@ -16,6 +16,6 @@ struct StackUse {
     std::vector<Remark> refusals;
 };
 
-StackUse stack_use_of(const Graph &graph, Machine machine);
+StackUse stack_use_of(const Graph &graph, Architecture machine);
 
 } // namespace flat::prove

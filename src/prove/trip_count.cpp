@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 1'000'000; // rounds that are followed one by one
 
-struct Place {
+struct CounterPlace {
     std::size_t block, instruction;
 };
 
@@ -22,9 +22,9 @@ struct Sum {
     std::uint64_t constant = 0;
 };
 
-class Count {
+class TripCount {
   public:
-    Count(const Graph &graph, const Component &loop) : graph_(graph), loop_(loop) {}
+    TripCount(const Graph &graph, const Component &loop) : graph_(graph), loop_(loop) {}
 
     /// How often `passed` is passed in a loop that has no other in it.
     std::optional<std::uint64_t> passes_of(std::size_t passed) {
@@ -86,7 +86,8 @@ class Count {
     /// With the comparison at the end of `test`, after which one way leaves the loop.
     std::optional<std::uint64_t> passes_by(std::size_t test) {
         const Block &block = block_at(test);
-        if (block.last().flow != Flow::branch || block.last().condition == Condition::other || block.next.size() != 2)
+        if (block.last().flow != Flow::branch || block.last().condition == BranchCondition::other ||
+            block.next.size() != 2)
             return std::nullopt;
         const bool stays_behind = inside(block.next[0]), stays_at_target = inside(block.next[1]);
         if (stays_behind == stays_at_target) return std::nullopt;
@@ -94,10 +95,10 @@ class Count {
         if (compared == nullptr || !is_once_a_round(test)) return std::nullopt;
         if (compared->counting.kind == Counting::Kind::compares_registers) return passes_by_difference(test, *compared);
         const bool adds = compared->counting.kind == Counting::Kind::adds;
-        const Condition condition = block.last().condition;
-        if (adds && condition != Condition::equal && condition != Condition::unequal) return std::nullopt;
+        const BranchCondition condition = block.last().condition;
+        if (adds && condition != BranchCondition::equal && condition != BranchCondition::unequal) return std::nullopt;
         const unsigned reg = compared->counting.reg;
-        const std::optional<Place> update = only_write_of(reg);
+        const std::optional<CounterPlace> update = only_write_of(reg);
         const std::optional<std::int64_t> start = constant_before(reg);
         if (!update || !start || !is_once_a_round(update->block)) return std::nullopt;
         const Instruction &adding = block_at(update->block).instructions[update->instruction];
@@ -113,7 +114,7 @@ class Count {
 
     /// `tests` says how often the comparison is made, if the register was changed before the first or was not.
     template <typename Tests>
-    std::optional<std::uint64_t> passes_from(std::size_t test, const Place &update, const Instruction &compared,
+    std::optional<std::uint64_t> passes_from(std::size_t test, const CounterPlace &update, const Instruction &compared,
                                              Tests tests) const {
         // In each round the same of both comes first.
         const bool updated = can_begin(test, update, compared, true);
@@ -127,14 +128,14 @@ class Count {
     /// Where a register goes up to another, by steps that meet it exactly: as pointers do to the end of an array.
     std::optional<std::uint64_t> passes_by_difference(std::size_t test, const Instruction &compared) const {
         const Block &block = block_at(test);
-        const Condition condition = block.last().condition;
-        if (condition != Condition::equal && condition != Condition::unequal) return std::nullopt;
-        const bool stays_if_unequal = inside(block.next[condition == Condition::unequal ? 1 : 0]);
+        const BranchCondition condition = block.last().condition;
+        if (condition != BranchCondition::equal && condition != BranchCondition::unequal) return std::nullopt;
+        const bool stays_if_unequal = inside(block.next[condition == BranchCondition::unequal ? 1 : 0]);
         if (!stays_if_unequal) return std::nullopt;
         unsigned moving = compared.counting.reg, fixed = compared.counting.other;
         if (is_written(moving) && is_written(fixed)) return std::nullopt;
         if (is_written(fixed)) std::swap(moving, fixed);
-        const std::optional<Place> update = only_write_of(moving);
+        const std::optional<CounterPlace> update = only_write_of(moving);
         if (!update || !is_once_a_round(update->block)) return std::nullopt;
         const Instruction &adding = block_at(update->block).instructions[update->instruction];
         if (adding.counting.kind != Counting::Kind::adds || !adding.counting.is_wide || adding.counting.value == 0)
@@ -209,14 +210,14 @@ class Count {
         return false;
     }
 
-    std::optional<Place> only_write_of(unsigned reg) const {
-        std::optional<Place> found;
+    std::optional<CounterPlace> only_write_of(unsigned reg) const {
+        std::optional<CounterPlace> found;
         for (const std::size_t block : loop_.blocks)
             for (std::size_t i = 0; i < block_at(block).instructions.size(); i++) {
                 const Instruction &instruction = block_at(block).instructions[i];
                 if ((instruction.counting.writes >> reg & 1) == 0) continue;
                 if (found) return std::nullopt;
-                found = Place{block, i};
+                found = CounterPlace{block, i};
             }
         return found;
     }
@@ -291,7 +292,7 @@ class Count {
     }
 
     /// Whether the first comparison can come with the register changed once already, or not yet.
-    bool can_begin(std::size_t test, const Place &update, const Instruction &compared, bool updated) const {
+    bool can_begin(std::size_t test, const CounterPlace &update, const Instruction &compared, bool updated) const {
         if (update.block == test) {
             const bool update_first = block_at(test).instructions[update.instruction].address <= compared.address;
             return updated == update_first;
@@ -303,21 +304,21 @@ class Count {
     /// How often the comparison is made until it leaves the loop.
     template <typename IsSmall>
     static std::optional<std::uint64_t> tests_of(std::int64_t value, std::int64_t by, std::int64_t limit,
-                                                 Condition condition, bool stays_if_true, IsSmall is_small) {
+                                                 BranchCondition condition, bool stays_if_true, IsSmall is_small) {
         for (std::int64_t tests = 1; tests <= most_counted && is_small(value); tests++, value += by)
             if (holds(value, limit, condition) != stays_if_true) return static_cast<std::uint64_t>(tests);
         return std::nullopt;
     }
 
-    static bool holds(std::int64_t value, std::int64_t limit, Condition condition) {
+    static bool holds(std::int64_t value, std::int64_t limit, BranchCondition condition) {
         switch (condition) {
-        case Condition::equal: return value == limit;
-        case Condition::unequal: return value != limit;
-        case Condition::less: return value < limit;
-        case Condition::less_or_equal: return value <= limit;
-        case Condition::greater: return value > limit;
-        case Condition::greater_or_equal: return value >= limit;
-        case Condition::other: break;
+        case BranchCondition::equal: return value == limit;
+        case BranchCondition::unequal: return value != limit;
+        case BranchCondition::less: return value < limit;
+        case BranchCondition::less_or_equal: return value <= limit;
+        case BranchCondition::greater: return value > limit;
+        case BranchCondition::greater_or_equal: return value >= limit;
+        case BranchCondition::other: break;
         }
         return false;
     }
@@ -331,9 +332,9 @@ class Count {
 } // namespace
 
 std::optional<std::uint64_t> trip_count_of(const Graph &graph, const Component &loop, std::size_t passed) {
-    return Count(graph, loop).passes_of(passed);
+    return TripCount(graph, loop).passes_of(passed);
 }
 
-std::optional<Passes> rounds_of(const Graph &graph, const Component &loop) { return Count(graph, loop).rounds(); }
+std::optional<Passes> rounds_of(const Graph &graph, const Component &loop) { return TripCount(graph, loop).rounds(); }
 
 } // namespace flat::prove

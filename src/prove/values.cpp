@@ -245,44 +245,45 @@ class Follow {
     // What a branch says of what was compared.
 
     static void refine(State &state, const Compared &compared, const Instruction &branch, bool taken) {
-        const bool is_equality = branch.condition == Condition::equal || branch.condition == Condition::unequal;
+        const bool is_equality =
+            branch.condition == BranchCondition::equal || branch.condition == BranchCondition::unequal;
         if (!branch.compares_unsigned && !is_equality) return;
         Range range{0, mask_of(compared.bits)};
         const std::uint64_t with = compared.with;
         const auto at_most = [&range](std::uint64_t high) { range.high = high; };
         const auto at_least = [&range](std::uint64_t low) { range.low = low; };
         switch (branch.condition) {
-        case Condition::less:
+        case BranchCondition::less:
             if (!taken)
                 at_least(with);
             else if (with > 0)
                 at_most(with - 1);
             break;
-        case Condition::greater_or_equal:
+        case BranchCondition::greater_or_equal:
             if (taken)
                 at_least(with);
             else if (with > 0)
                 at_most(with - 1);
             break;
-        case Condition::less_or_equal:
+        case BranchCondition::less_or_equal:
             if (taken)
                 at_most(with);
             else if (with < range.high)
                 at_least(with + 1);
             break;
-        case Condition::greater:
+        case BranchCondition::greater:
             if (!taken)
                 at_most(with);
             else if (with < range.high)
                 at_least(with + 1);
             break;
-        case Condition::equal:
+        case BranchCondition::equal:
             if (taken) range = {with, with};
             break;
-        case Condition::unequal:
+        case BranchCondition::unequal:
             if (!taken) range = {with, with};
             break;
-        case Condition::other: return;
+        case BranchCondition::other: return;
         }
         state.each([&](Value &value) {
             if (value.name == compared.name && value.named_bits >= compared.bits) narrow(value, compared.bits, range);
@@ -576,7 +577,7 @@ class Follow {
 } // namespace
 
 Targets targets_in(const Graph &graph, const Binary &binary) {
-    if (binary.machine() != Machine::x86_64 || graph.blocks.empty()) return {};
+    if (binary.machine() != Architecture::x86_64 || graph.blocks.empty()) return {};
     return Follow(graph, binary).targets();
 }
 

@@ -44,16 +44,16 @@ void expect_in(const std::string &part, const std::string &text) {
 class program_runner : public ::testing::Test {
   protected:
     program_runner() {
-        plan_.libc = own_libc();
-        plan_.probe = PROBE;
-        plan_.scratch = folder_ / "scratch";
-        plan_.rounds = 2;
-        plan_.cpu = -1;
-        plan_.seed = 7;
-        plan_.scale = 1;
-        plan_.limit = 60s;
-        plan_.places = {{find_backend("glibc"), "unused"}};
-        fs::create_directories(plan_.scratch);
+        schedule_.libc = own_libc();
+        schedule_.probe = PROBE;
+        schedule_.scratch = folder_ / "scratch";
+        schedule_.rounds = 2;
+        schedule_.cpu = -1;
+        schedule_.seed = 7;
+        schedule_.scale = 1;
+        schedule_.limit = 60s;
+        schedule_.places = {{find_backend("glibc"), "unused"}};
+        fs::create_directories(schedule_.scratch);
     }
 
     void add(const fs::path &executable, Work (*generate)(double), std::string_view subject = "",
@@ -63,20 +63,20 @@ class program_runner : public ::testing::Test {
         program_.subject = subject;
         program_.client = client;
         program_.generate = generate;
-        plan_.programs = {{&program_, executable, client.empty() ? fs::path() : fs::path("/bin/sh")}};
+        schedule_.programs = {{&program_, executable, client.empty() ? fs::path() : fs::path("/bin/sh")}};
     }
 
     std::vector<ProgramMeasurement> run(Journal *journal = nullptr) {
         const SignalWatch signals;
         const auto keep = [&](const ProgramStep &step) { steps_.push_back(step); };
-        return run_programs(plan_, signals, {keep, [&] { ++pauses_; }, journal});
+        return run_programs(schedule_, signals, {keep, [&] { ++pauses_; }, journal});
     }
 
     std::string failure() { return run().front().failure; }
 
     const test::scratch_folder folder_;
     Program program_{};
-    ProgramPlan plan_{};
+    ProgramSchedule schedule_{};
     std::vector<ProgramStep> steps_;
     int pauses_ = 0; // between rounds
 };
@@ -96,7 +96,7 @@ TEST_F(program_runner, counts_every_call_and_no_other) {
 
 TEST_F(program_runner, notices_one_call_more) {
     add(COUNTED_CALLS, counting);
-    plan_.scale = 1 + 1.0 / static_cast<double>(known_calls);
+    schedule_.scale = 1 + 1.0 / static_cast<double>(known_calls);
     EXPECT_EQ(run().front().probe.allocations, 4 * known_calls + 4);
 }
 
@@ -186,7 +186,7 @@ TEST_F(program_runner, refuses_a_program_that_no_preload_reaches) {
 
 TEST_F(program_runner, refuses_figures_where_the_preload_did_not_take) {
     folder_.put("libjemalloc.so.2", "no library");
-    plan_.places = {{find_backend("jemalloc"), "unused", folder_ / "libjemalloc.so.2"}};
+    schedule_.places = {{find_backend("jemalloc"), "unused", folder_ / "libjemalloc.so.2"}};
     add(COUNTED_CALLS, counting);
     expect_in("the preload did not take", failure());
 }
@@ -208,7 +208,7 @@ TEST_F(program_runner, tells_how_a_program_failed) {
 }
 
 TEST_F(program_runner, ends_a_program_that_hangs_with_all_that_it_started) {
-    plan_.limit = 500ms;
+    schedule_.limit = 500ms;
     add("/bin/sh", endless);
     expect_in("took longer than 0.5 s", failure());
     EXPECT_FALSE(has_children());
@@ -236,7 +236,7 @@ TEST_F(program_runner, ends_the_client_of_a_server_that_is_gone) {
 
 TEST_F(program_runner, ends_the_server_and_its_client_when_the_user_interrupts) {
     add(LOOPBACK_SERVER, patient, "", "sh");
-    const fs::path written = plan_.scratch / "test" / "server";
+    const fs::path written = schedule_.scratch / "test" / "server";
     std::thread impatient([&] {
         for (int i = 0; i < 600 && !fs::exists(written); ++i) std::this_thread::sleep_for(50ms);
         std::this_thread::sleep_for(300ms); // the client has begun
@@ -252,9 +252,9 @@ TEST_F(program_runner, ends_the_server_and_its_client_when_the_user_interrupts) 
 }
 
 TEST_F(program_runner, repeats_its_order_from_the_seed) {
-    plan_.places = {{find_backend("glibc"), "unused"}, {find_backend("glibc-tuned"), "unused"}};
-    plan_.rounds = 6;
-    plan_.scale = 0.001;
+    schedule_.places = {{find_backend("glibc"), "unused"}, {find_backend("glibc-tuned"), "unused"}};
+    schedule_.rounds = 6;
+    schedule_.scale = 0.001;
     add(COUNTED_CALLS, counting);
     const auto order = [&] {
         steps_.clear();
@@ -265,7 +265,7 @@ TEST_F(program_runner, repeats_its_order_from_the_seed) {
     };
     const std::string first = order();
     EXPECT_EQ(first, order());
-    plan_.seed = 8;
+    schedule_.seed = 8;
     EXPECT_NE(first, order());
     EXPECT_GE(steps_.back().seconds_left, 0);
 }

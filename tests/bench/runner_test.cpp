@@ -22,11 +22,11 @@ namespace {
 class runner : public ::testing::Test {
   protected:
     runner() {
-        plan_.cells = {{"hot", 64, 32, "", 50}};
-        plan_.rounds = 2;
-        plan_.cpu = 0;
-        plan_.seed = 7;
-        plan_.limit = 30s;
+        schedule_.cells = {{"hot", 64, 32, "", 50}};
+        schedule_.rounds = 2;
+        schedule_.cpu = 0;
+        schedule_.seed = 7;
+        schedule_.limit = 30s;
     }
 
     /// The library that "served" a fake is its own executable, which is what such backends are checked for least.
@@ -34,12 +34,12 @@ class runner : public ::testing::Test {
         const fs::path driver = root_ / backend;
         fs::copy_file(FAKE_DRIVER, driver);
         if (!fault.empty()) std::ofstream(driver.string() + ".fault") << fault;
-        plan_.places.push_back({find_backend(backend), driver, preload});
+        schedule_.places.push_back({find_backend(backend), driver, preload});
     }
 
     Campaign run() const {
         const SignalWatch signals;
-        return run_campaign(plan_, signals, {});
+        return run_campaign(schedule_, signals, {});
     }
 
     /// The message of the only failure.
@@ -60,7 +60,7 @@ class runner : public ::testing::Test {
     }
 
     const test::scratch_folder root_;
-    Plan plan_;
+    Schedule schedule_;
 };
 
 void expect_in(const std::string &part, const std::string &text) {
@@ -72,7 +72,7 @@ void expect_in(const std::string &part, const std::string &text) {
 TEST_F(runner, keeps_every_sample_of_every_process) {
     add("flatline-pool");
     add("floor");
-    plan_.cells.push_back({"hot", 64, 1, "", 20});
+    schedule_.cells.push_back({"hot", 64, 1, "", 20});
     const Campaign campaign = run();
     EXPECT_TRUE(campaign.failures.empty());
     ASSERT_EQ(campaign.measurements.size(), 6U); // pair, alloc, free, each of two backends
@@ -91,8 +91,8 @@ TEST_F(runner, keeps_every_sample_of_every_process) {
 
 TEST_F(runner, gives_ns_of_a_call_and_rates_of_operations) {
     add("floor");
-    plan_.cells = {{"hot", 64, 32, "", 1}, {"throughput", 64, 0, "", 1}};
-    plan_.rounds = 1;
+    schedule_.cells = {{"hot", 64, 32, "", 1}, {"throughput", 64, 0, "", 1}};
+    schedule_.rounds = 1;
     const Campaign campaign = run();
     ASSERT_EQ(campaign.measurements.size(), 2U);
     const double steps_in_block = campaign.measurements[0].runs[0].values.max() * 32 * 2.6 / 26;
@@ -121,10 +121,10 @@ TEST_F(runner, interleaves_in_a_random_order_and_backwards_with_one_seed_a_round
 }
 
 TEST_F(runner, runs_rounds_by_the_driver_for_containers) {
-    plan_.cells = {{"hot", 64, 32, "", 50}, {"containers", 0, 1, "list", 50, 0, 0, plain_arrays}};
+    schedule_.cells = {{"hot", 64, 32, "", 50}, {"containers", 0, 1, "list", 50, 0, 0, plain_arrays}};
     add("floor");
-    plan_.places.back().containers = root_ / "floor-containers";
-    fs::copy_file(FAKE_DRIVER, plan_.places.back().containers);
+    schedule_.places.back().containers = root_ / "floor-containers";
+    fs::copy_file(FAKE_DRIVER, schedule_.places.back().containers);
     add("flatline-pool"); // takes no part in the other
     EXPECT_TRUE(run().failures.empty());
     std::multiset<std::string> used;
@@ -137,18 +137,18 @@ TEST_F(runner, gives_every_backend_every_place_in_the_order) {
     add("flatline-pool");
     add("floor");
     add("list");
-    plan_.rounds = 30;
+    schedule_.rounds = 30;
     run();
     const auto made = calls();
     ASSERT_EQ(made.size(), 90U);
     std::set<std::string> first;
-    for (std::size_t round = 0; round < plan_.rounds; ++round) first.insert(made[3 * round][0]);
+    for (std::size_t round = 0; round < schedule_.rounds; ++round) first.insert(made[3 * round][0]);
     EXPECT_EQ(first.size(), 3U);
 }
 
 TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
     add("floor");
-    plan_.rounds = 4;
+    schedule_.rounds = 4;
     run();
     const auto first = calls();
     fs::remove(root_ / "calls");
@@ -165,7 +165,7 @@ TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
 
 TEST_F(runner, runs_each_backend_in_its_own_settings) {
     for (const char *backend : {"flatline-malloc", "flatline-malloc-latency", "flatline-malloc-memory"}) add(backend);
-    plan_.rounds = 1;
+    schedule_.rounds = 1;
     (void)run(); // another library serves a fake than the row says: refused, but it was called
     std::set<std::string> policies;
     for (const auto &call : calls()) {
@@ -200,7 +200,7 @@ TEST_F(runner, reports_a_crash) {
 
 TEST_F(runner, ends_a_driver_that_hangs) {
     add("list", "slow");
-    plan_.limit = 300ms;
+    schedule_.limit = 300ms;
     expect_in("longer than 0.3 s", failure());
 }
 
@@ -208,7 +208,7 @@ TEST_F(runner, reports_output_that_is_cut_too_long_or_no_output) {
     for (const char *fault : {"short", "long", "garbage"}) {
         SCOPED_TRACE(fault);
         root_.clear();
-        plan_.places.clear();
+        schedule_.places.clear();
         add("list", fault);
         expect_in("not understood", failure());
     }
@@ -249,7 +249,7 @@ TEST_F(runner, refuses_what_may_not_be_timed) {
     for (const char *fault : {"unoptimised", "assertions", "sanitizer", "timer"}) {
         SCOPED_TRACE(fault);
         root_.clear();
-        plan_.places.clear();
+        schedule_.places.clear();
         add("list", fault);
         add("floor");
         EXPECT_THROW(run(), Refused);
@@ -260,22 +260,23 @@ TEST_F(runner, refuses_what_may_not_be_timed) {
 TEST_F(runner, pauses_between_rounds_and_only_there) {
     add("floor");
     add("list");
-    plan_.rounds = 3;
+    schedule_.rounds = 3;
     std::vector<std::size_t> done;
     const SignalWatch signals;
-    run_campaign(plan_, signals, {.between_rounds = [&] { done.push_back(calls().size()); }});
+    run_campaign(schedule_, signals, {.between_rounds = [&] { done.push_back(calls().size()); }});
     EXPECT_EQ(done, (std::vector<std::size_t>{2, 4}));
 }
 
 TEST_F(runner, starts_no_backend_for_what_it_cannot_do) {
     add("flatline-pool");
     add("glibc", "library /lib/libc.so.6");
-    plan_.cells = {{"threads", 64, 1, "larson", 20, 0, 0, several_threads | remote_free, 2}};
+    schedule_.cells = {{"threads", 64, 1, "larson", 20, 0, 0, several_threads | remote_free, 2}};
     std::size_t total = 0;
     const SignalWatch signals;
-    const Campaign campaign = run_campaign(plan_, signals, {.on_step = [&](const Step &step) { total = step.total; }});
+    const Campaign campaign =
+        run_campaign(schedule_, signals, {.on_step = [&](const CampaignStep &step) { total = step.total; }});
     EXPECT_TRUE(campaign.failures.empty());
-    EXPECT_EQ(total, plan_.rounds);
+    EXPECT_EQ(total, schedule_.rounds);
     for (const auto &call : calls()) EXPECT_EQ(call[0], "glibc");
     for (const Measurement &measurement : campaign.measurements) EXPECT_EQ(measurement.backend->name, "glibc");
 }
@@ -286,7 +287,7 @@ TEST_F(runner, gives_arrivals_a_share_of_what_the_slowest_can_do_in_every_round)
     add("list", "faster 100");
     add("boost-pool");
     add("foonathan-pool", "faster 2");
-    plan_.cells = {{"arrivals", 0, 0, "closed", 5, 2000}, {"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
+    schedule_.cells = {{"arrivals", 0, 0, "closed", 5, 2000}, {"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
     run();
     const auto made = calls();
     ASSERT_EQ(made.size(), 16U);
@@ -302,7 +303,7 @@ TEST_F(runner, gives_arrivals_a_share_of_what_the_slowest_can_do_in_every_round)
 
 TEST_F(runner, reports_a_share_of_a_capacity_that_nobody_has) {
     add("floor");
-    plan_.cells = {{"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
+    schedule_.cells = {{"arrivals", 0, 1, "poisson-50", 5, 0, 50}};
     expect_in("capacity", failure());
     EXPECT_TRUE(calls().empty());
 }
@@ -310,10 +311,10 @@ TEST_F(runner, reports_a_share_of_a_capacity_that_nobody_has) {
 TEST_F(runner, tells_how_far_it_is) {
     add("floor");
     add("list");
-    plan_.rounds = 4;
-    std::vector<Step> steps;
+    schedule_.rounds = 4;
+    std::vector<CampaignStep> steps;
     const SignalWatch signals;
-    run_campaign(plan_, signals, {.on_step = [&](const Step &step) { steps.push_back(step); }});
+    run_campaign(schedule_, signals, {.on_step = [&](const CampaignStep &step) { steps.push_back(step); }});
     ASSERT_EQ(steps.size(), 8U);
     EXPECT_EQ(steps.front().round, 1U);
     EXPECT_EQ(steps.back().round, 4U);
@@ -325,18 +326,19 @@ TEST_F(runner, tells_how_far_it_is) {
 TEST_F(runner, knows_from_before_an_interruption_what_is_left) {
     add("floor");
     add("list");
-    plan_.rounds = 4;
+    schedule_.rounds = 4;
     const fs::path file = root_ / "run.unfinished";
     Journal begun = Journal::begin(file, "head");
     const SignalWatch signals;
-    run_campaign(plan_, signals, {.journal = &begun});
+    run_campaign(schedule_, signals, {.journal = &begun});
     const std::vector<Timed<Entry>> ran = entries_of(Journal::go_on(file));
     ASSERT_EQ(ran.size(), 8U);
     Journal shorter = Journal::begin(file, "head");
     for (int i = 0; i < 6; ++i) append(shorter, {ran[static_cast<std::size_t>(i)].entry, 10}, false);
     Journal left = Journal::go_on(file);
-    std::vector<Step> steps;
-    run_campaign(plan_, signals, {.on_step = [&](const Step &step) { steps.push_back(step); }, .journal = &left});
+    std::vector<CampaignStep> steps;
+    run_campaign(schedule_, signals,
+                 {.on_step = [&](const CampaignStep &step) { steps.push_back(step); }, .journal = &left});
     ASSERT_EQ(steps.size(), 2U);
     EXPECT_DOUBLE_EQ(steps.front().seconds_left, 20);
 }

@@ -140,7 +140,7 @@ FAULTS = {
     "percore_end_of_a_class_taken_for_a_block": ("core/percore.c", r"of\.index >= map->count", r"of.index > map->count",
                                                  ["percore_test", "percore_model_test"]),
     "percore_own_blocks_freed_remotely": (
-        "core/percore.c", r"give_back\(shard, &\(returned_block\)\{\.block = block\}, free_by_set\)",
+        "core/percore.c", r"free_steps\(shard, &\(returned_block\)\{\.block = block\}, free_by_set\)",
         r"flat_percore_free(shard->shard->set, block)", ["percore_test", "percore_model_test", "percore_exhaustive_test"]),
     "percore_blocks_of_other_shards_refused": (
         "core/percore.c", r"\.block = block\}, free_by_set", r".block = block}, refuse_address",

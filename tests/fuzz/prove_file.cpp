@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         const Limits limits = limits_from(certificate_json(certificate, binary, lines), "certificate");
         DEMAND(exceeded(certificate, limits, true, binary, lines).empty());
         for (const ProvedFunction &function : certificate.functions)
-            DEMAND((function.verdict == Verdict::refused) == !function.proof.holds());
+            DEMAND((function.verdict == ProofStatus::refused) == !function.proof.holds());
     } catch (const std::runtime_error &refusal) {
         DEMAND(*refusal.what() != 0 && std::strchr(refusal.what(), '\n') == nullptr);
     }

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Holds every library that is installed to names of its own: `flat_` names and those that stand in a standard.
+"""Holds every library that is installed to names of its own: `flat_` names and those that stand in a standard; and no
+two archives to the same one, or a program could not link with both.
 
     names.py PREFIX
 
 Looks at each archive and shared library below PREFIX, whatever it is called, but for the peers of the laboratory, which
 are other people's. Of an archive every global name counts, hidden or not: a program that has a variable of that name
-does not link with it. Exit status 0: all are. 1: some are not, each of which is named.
+does not link with it. An archive may be a whole part of another, as libflatline-core.a is of libflatline.a. Exit status
+0: all is so. 1: it is not, and each name is told.
 """
+import itertools
 import os
 import re
 import subprocess
@@ -37,28 +40,35 @@ def libraries_below(prefix):
                 yield path
 
 
-def foreign_names(library):
-    """The names that `library` defines and should not, sorted, and how many it defines."""
+def names_in(library):
     of = [] if library.endswith(".a") else ["-D"]
     listing = subprocess.run(["nm", "--extern-only", "--defined-only", "--format=posix", *of, library], check=True,
                              text=True, stdout=subprocess.PIPE).stdout
-    names = {line.split()[0].split("@")[0] for line in listing.splitlines() if len(line.split()) > 1}
-    return sorted(name for name in names if not OWN.match(name) and name not in STANDARD and
-                  not OPERATORS.match(name) and not OF_THE_TOOLS.match(name)), len(names)
+    return {line.split()[0].split("@")[0] for line in listing.splitlines() if len(line.split()) > 1}
+
+
+def is_foreign(name):
+    return not (OWN.match(name) or name in STANDARD or OPERATORS.match(name) or OF_THE_TOOLS.match(name))
+
+
+def objections_to(names):
+    """What is wrong with libraries, of each of which the names are given that it defines."""
+    for library, its_own in names.items():
+        for name in sorted(filter(is_foreign, its_own)):
+            yield "%s defines %s: call it flat_..., or make it static" % (library, name)
+        if not its_own:
+            yield "%s defines nothing" % library
+    archives = [(library, its_own) for library, its_own in names.items() if library.endswith(".a")]
+    for (one, of_one), (other, of_other) in itertools.combinations(archives, 2):
+        for name in sorted(of_one & of_other if not (of_one <= of_other or of_other <= of_one) else ()):
+            yield "%s and %s define %s: no program links with both" % (one, other, name)
 
 
 def main():
-    wrong = looked_at = 0
-    for library in libraries_below(sys.argv[1]):
-        foreign, count = foreign_names(library)
-        looked_at += 1
-        wrong += len(foreign) + (count == 0)
-        for name in foreign:
-            print("%s defines %s: call it flat_..., or make it static" % (library, name))
-        if count == 0:
-            print("%s defines nothing" % library)
-    print("%d libraries, %d objections" % (looked_at, wrong))
-    return 1 if wrong or looked_at == 0 else 0
+    names = {library: names_in(library) for library in libraries_below(sys.argv[1])}
+    objections = list(objections_to(names))
+    print("".join(each + "\n" for each in objections) + "%d libraries, %d objections" % (len(names), len(objections)))
+    return 1 if objections or not names else 0
 
 
 if __name__ == "__main__":

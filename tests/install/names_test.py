@@ -11,8 +11,15 @@ import tempfile
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.py")
 HIDDEN = '__attribute__((visibility("hidden"))) '
 
-# what is built, its source, what must be said of it (None: nothing)
+# The same tree with another archive in it: its source.
+OTHER = "lib/libother.a"
+
+# what is built, its source, what must be said of it (None: nothing), the source of the other archive, if there is one
 CASES = [
+    ("lib/libcase.a", "int flat_one; int flat_two;", "libcase.a and", "int flat_two; int flat_three;"),
+    ("lib/libcase.a", "int flat_one; " + HIDDEN + "int flat_two;", "define flat_two", "int flat_two; int flat_three;"),
+    ("lib/libcase.a", "int flat_one; int flat_two;", None, "int flat_two;"),
+    ("lib/libcase.a", "int flat_one; static int flat_two;", None, "int flat_two; int flat_three;"),
     ("lib/libcase.a", "int flat_one(void) { return 1; }", None),
     ("lib/libcase.a", "int flat_one; int space;", "defines space"),
     ("lib/libcase.a", "int flat_one; " + HIDDEN + "int heaps;", "defines heaps"),
@@ -31,7 +38,7 @@ CASES = [
 
 
 def build(compiler, path, source):
-    os.makedirs(os.path.dirname(path))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     if path.endswith(".a"):
         subprocess.run([compiler, "-w", "-fno-builtin", "-xc", "-c", "-", "-o", path + ".o"], input=source, text=True,
                        check=True)
@@ -42,9 +49,11 @@ def build(compiler, path, source):
 
 def main():
     wrong = 0
-    for library, source, said in CASES:
+    for library, source, said, *other in CASES:
         with tempfile.TemporaryDirectory() as prefix:
             build(sys.argv[1], os.path.join(prefix, library), source)
+            for its_source in other:
+                build(sys.argv[1], os.path.join(prefix, OTHER), its_source)
             result = subprocess.run([sys.executable, CHECK, prefix], text=True, stdout=subprocess.PIPE)
         seen = result.returncode == 0 if said is None else result.returncode == 1 and said in result.stdout
         print("%s %s: %s" % ("ok  " if seen else "MISS", library, said or "nothing to object to"))

@@ -17,13 +17,13 @@ class size_classes : public testing::Test {
     static constexpr at_hand kept{16384, 2};
     void SetUp() override { flat_size_classes_init(kept); }
 
-    static const size_class &of(std::size_t size) { return flat_size_classes[class_serving(size)]; }
+    static const size_class &of(std::size_t size) { return flat_size_classes[size_class_for(size)]; }
 };
 
 TEST_F(size_classes, serve_each_size_by_the_smallest_that_holds_it) {
-    EXPECT_EQ(class_serving(0), 1U);
+    EXPECT_EQ(size_class_for(0), 1U);
     for (std::size_t size = 1; size <= SMALL_MAX; size++) {
-        const std::size_t number = class_serving(size);
+        const std::size_t number = size_class_for(size);
         ASSERT_GE(number, 1U);
         ASSERT_LT(number, static_cast<std::size_t>(CLASS_COUNT));
         ASSERT_GE(flat_size_classes[number].size, size);

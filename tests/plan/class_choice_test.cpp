@@ -18,15 +18,16 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + 
 
 /// What every way of cutting the sizes into classes costs, by the number of classes: the least of each, as the library
 /// itself says what a pool needs. Written without a thought about speed.
-std::map<std::size_t, std::uint64_t> least_by_force(const std::vector<Row> &rows, unsigned margin, std::size_t most) {
-    std::map<std::uint64_t, Row> steps; // by rounded size
-    for (const Row &row : rows) {
-        Row &step = steps[round_up(row.size, 16)];
+std::map<std::size_t, std::uint64_t> least_by_force(const std::vector<DemandRow> &rows, unsigned margin,
+                                                    std::size_t most) {
+    std::map<std::uint64_t, DemandRow> steps; // by rounded size
+    for (const DemandRow &row : rows) {
+        DemandRow &step = steps[round_up(row.size, 16)];
         step.size = round_up(row.size, 16);
         step.count += row.count;
         step.alignment = std::max(step.alignment, row.alignment);
     }
-    std::vector<Row> all;
+    std::vector<DemandRow> all;
     for (auto &[size, step] : steps) {
         step.count = (step.count * (100 + margin) + 99) / 100;
         all.push_back(step);
@@ -59,7 +60,7 @@ std::map<std::size_t, std::uint64_t> least_by_force(const std::vector<Row> &rows
     return least;
 }
 
-void expect_least(const std::vector<Row> &rows, unsigned margin, std::size_t most) {
+void expect_least(const std::vector<DemandRow> &rows, unsigned margin, std::size_t most) {
     const Choices choices = choose_classes(rows, margin, most);
     const std::map<std::size_t, std::uint64_t> least = least_by_force(rows, margin, most);
     ASSERT_EQ(choices.by_count.size(), least.size());
@@ -76,8 +77,8 @@ void expect_least(const std::vector<Row> &rows, unsigned margin, std::size_t mos
 }
 
 /// Up to eleven sizes, near one another or far apart, some aligned, few or many of each.
-std::vector<Row> random_rows(test::random_source &random) {
-    std::vector<Row> rows;
+std::vector<DemandRow> random_rows(test::random_source &random) {
+    std::vector<DemandRow> rows;
     const std::uint64_t largest = std::uint64_t{1} << (5 + random.below(16)),
                         most = random.magnitude(1 << 17); // never too many for one class
     for (std::uint64_t left = 1 + random.below(11); left > 0; --left)
@@ -93,13 +94,13 @@ TEST(class_choice, is_the_best_of_all_for_small_demands) {
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
     test::random_source random(seed);
     for (std::uint64_t left = test::scaled(20000); left > 0; --left) {
-        const std::vector<Row> rows = random_rows(random);
+        const std::vector<DemandRow> rows = random_rows(random);
         const unsigned margin = random.one_in(3) ? 0 : static_cast<unsigned>(random.below(most_margin + 1));
         const std::size_t most = random.one_in(3) ? 1 + random.below(8) : 64;
         expect_least(rows, margin, most);
         if (HasFatalFailure()) {
             std::string text;
-            for (const Row &row : rows)
+            for (const DemandRow &row : rows)
                 text += " " + std::to_string(row.size) + ":" + std::to_string(row.count) + "@" +
                         std::to_string(row.alignment);
             FAIL() << "rows" << text << ", margin " << margin << ", at most " << most;
@@ -125,7 +126,7 @@ TEST(class_choice, serves_what_it_was_made_for_and_not_one_block_more) {
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
     test::random_source random(seed);
     for (std::uint64_t left = test::scaled(500); left > 0; --left) {
-        const std::vector<Row> rows = random_rows(random);
+        const std::vector<DemandRow> rows = random_rows(random);
         const Choices choices = choose_classes(rows, 0, 64);
         ASSERT_TRUE(choices.beyond.empty());
         const Fit found = fit(plan_pool(choices.by_count[choices.best].classes), rows);
@@ -138,16 +139,16 @@ TEST(class_choice, serves_what_it_was_made_for_and_not_one_block_more) {
 
 TEST(class_choice, merges_sizes_where_metadata_and_padding_cost_more_than_waste) {
     // A class costs 72 bytes and its padding; a single block of 16 in a block of 32 wastes 16.
-    const std::vector<Row> rows{{16, 1, 1}, {32, 1000, 1}};
+    const std::vector<DemandRow> rows{{16, 1, 1}, {32, 1000, 1}};
     const Choices choices = choose_classes(rows, 0, 64);
     EXPECT_EQ(choices.by_count[choices.best].classes.size(), 1U);
-    const std::vector<Row> many{{16, 1000, 1}, {32, 1000, 1}};
+    const std::vector<DemandRow> many{{16, 1000, 1}, {32, 1000, 1}};
     const Choices apart = choose_classes(many, 0, 64);
     EXPECT_EQ(apart.by_count[apart.best].classes.size(), 2U);
 }
 
 TEST(class_choice, keeps_to_the_number_of_classes_allowed) {
-    std::vector<Row> rows;
+    std::vector<DemandRow> rows;
     for (std::uint64_t i = 1; i <= 300; ++i) rows.push_back({i * 16, 1000 + i, 1});
     const Choices all = choose_classes(rows, 20, 64);
     EXPECT_EQ(all.by_count.size(), 64U);
@@ -158,28 +159,28 @@ TEST(class_choice, keeps_to_the_number_of_classes_allowed) {
 }
 
 TEST(class_choice, leaves_out_what_no_pool_serves) {
-    const std::vector<Row> rows{{64, 10, 1},
-                                {100, 10, 8192},
-                                {128, std::uint64_t{1} << 24, 1},
-                                {std::uint64_t{1} << 30, 1, 1},
-                                {(std::uint64_t{1} << 30) + 1, 1, 1}};
+    const std::vector<DemandRow> rows{{64, 10, 1},
+                                      {100, 10, 8192},
+                                      {128, std::uint64_t{1} << 24, 1},
+                                      {std::uint64_t{1} << 30, 1, 1},
+                                      {(std::uint64_t{1} << 30) + 1, 1, 1}};
     const Choices choices = choose_classes(rows, 20, 64);
     ASSERT_EQ(choices.beyond.size(), 3U);
     EXPECT_EQ(choices.beyond[0], rows[1]);
     EXPECT_EQ(choices.beyond[1], rows[2]); // with the margin
     EXPECT_EQ(choices.beyond[2], rows[4]);
     EXPECT_EQ(choices.by_count[choices.best].classes.size(), 2U);
-    EXPECT_TRUE(choose_classes(std::vector<Row>{{64, 10, 8192}}, 20, 64).by_count.empty());
+    EXPECT_TRUE(choose_classes(std::vector<DemandRow>{{64, 10, 8192}}, 20, 64).by_count.empty());
 }
 
 TEST(class_choice, refuses_more_blocks_than_the_classes_can_have) {
-    const std::vector<Row> rows{{64, std::uint64_t{1} << 23, 1}, {128, (std::uint64_t{1} << 23) + 1, 1}};
+    const std::vector<DemandRow> rows{{64, std::uint64_t{1} << 23, 1}, {128, (std::uint64_t{1} << 23) + 1, 1}};
     EXPECT_THROW((void)choose_classes(rows, 0, 1), std::runtime_error);
     EXPECT_EQ(choose_classes(rows, 0, 2).by_count.size(), 1U); // two classes; one would have a block too many
 }
 
 TEST(class_choice, refuses_more_sizes_than_it_has_time_for) {
-    std::vector<Row> rows;
+    std::vector<DemandRow> rows;
     for (std::uint64_t i = 1; i <= most_sizes; ++i) rows.push_back({i * 16, i, 1});
     EXPECT_EQ(choose_classes(rows, 0, 8).by_count.size(), 8U);
     rows.push_back({most_sizes * 16 + 16, 1, 1});
@@ -205,7 +206,7 @@ TEST(class_choice, the_same_classes_with_the_same_margin_are_the_same_pool) {
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
     test::random_source random(seed);
     for (std::uint64_t left = test::scaled(300); left > 0; --left) {
-        const std::vector<Row> rows = random_rows(random);
+        const std::vector<DemandRow> rows = random_rows(random);
         const Choices choices = choose_classes(rows, 20, 64);
         const PoolPlan pool = plan_pool(choices.by_count[choices.best].classes);
         ASSERT_EQ(with_other_margin(pool, rows, 20).bytes(), pool.bytes());

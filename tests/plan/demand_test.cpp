@@ -5,17 +5,17 @@
 using namespace flat::plan;
 
 TEST(demand, is_put_in_order_and_equal_sizes_are_added_up) {
-    const std::vector<Row> rows = ordered({{64, 3, 1}, {16, 5, 8}, {64, 4, 128}, {48, 0, 1}, {64, 1, 16}});
+    const std::vector<DemandRow> rows = ordered({{64, 3, 1}, {16, 5, 8}, {64, 4, 128}, {48, 0, 1}, {64, 1, 16}});
     ASSERT_EQ(rows.size(), 2U);
-    EXPECT_EQ(rows[0], (Row{16, 5, 8}));
-    EXPECT_EQ(rows[1], (Row{64, 8, 128}));
+    EXPECT_EQ(rows[0], (DemandRow{16, 5, 8}));
+    EXPECT_EQ(rows[1], (DemandRow{64, 8, 128}));
     EXPECT_EQ(bytes_of(rows), 16U * 5 + 64 * 8);
     EXPECT_TRUE(ordered({}).empty());
     EXPECT_TRUE(ordered({{48, 0, 1}, {0, 0, 0}}).empty()); // what nobody asks for is not looked at
 }
 
 TEST(demand, refuses_what_cannot_be) {
-    for (const std::vector<Row> &rows : std::vector<std::vector<Row>>{
+    for (const std::vector<DemandRow> &rows : std::vector<std::vector<DemandRow>>{
              {{0, 1, 1}},
              {{16, 1, 0}},
              {{16, 1, 3}},

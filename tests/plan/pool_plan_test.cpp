@@ -47,8 +47,8 @@ std::vector<flat_class> random_classes(test::random_source &random, std::size_t 
     return classes;
 }
 
-std::vector<Row> random_rows(test::random_source &random) {
-    std::vector<Row> rows;
+std::vector<DemandRow> random_rows(test::random_source &random) {
+    std::vector<DemandRow> rows;
     for (std::size_t left = 1 + random.below(6); left > 0; --left)
         rows.push_back({random.magnitude(9000), random.magnitude(30),
                         random.one_in(3) ? std::uint64_t{1} << random.below(14) : 1});
@@ -101,12 +101,12 @@ TEST(pool_plan, holds_what_the_pool_then_serves_and_nothing_else) {
     // One plan in eight holds: among 300 there is always one, however short the run.
     for (std::size_t left = std::max<std::size_t>(test::scaled(1000), 300); left > 0; --left) {
         const PoolPlan plan = plan_pool(random_classes(random, 8));
-        const std::vector<Row> rows = random_rows(random);
+        const std::vector<DemandRow> rows = random_rows(random);
         const Fit found = fit(plan, rows);
         const MadePool pool(plan);
         bool served = true;
         std::uint64_t taken = 0;
-        for (const Row &row : rows) {
+        for (const DemandRow &row : rows) {
             for (std::uint64_t i = 0; i < row.count; ++i) {
                 const void *block = flat_pool_aligned_alloc(pool, row.alignment, row.size);
                 served = served && block != nullptr;
@@ -131,7 +131,7 @@ TEST(pool_plan, the_first_to_refuse_is_the_first_when_the_demand_grows) {
     test::random_source random(seed);
     for (std::size_t left = test::scaled(1000); left > 0; --left) {
         const PoolPlan plan = plan_pool(random_classes(random, 8));
-        const std::vector<Row> rows = random_rows(random);
+        const std::vector<DemandRow> rows = random_rows(random);
         const Fit found = fit(plan, rows);
         double least = 1e300;
         for (std::size_t i = 0; i < found.loads.size(); ++i) {

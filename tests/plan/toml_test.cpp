@@ -75,8 +75,8 @@ TEST(toml, declares_all_there_is) {
     EXPECT_EQ(all.classes[1].block_count, 16U);
     EXPECT_EQ(all.arena, (Arena{65536, 64}));
     ASSERT_EQ(all.demand.size(), 2U);
-    EXPECT_EQ(all.demand[0], (Row{48, 900, 1}));
-    EXPECT_EQ(all.demand[1], (Row{3000, 10, 4096}));
+    EXPECT_EQ(all.demand[0], (DemandRow{48, 900, 1}));
+    EXPECT_EQ(all.demand[1], (DemandRow{3000, 10, 4096}));
     const Declaration heap =
         read("[heap]\nlive = \"1M\"\nsmallest = 16\nlargest = \"4K\"\nalignment = 64\nreallocates = true");
     ASSERT_TRUE(heap.heap.has_value());

@@ -40,8 +40,8 @@ TEST(tracking, is_read_as_it_was_written) {
     EXPECT_EQ(tracking.peak_bytes, 5000U);
     EXPECT_EQ(tracking.total_bytes, 9000U);
     ASSERT_EQ(tracking.peaks.size(), 2U);
-    EXPECT_EQ(tracking.peaks[0], (Row{48, 30, 8}));
-    EXPECT_EQ(tracking.peaks[1], (Row{512, 4, 64}));
+    EXPECT_EQ(tracking.peaks[0], (DemandRow{48, 30, 8}));
+    EXPECT_EQ(tracking.peaks[1], (DemandRow{512, 4, 64}));
 }
 
 TEST(tracking, becomes_a_pool_for_the_peaks_and_an_arena_for_everything) {

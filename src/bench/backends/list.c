@@ -13,24 +13,24 @@ typedef struct link {
     struct link *next;
 } link;
 
-#define GRANULE 16
+#define LIST_GRANULE 16
 #define LARGEST 8192
-static _Thread_local link *heads[LARGEST / GRANULE + 1]; /* by size in granules, rounded up */
+static _Thread_local link *heads[LARGEST / LIST_GRANULE + 1]; /* by size in granules, rounded up */
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
     flat_region_options options = {.lazy = pages == BENCH_LAZY}; /* the links fault in what pages they lie on */
     for (size_t c = 0; c < count; c++) {
         flat_region region;
-        size_t size = (classes[c].size + GRANULE - 1) / GRANULE * GRANULE;
+        size_t size = (classes[c].size + LIST_GRANULE - 1) / LIST_GRANULE * LIST_GRANULE;
         if (size > LARGEST) return false;
-        if (flat_region_create(&region, size * classes[c].count, GRANULE, &options) != FLAT_OK) return false;
+        if (flat_region_create(&region, size * classes[c].count, LIST_GRANULE, &options) != FLAT_OK) return false;
         for (size_t i = classes[c].count; i-- > 0;) bench_free((char *)region.start + i * size, size);
     }
     return true;
 }
 
 void *bench_alloc(size_t size) {
-    link **head = &heads[(size + GRANULE - 1) / GRANULE];
+    link **head = &heads[(size + LIST_GRANULE - 1) / LIST_GRANULE];
     link *block = *head;
     if (block == NULL) return NULL;
     *head = block->next;
@@ -38,7 +38,7 @@ void *bench_alloc(size_t size) {
 }
 
 void bench_free(void *freed, size_t size) {
-    link **head = &heads[(size + GRANULE - 1) / GRANULE];
+    link **head = &heads[(size + LIST_GRANULE - 1) / LIST_GRANULE];
     link *block = freed;
     block->next = *head;
     *head = block;
