@@ -230,8 +230,8 @@ std::string summary_table(const std::vector<Group> &given, bool all, const Look 
            text_of(table_of(groups, columns, label_width), look) +
            (hidden == 0
                 ? ""
-                : wrapped(fmt::format("{} more were measured: --all shows all columns, and a line without * was "
-                                      "won by one of them.",
+                : wrapped(fmt::format("{} more were measured: --all shows their columns. Where no * is shown, one "
+                                      "of them is best, or the cell is void.",
                                       hidden),
                           width));
 }
