@@ -64,7 +64,7 @@ Backends best_mallocs(const std::vector<Group> &groups, const Backends &measured
         if (backend->kind == Kind::general && backend->name != "glibc")
             all.emplace_back(distance_from_best(groups, *backend), backend);
     }
-    std::ranges::stable_sort(all, {}, &std::pair<double, const Backend *>::first);
+    std::ranges::sort(all); // of two that are as good the first in the catalogue
     Backends best;
     for (const auto &[distance, backend] : all) best.push_back(backend);
     return best;

@@ -212,7 +212,9 @@ TEST(malloc_policy_threads, leave_to_another_what_it_is_giving_back) {
     bool ends = false;
     std::binary_semaphore goes_on{0}, has_gone_on{0};
     std::thread other([&] {
-        for (goes_on.acquire(); !ends; goes_on.acquire()) {
+        for (;;) {
+            goes_on.acquire();
+            if (ends) return;
             const std::size_t before = bytes_that_went;
             for (int i = 0; i < 100; i++) free(malloc(2 * mib));
             go_on(100);
