@@ -39,6 +39,8 @@ const terms: [string, string][] = [
   ["pipeline", "messages of 16 B to 1 KiB: one thread makes each, another reads it and gives it back; of each pair of threads."],
   ["arrivals", "requests due at random times; sojourn is from when each was due, service from when it was begun."],
   ["stalls", "a thread's calls while another one ends, trims or frees 1 GiB; under mlockall; beside a block that left."],
+  ["run delay", "how long a thread was ready to run and had no processor, as the kernel counts it; a call less its run delay " +
+    "is without that time."],
   ["containers", "standard containers made, filled, read and destroyed over each memory resource, a round at a time."],
   ["round", "one such life of a workload's containers, and the reset of an arena behind it; read back and compared."],
   ["heap calls", "of operator new in a round; a resource that must not touch the heap and does ends the run."],

@@ -4,7 +4,8 @@
  *   null N      the N-th alloc returns NULL
  *   same N      the N-th alloc returns the block before it once more
  *   overlap N   the N-th alloc returns the middle of the block before it
- *   stall N     the N-th alloc takes 5 ms
+ *   stall N     the N-th alloc runs for 5 ms
+ *   preempt N   the N-th alloc waits 5 ms for its processor, which another process has: in suite stalls
  *   wasteful    every block is twice as large as asked for, and written
  *
  * At the end it prints on standard error how many blocks were freed by the thread that had them and by another. */
@@ -12,12 +13,18 @@
 #include "bench/backend.h"
 #include "os/clock.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #define ARENA ((size_t)1 << 34) /* bytes of addresses: more than any test writes */
 #define STALL_NS 5000000u
@@ -51,10 +58,31 @@ bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) 
 
 static bool goes(const char *how) { return strncmp(fault, how, strlen(how)) == 0; }
 
+static uint64_t ran_ns(void) {
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
 static void stall(void) {
-    uint64_t from = flat_clock_ns();
-    while (flat_clock_ns() - from < STALL_NS) {
+    for (uint64_t from = ran_ns(); ran_ns() - from < STALL_NS;) continue;
+}
+
+/* How long this thread has not run. */
+static uint64_t waited_ns(void) { return flat_clock_ns() - ran_ns(); }
+
+/* By a child that does nothing but run on the same processor. */
+static void be_preempted(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) continue;
     }
+    if (child < 0) return;
+    for (uint64_t from = waited_ns(), ran = ran_ns(); waited_ns() - from < STALL_NS && ran_ns() - ran < STALL_NS;)
+        (void)sched_yield();
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
 }
 
 static void *fresh(size_t size) {
@@ -71,6 +99,7 @@ void *bench_alloc(size_t size) {
     if (now && goes("same")) return last;
     if (now && goes("overlap")) return (char *)last + ((const head *)last)[-1].size / 2;
     if (now && goes("stall")) stall();
+    if (now && goes("preempt")) be_preempted();
     last = fresh(goes("wasteful") ? 2 * size : size);
     if (goes("wasteful")) memset(last, 1, 2 * size);
     return last;

@@ -34,7 +34,7 @@
 
 enum {
     BLOCK_OF_CALLS = 32,
-    MOST_SERIES = 4,
+    MOST_SERIES = 6,
     STATUS_USAGE = 2,
     STATUS_FAILED = 3,
 };

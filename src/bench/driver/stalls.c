@@ -1,6 +1,7 @@
 /* stalls: what a thread's calls wait for because of what else the process does.
  *
- *   quiet    LOAD, which is 2, threads on processors of their own: the first takes and gives back a block every 10 µs;
+ *   quiet    LOAD, which is 2, threads on processors of their own, that are never idle: the first takes and gives back
+ *            a block every 10 µs;
  *            the other has freed 1 GiB of small blocks that a third one allocated, and nothing happens
  *   end      the same, and the third thread ends
  *   trim     the same, and the second one makes the backend give back what it can (bench_backend.trim)
@@ -10,8 +11,12 @@
  *   unmarked a block comes and goes, on a page on which another one stays; marked: another thread has freed that one
  *
  * The first four want CALLS 1. Their series are the first thread's single calls, `alloc` and `local free`, and `delay`:
- * from when a pair was due to its end, so that where one stalls those that were due meanwhile show what they waited. */
+ * from when a pair was due to its end, so that where one stalls those that were due meanwhile show what they waited.
+ * Where the system says it, `alloc less run delay` and `local free less run delay` are the same calls without the time
+ * for which they, or a thread that they waited for, could have run and had no processor: what is left of a long one is
+ * the program's own: see run_delay.h. */
 #define _GNU_SOURCE
+#include "run_delay.h"
 #include "team.h"
 
 #include <pthread.h>
@@ -31,14 +36,22 @@ enum {
     HOT_CAPACITY = 10000,   /* blocks */
 };
 
+/* Whose run delays count: threads 0 and 1 of the team, and the third. */
+enum { THIRD_THREAD = 2 };
+
 static struct {
+    double ticks_per_ns;
     size_t size; /* bytes of the first thread's blocks */
     bool ends, trims, frees_huge;
-    uint64_t step, due; /* ticks; of the next pair */
+    uint64_t step, due;  /* ticks; of the next pair */
+    uint64_t ended;      /* ticks; when the last pair did */
+    bool says_run_delay; /* the system does, of the first thread */
     void **blocks;      /* of the third thread; or the huge ones */
     pthread_t maker;
     hand maker_hand;
     atomic_bool made, may_end;
+    pthread_t awake[2]; /* on the processors of the first two */
+    atomic_bool over;
 } stall;
 
 static void pause_ns(long ns) {
@@ -48,6 +61,7 @@ static void pause_ns(long ns) {
 
 static void *make(void *unused) {
     hand h = stall.maker_hand;
+    (void)count_run_delay(THIRD_THREAD);
     for (size_t i = 0; i < SMALLS; i++, h.random++) stall.blocks[i] = take(&h, SMALL);
     stall.maker_hand = h;
     atomic_store(&stall.made, true);
@@ -76,8 +90,23 @@ static void take_huge(worker *w) {
     }
 }
 
+/* Runs when nothing else wants its processor, which so is never halted: a hypervisor was seen to take 1 to 3 ms to wake
+ * a halted one, which no figure of the kernel tells from the waiting of whoever is woken (AMD EPYC, Linux 6.18). */
+static void *keep_awake(void *unused) {
+    const struct sched_param none = {0};
+    if (sched_setscheduler(0, SCHED_IDLE, &none) != 0) return unused;
+    while (!atomic_load_explicit(&stall.over, memory_order_relaxed)) continue;
+    return unused;
+}
+
 static void begin(worker *w) {
-    if (w->id == 0) return;
+    if (pthread_create(&stall.awake[w->id], NULL, keep_awake, NULL) != 0)
+        fail(STATUS_FAILED, "a thread could not be made", "");
+    bool is_counted = count_run_delay((unsigned)w->id);
+    if (w->id == 0) {
+        stall.says_run_delay = is_counted;
+        return;
+    }
     if (stall.frees_huge) {
         take_huge(w);
     } else {
@@ -92,19 +121,47 @@ static void happen(worker *w) {
 }
 
 static void end(worker *w) {
+    if (w->id == 0) atomic_store(&stall.over, true);
+    (void)pthread_join(stall.awake[w->id], NULL);
     if (w->id == 1 && !stall.ends && !stall.frees_huge) end_maker(w);
+}
+
+/* What threads lost since the last look, in ticks. The system is asked where the pair took long, or the next is not due
+ * soon; not where pairs that are late follow one another, which it would delay. */
+static uint64_t lost_since(uint64_t began, uint64_t ended) {
+    if (ended - began < stall.step && ended > stall.due + stall.step / 2) return 0;
+    return (uint64_t)((double)run_delay_since() * stall.ticks_per_ns);
+}
+
+/* Of the longer of the two calls what was lost comes off, but for what was lost before the pair began: the wait for it
+ * to be due went on for longer then than it should have. */
+static void keep_running(worker *w, uint64_t alloc, uint64_t release, uint64_t began, uint64_t ended) {
+    uint64_t from = stall.ended > stall.due ? stall.ended : stall.due, lost = lost_since(began, ended);
+    lost = lost > began - from ? lost - (began - from) : 0;
+    uint64_t *longer = alloc > release ? &alloc : &release;
+    *longer -= lost < *longer ? lost : *longer;
+    keep(&w->alloc_running, alloc);
+    keep(&w->local_running, release);
+    stall.ended = ended;
 }
 
 static void watch(worker *w) {
     hand h = w->hand;
-    if (stall.due == 0) stall.due = flat_clock_begin();
+    if (stall.due == 0) {
+        stall.due = stall.ended = flat_clock_begin();
+        (void)run_delay_since();
+    }
     for (size_t i = 0; i < LEG; i++, h.random++) {
         void *block;
+        uint64_t began;
         stall.due += stall.step;
-        while (flat_clock_begin() < stall.due) continue;
-        keep(&w->alloc, timed_take(&h, stall.size, &block));
-        keep(&w->local, timed_give(&h, block, stall.size));
-        keep(&w->delay, flat_clock_end() - stall.due);
+        while ((began = flat_clock_begin()) < stall.due) continue;
+        uint64_t alloc = timed_take(&h, stall.size, &block), release = timed_give(&h, block, stall.size);
+        uint64_t ended = flat_clock_end();
+        keep(&w->alloc, alloc);
+        keep(&w->local, release);
+        keep(&w->delay, ended - stall.due);
+        if (stall.says_run_delay) keep_running(w, alloc, release, began, ended);
     }
     w->hand = h;
 }
@@ -132,7 +189,8 @@ static void watched(run *r) {
     stall.frees_huge = strcmp(r->order, "huge") == 0;
     if (!stall.ends && !stall.trims && !stall.frees_huge && strcmp(r->order, "quiet") != 0)
         fail(STATUS_USAGE, "unknown order ", r->order);
-    stall.step = (uint64_t)((double)STEP_NS * r->clock.ticks_per_ns);
+    stall.ticks_per_ns = r->clock.ticks_per_ns;
+    stall.step = (uint64_t)((double)STEP_NS * stall.ticks_per_ns);
     stall.blocks = own(SMALLS * sizeof *stall.blocks);
     run_team(r,
              &(team_work){.operations = LEG,

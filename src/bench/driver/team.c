@@ -120,7 +120,10 @@ static void own_workers(const run *r) {
             w->alloc.ticks = own(records * sizeof(uint64_t));
             w->local.ticks = own(records * sizeof(uint64_t));
             w->remote.ticks = own(records * sizeof(uint64_t));
-            if (team.work->keeps_delays) w->delay.ticks = own(records * sizeof(uint64_t));
+            if (!team.work->keeps_delays) continue;
+            w->delay.ticks = own(records * sizeof(uint64_t));
+            w->alloc_running.ticks = own(records * sizeof(uint64_t));
+            w->local_running.ticks = own(records * sizeof(uint64_t));
         } else {
             w->begin = own(r->samples * sizeof(uint64_t));
             w->end = own(r->samples * sizeof(uint64_t));
@@ -184,6 +187,8 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
         add_records(r, "local free", TICKS, offsetof(worker, local));
         add_records(r, "remote free", TICKS, offsetof(worker, remote));
         add_records(r, "delay", DELAY, offsetof(worker, delay));
+        add_records(r, "alloc less run delay", DELAY, offsetof(worker, alloc_running));
+        add_records(r, "local free less run delay", DELAY, offsetof(worker, local_running));
     } else {
         add_batches(r);
     }

@@ -46,6 +46,7 @@ typedef struct worker {
     size_t leg; /* how many it has done */
     record alloc, local, remote;
     record delay;          /* where the work keeps it: from when something was due to its end */
+    record alloc_running, local_running; /* where it keeps them: of alloc and local what was no run delay */
     uint64_t *begin, *end; /* of each batch */
 } worker;
 
@@ -57,7 +58,7 @@ typedef struct team_work {
     size_t operations;        /* of a leg: what a batch is divided by */
     size_t records;           /* of one kind that a thread keeps of a leg at most */
     size_t at_once;           /* legs' worth of operations that are done while each thread does one leg */
-    bool keeps_delays;        /* uses records of `delay` */
+    bool keeps_delays;        /* uses records of `delay`, `alloc_running` and `local_running` */
     bool needs_processors;    /* makes no sense where threads share one */
     void (*begin)(worker *w); /* before the first leg, in each thread */
     void (*leg)(worker *w, bool timed);

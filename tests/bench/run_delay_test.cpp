@@ -1,0 +1,104 @@
+#include "bench/driver/run_delay.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr std::uint64_t some_ns = 5'000'000;
+
+std::uint64_t ns_of(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t idle_ns() { return ns_of(CLOCK_MONOTONIC) - ns_of(CLOCK_THREAD_CPUTIME_ID); }
+
+/// Returns when a child on the same processor has kept this thread from running for so long.
+void lose_the_processor() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) sched_getcpu();
+    }
+    ASSERT_GT(child, 0);
+    for (const std::uint64_t from = idle_ns(); idle_ns() - from < some_ns;) sched_yield();
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
+/// In a process of its own, since each number of a thread counts once. Exit status 0: `holds` said true.
+template <typename Check> void expect_in_child(Check holds) {
+    const pid_t child = fork();
+    if (child == 0) _exit(holds() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+class RunDelay : public testing::Test {
+    void SetUp() override {
+        bool counts = false;
+        std::thread([&] { counts = count_run_delay(2); }).join();
+        if (!counts) GTEST_SKIP() << "this kernel does not count run delays";
+    }
+};
+
+TEST_F(RunDelay, is_what_a_thread_waited_for_its_processor) {
+    expect_in_child([] {
+        if (!count_run_delay(0)) return false;
+        lose_the_processor();
+        return run_delay_since() >= some_ns * 9 / 10;
+    });
+}
+
+TEST_F(RunDelay, is_no_time_for_which_a_thread_ran_or_slept) {
+    expect_in_child([] {
+        if (!count_run_delay(0)) return false;
+        const std::uint64_t begin = ns_of(CLOCK_MONOTONIC);
+        std::this_thread::sleep_for(std::chrono::nanoseconds(some_ns));
+        for (const std::uint64_t from = ns_of(CLOCK_THREAD_CPUTIME_ID);
+             ns_of(CLOCK_THREAD_CPUTIME_ID) - from < some_ns;)
+            continue;
+        const std::uint64_t delay = run_delay_since();
+        return delay + 2 * some_ns * 9 / 10 <= ns_of(CLOCK_MONOTONIC) - begin;
+    });
+}
+
+TEST_F(RunDelay, is_also_what_the_thread_lost_that_this_one_waited_for) {
+    expect_in_child([] {
+        if (!count_run_delay(0)) return false;
+        std::atomic<bool> lost = false, asked = false;
+        std::thread other([&] {
+            count_run_delay(1);
+            lose_the_processor();
+            lost = true;
+            lost.notify_one();
+            asked.wait(false);
+        });
+        lost.wait(false);
+        const std::uint64_t delay = run_delay_since();
+        asked = true;
+        asked.notify_one();
+        other.join();
+        return delay >= some_ns * 9 / 10;
+    });
+}
+
+} // namespace
