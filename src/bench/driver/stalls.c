@@ -1,7 +1,6 @@
 /* stalls: what a thread's calls wait for because of what else the process does.
  *
- *   quiet    LOAD, which is 2, threads on processors of their own, that are never idle: the first takes and gives back
- *            a block every 10 µs;
+ *   quiet    LOAD, which is 2, threads on processors of their own: the first takes and gives back a block every 10 µs;
  *            the other has freed 1 GiB of small blocks that a third one allocated, and nothing happens
  *   end      the same, and the third thread ends
  *   trim     the same, and the second one makes the backend give back what it can (bench_backend.trim)
@@ -19,9 +18,11 @@
 #include "run_delay.h"
 #include "team.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     LEG = 1000,             /* pairs of the first thread */
@@ -50,8 +51,6 @@ static struct {
     pthread_t maker;
     hand maker_hand;
     atomic_bool made, may_end;
-    pthread_t awake[2]; /* on the processors of the first two */
-    atomic_bool over;
 } stall;
 
 static void pause_ns(long ns) {
@@ -90,18 +89,7 @@ static void take_huge(worker *w) {
     }
 }
 
-/* Runs when nothing else wants its processor, which so is never halted: a hypervisor was seen to take 1 to 3 ms to wake
- * a halted one, which no figure of the kernel tells from the waiting of whoever is woken (AMD EPYC, Linux 6.18). */
-static void *keep_awake(void *unused) {
-    const struct sched_param none = {0};
-    if (sched_setscheduler(0, SCHED_IDLE, &none) != 0) return unused;
-    while (!atomic_load_explicit(&stall.over, memory_order_relaxed)) continue;
-    return unused;
-}
-
 static void begin(worker *w) {
-    if (pthread_create(&stall.awake[w->id], NULL, keep_awake, NULL) != 0)
-        fail(STATUS_FAILED, "a thread could not be made", "");
     bool is_counted = count_run_delay((unsigned)w->id);
     if (w->id == 0) {
         stall.says_run_delay = is_counted;
@@ -121,8 +109,6 @@ static void happen(worker *w) {
 }
 
 static void end(worker *w) {
-    if (w->id == 0) atomic_store(&stall.over, true);
-    (void)pthread_join(stall.awake[w->id], NULL);
     if (w->id == 1 && !stall.ends && !stall.frees_huge) end_maker(w);
 }
 
@@ -178,6 +164,16 @@ static void run_leg(worker *w, bool timed) {
     }
 }
 
+/* Asks that idle processors wait for work and do not sleep, until the process ends, as programs with deadlines and
+ * cyclictest do (Linux's Documentation/power/pm_qos_interface.rst): a hypervisor was seen to take 1 to 3 ms to wake a
+ * sleeping one, which no figure of a thread tells from waiting (AMD EPYC, Linux 6.18). Only root may as a rule; for
+ * others they sleep. */
+static void keep_processors_awake(void) {
+    const int32_t latency_us = 0;
+    int file = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && write(file, &latency_us, sizeof latency_us) < 0) (void)close(file);
+}
+
 static void prepare_smalls(run *r) { prepare(r, &(bench_class){SMALL, SMALLS + HOT_CAPACITY}, 1, BENCH_PREFAULTED); }
 
 static void watched(run *r) {
@@ -191,6 +187,7 @@ static void watched(run *r) {
         fail(STATUS_USAGE, "unknown order ", r->order);
     stall.ticks_per_ns = r->clock.ticks_per_ns;
     stall.step = (uint64_t)((double)STEP_NS * stall.ticks_per_ns);
+    keep_processors_awake();
     stall.blocks = own(SMALLS * sizeof *stall.blocks);
     run_team(r,
              &(team_work){.operations = LEG,
