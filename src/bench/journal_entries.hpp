@@ -2,7 +2,7 @@
 #pragma once
 
 #include "journal.hpp"
-#include "program_runner.hpp"
+#include "program_measurement.hpp"
 #include "protocol.hpp"
 
 #include <string>

@@ -2,7 +2,7 @@
 // which is what figures are made of; tests take less.
 #pragma once
 
-#include "programs.hpp"
+#include "program.hpp"
 
 namespace flat::bench {
 

@@ -1,6 +1,7 @@
 #include "bench_columns.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,18 @@ std::string text_of(const ColumnTable &table, const Look &look) {
         }
     }
     return text;
+}
+
+Style style_of(const bench::Backend &backend, bool best) {
+    if (best) return Style::good;
+    if (bench::is_ours(backend.kind)) return Style::strong;
+    return competes(backend.kind) ? Style::plain : Style::faint;
+}
+
+std::string compact(double value) {
+    const double size = std::abs(value);
+    if (size < 0.005) return "0.00"; // and not -0.00
+    return fmt::format("{:.{}f}", value, size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
 }
 
 } // namespace flat::cli

@@ -3,6 +3,8 @@
 
 #include "terminal.hpp"
 
+#include "bench/catalogue.hpp"
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -32,5 +34,11 @@ std::size_t columns_that_fit(std::size_t label, std::size_t figure_width, std::s
 
 /// Blocks one below the other, each with the labels and the last columns, where the width has no room for all figures.
 std::string text_of(const ColumnTable &table, const Look &look);
+
+/// How the figures of a backend are shown, and those of the best.
+Style style_of(const bench::Backend &backend, bool best);
+
+/// A figure in at most 6 columns below a million: decimals only where they matter.
+std::string compact(double value);
 
 } // namespace flat::cli

@@ -1,7 +1,7 @@
 #include "bench_markdown.hpp"
 
+#include "bench_columns.hpp"
 #include "bench_document.hpp"
-#include "bench_table.hpp"
 
 #include "bench/catalogue.hpp"
 

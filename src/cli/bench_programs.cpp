@@ -1,6 +1,6 @@
 #include "bench_programs.hpp"
 
-#include "bench_table.hpp"
+#include "bench_columns.hpp"
 #include "meanwhile.hpp"
 #include "processor.hpp"
 #include "progress.hpp"

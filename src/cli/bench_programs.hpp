@@ -1,7 +1,7 @@
 // `flatline bench programs`: time against memory in real programs, under every general allocator.
 #pragma once
 
-#include "bench.hpp"
+#include "bench_options.hpp"
 #include "bench_outputs.hpp"
 #include "terminal.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "bench_columns.hpp"
 #include "bench_summary.hpp"
-#include "bench_table.hpp"
 
 #include <algorithm>
 

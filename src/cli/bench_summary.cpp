@@ -1,7 +1,6 @@
 #include "bench_summary.hpp"
 
 #include "bench_columns.hpp"
-#include "bench_table.hpp"
 
 #include <algorithm>
 #include <array>

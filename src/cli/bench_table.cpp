@@ -1,5 +1,6 @@
 #include "bench_table.hpp"
 
+#include "bench_columns.hpp"
 #include "bench_rounds.hpp"
 #include "sparkline.hpp"
 
@@ -210,18 +211,6 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
 }
 
 } // namespace
-
-Style style_of(const bench::Backend &backend, bool best) {
-    if (best) return Style::good;
-    if (bench::is_ours(backend.kind)) return Style::strong;
-    return competes(backend.kind) ? Style::plain : Style::faint;
-}
-
-std::string compact(double value) {
-    const double size = std::abs(value);
-    if (size < 0.005) return "0.00"; // and not -0.00
-    return fmt::format("{:.{}f}", value, size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
-}
 
 std::string cell_table(const Group &group, const std::vector<bench::Failure> &failures, const Look &look) {
     std::string text = head_text(group, look) + rows_text(group, look);

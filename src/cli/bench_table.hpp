@@ -17,10 +17,4 @@ std::string cell_table(const bench::Group &group, const std::vector<bench::Failu
 /// Every backend that failed, with its first message and in how many cells; empty iff none did.
 std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look);
 
-/// How the figures of a backend are shown, and those of the best.
-Style style_of(const bench::Backend &backend, bool best);
-
-/// A figure in at most 6 columns below a million: decimals only where they matter.
-std::string compact(double value);
-
 } // namespace flat::cli

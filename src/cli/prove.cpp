@@ -4,6 +4,7 @@
 #include "prove_bench.hpp"
 #include "prove_text.hpp"
 
+#include "prove/estimates.hpp"
 #include "prove/limits.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A run of `flatline bench` that was interrupted: what its journal says of it besides what was measured.
 #pragma once
 
-#include "bench.hpp"
+#include "bench_options.hpp"
 
 #include "bench/journal.hpp"
 #include "bench/locate.hpp"

@@ -46,7 +46,7 @@
 #pragma GCC target("+lse")
 #endif
 
-#include "pool.h"
+#include "pool_state.h"
 
 #if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS)
 #error "compile for Armv8.1 or with +lse: an atomic operation would be a loop here, and have no bound"

@@ -15,7 +15,7 @@
 #define FLATLINE_CORE_PERCORE_H
 
 #include "hand_over.h"
-#include "pool.h"
+#include "pool_state.h"
 
 #include <flatline/percore.h>
 

@@ -1,5 +1,5 @@
 /* What a pool tells about itself, and the operations on many blocks. */
-#include "pool.h"
+#include "pool_state.h"
 
 #include "instrument.h"
 

@@ -1,8 +1,8 @@
 /* How a pool is laid out and made. Nothing here is on the path of an alloc or a free.
  * Sizes are computed in 64 bits: 64 classes of 2^24 blocks of 2^30 bytes are 2^60, so that no sum or product overflows
  * before it is compared with MOST_BYTES. */
-#include "pool.h"
 #include "pool_layout.h"
+#include "pool_state.h"
 
 #include "instrument.h"
 

@@ -4,7 +4,7 @@
 #define FLATLINE_CORE_POOL_STEPS_H
 
 #include "instrument.h"
-#include "pool.h"
+#include "pool_state.h"
 
 /* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
 typedef struct request {

@@ -3,54 +3,58 @@
 #include "locked.h"
 #include "policy.h"
 
+extents flat_extents = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void flat_extents_init(void) { flat_runs_init(&flat_extents.free_pages, tables_of_runs()); }
+
 #define PAGES_MAX ((uint32_t)(flat_space.bytes >> PAGE_SHIFT))
 
-static void lock_space(void) { (void)pthread_mutex_lock(&flat_space.lock); }
+static void lock_space(void) { (void)pthread_mutex_lock(&flat_extents.lock); }
 
 /* Pages that should go back once so many more are free, beside those that threads are giving back; the lock is held.
  * What is owed goes whatever is kept; for less credit than a step's there is none. */
 static uint32_t due_with(uint32_t coming) {
-    const run_set *pages = &flat_space.free_pages;
+    const run_set *pages = &flat_extents.free_pages;
     uint32_t of_heaps = __atomic_load_n(&flat_space.heap_chunks, __ATOMIC_RELAXED) * CHUNK_PAGES;
-    coming += flat_space.coming;
-    uint32_t dirty = pages->dirty + coming, used = difference(flat_space.begun, pages->free + of_heaps + coming);
-    uint32_t above = difference(flat_huge_pages_above(dirty, used), flat_space.claimed);
-    uint32_t due = flat_space.credit < above ? (uint32_t)flat_space.credit : above;
-    if (flat_space.credit < EXTENT_STEP) due = 0;
-    return due < flat_space.owed ? least(flat_space.owed, difference(dirty, flat_space.claimed)) : due;
+    coming += flat_extents.coming;
+    uint32_t dirty = pages->dirty + coming, used = difference(flat_extents.begun, pages->free + of_heaps + coming);
+    uint32_t above = difference(flat_pages_above(dirty, used, flat_policy.kept_huge_pages), flat_extents.claimed);
+    uint32_t due = flat_extents.credit < above ? (uint32_t)flat_extents.credit : above;
+    if (flat_extents.credit < EXTENT_STEP) due = 0;
+    return due < flat_extents.owed ? least(flat_extents.owed, difference(dirty, flat_extents.claimed)) : due;
 }
 
 static void unlock_space(void) {
-    __atomic_store_n(&flat_space.due, due_with(0), __ATOMIC_RELAXED);
-    (void)pthread_mutex_unlock(&flat_space.lock);
+    __atomic_store_n(&flat_extents.due, due_with(0), __ATOMIC_RELAXED);
+    (void)pthread_mutex_unlock(&flat_extents.lock);
 }
 
 /* Pages beside which a run of free ones may grow: not into a chunk, whose pages are its heap's business. */
 static run_bounds bounds_of(uint32_t head, uint32_t count) {
     uint32_t end = head + count;
     bool chunk_before = head != 0 && heap_of_chunk((head - 1) / CHUNK_PAGES) != 0;
-    bool chunk_behind = end < flat_space.begun && heap_of_chunk(end / CHUNK_PAGES) != 0;
-    return (run_bounds){chunk_before ? head : 0, chunk_behind ? end : flat_space.begun};
+    bool chunk_behind = end < flat_extents.begun && heap_of_chunk(end / CHUNK_PAGES) != 0;
+    return (run_bounds){chunk_before ? head : 0, chunk_behind ? end : flat_extents.begun};
 }
 
 /* Used pages, one at least, become free; the lock is held. Returns the run that they are part of then. */
 static run_part give(uint32_t head, run_given given) {
-    uint32_t first = flat_runs_give(&flat_space.free_pages, head, given, bounds_of(head, given.count));
-    return (run_part){first, flat_run(&flat_space.free_pages, first)->count};
+    uint32_t first = flat_runs_give(&flat_extents.free_pages, head, given, bounds_of(head, given.count));
+    return (run_part){first, flat_run(&flat_extents.free_pages, first)->count};
 }
 
 /* Pages that nobody ever had: NO_UNIT iff there are no addresses, or no memory for tables. */
 static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
-    uint32_t from = flat_space.begun, before = -(from + alignment.bias) & (alignment.to - 1);
+    uint32_t from = flat_extents.begun, before = -(from + alignment.bias) & (alignment.to - 1);
     if (before > PAGES_MAX - from || count > PAGES_MAX - from - before) return NO_UNIT;
     uint32_t end = from + before + count;
     if (!flat_open_tables(end)) return NO_UNIT;
-    flat_space.begun = end;
+    flat_extents.begun = end;
     if (before != 0) (void)give(from, (run_given){before, UNIT_CLEAN});
-    flat_runs_set_used(&flat_space.free_pages, from + before, count);
-    flat_space.credit += count * CREDIT_OF_GROWTH;
+    flat_runs_set_used(&flat_extents.free_pages, from + before, count);
+    flat_extents.credit += count * CREDIT_OF_GROWTH;
     if (flat_policy.kept_huge_pages != UINT32_MAX)
-        flat_space.owed = least(flat_space.owed + count, flat_space.free_pages.dirty);
+        flat_extents.owed = least(flat_extents.owed + count, flat_extents.free_pages.dirty);
     return from + before;
 }
 
@@ -58,8 +62,8 @@ static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
 static uint32_t take_addresses(uint32_t count, uint32_t align) {
     run_alignment alignment = {align, (uint32_t)(flat_space.start >> PAGE_SHIFT) & (align - 1)};
     lock_space();
-    flat_space.credit += EXTENT_CREDIT;
-    uint32_t head = flat_runs_take_aligned(&flat_space.free_pages, count, alignment);
+    flat_extents.credit += EXTENT_CREDIT;
+    uint32_t head = flat_runs_take_aligned(&flat_extents.free_pages, count, alignment);
     if (head == NO_UNIT) head = begin_pages(count, alignment);
     unlock_space();
     return head;
@@ -74,8 +78,8 @@ static void give_back(uint32_t head, uint32_t count, unit_state state) {
 
 /* Makes two used runs of one; the lock is held. */
 static void part_in_two(uint32_t head, uint32_t count, uint32_t behind) {
-    flat_runs_set_used(&flat_space.free_pages, head, count);
-    flat_runs_set_used(&flat_space.free_pages, head + count, behind);
+    flat_runs_set_used(&flat_extents.free_pages, head, count);
+    flat_runs_set_used(&flat_extents.free_pages, head + count, behind);
 }
 
 /* Used pages up to `at` and from there on become runs of their own, if there are any: each may be given back by itself,
@@ -87,11 +91,11 @@ static void part_at(uint32_t head, uint32_t at, uint32_t end) {
     unlock_space();
 }
 
-static uint32_t pages_of(uint32_t head) { return flat_run(&flat_space.free_pages, head)->count; }
+static uint32_t pages_of(uint32_t head) { return flat_run(&flat_extents.free_pages, head)->count; }
 
 static run_part next_clean_part(uint32_t first, uint32_t end) {
     lock_space();
-    run_part part = flat_runs_clean_part(&flat_space.free_pages, first, end);
+    run_part part = flat_runs_clean_part(&flat_extents.free_pages, first, end);
     unlock_space();
     return part;
 }
@@ -129,7 +133,7 @@ static void give_unmapped(run_part part, unmap_result result) {
     if (result == UNMAP_UNKNOWN) return;
     lock_space();
     run_part run = give(part.first, (run_given){part.count, result == UNMAP_DONE ? UNIT_CLEAN : UNIT_DIRTY});
-    if (result == UNMAP_DONE) flat_discard_inside(run, part);
+    if (result == UNMAP_DONE) flat_discard_inside(&flat_extents.free_pages, run, part);
     unlock_space();
 }
 
@@ -141,7 +145,7 @@ static bool unmap_part(run_part part) {
     return result == UNMAP_DONE;
 }
 
-static void spend(uint32_t pages) { flat_space.credit -= pages < flat_space.credit ? pages : flat_space.credit; }
+static void spend(uint32_t pages) { flat_extents.credit -= pages < flat_extents.credit ? pages : flat_extents.credit; }
 
 /* Pages that are due once so many more are free, up to `most`, for the calling thread to give back, a step at least:
  * others count them as gone. What is owed is paid first. The lock is held. */
@@ -150,18 +154,18 @@ static uint32_t claim(uint32_t coming, uint32_t most) {
     if (due == 0) return 0;
     if (coming >= EXTENT_STEP) due += EXTENT_STEP; /* so that smaller blocks that come and go find room */
     due = least(due < EXTENT_STEP ? EXTENT_STEP : due, most);
-    uint32_t owed = least(flat_space.owed, due);
-    flat_space.owed -= owed;
+    uint32_t owed = least(flat_extents.owed, due);
+    flat_extents.owed -= owed;
     spend(due - owed);
-    flat_space.claimed += due;
+    flat_extents.claimed += due;
     return due;
 }
 
 static void give_claim_up(uint32_t pages) {
     if (pages == 0) return;
     lock_space();
-    flat_space.claimed -= pages;
-    flat_space.credit += pages;
+    flat_extents.claimed -= pages;
+    flat_extents.credit += pages;
     unlock_space();
 }
 
@@ -169,9 +173,9 @@ static void give_claim_up(uint32_t pages) {
  * pieces would cost as many calls of the system, and tables. False: there are none, or the system refuses. */
 static bool clean_step(uint32_t *claimed) {
     lock_space();
-    run_part part = flat_runs_take_dirty(&flat_space.free_pages, EXTENT_STEP);
+    run_part part = flat_runs_take_dirty(&flat_extents.free_pages, EXTENT_STEP);
     uint32_t of_claimed = least(*claimed, part.count);
-    flat_space.claimed -= of_claimed;
+    flat_extents.claimed -= of_claimed;
     spend(part.count - of_claimed);
     unlock_space();
     *claimed -= of_claimed;
@@ -196,7 +200,7 @@ static uint32_t last_step(run_part of) {
 /* Where to write down what is left of a block while it goes back; NULL: many do. The lock is held. */
 static run_part *place_for_rest(void) {
     for (unsigned i = 0; i < RESTS; i++) {
-        if (flat_space.rests[i].count == 0) return &flat_space.rests[i];
+        if (flat_extents.rests[i].count == 0) return &flat_extents.rests[i];
     }
     return NULL;
 }
@@ -211,15 +215,15 @@ static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
         lock_space();
         if (block.count != 0) part_in_two(block.first, block.count, step);
         *rest = block; /* from 0 on it is another's */
-        flat_space.coming -= step;
-        flat_space.claimed -= step;
+        flat_extents.coming -= step;
+        flat_extents.claimed -= step;
         unlock_space();
         done = unmap_part((run_part){block.first + block.count, step});
     }
     if (block.count == 0) return claimed;
     lock_space();
     *rest = (run_part){0, 0};
-    flat_space.coming -= block.count;
+    flat_extents.coming -= block.count;
     (void)give(block.first, (run_given){block.count, UNIT_DIRTY});
     unlock_space();
     return claimed;
@@ -276,10 +280,10 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
 static bool take_behind(uint32_t head, uint32_t more) {
     uint32_t count = pages_of(head), end = head + count;
     lock_space();
-    bool taken = flat_runs_extend(&flat_space.free_pages, head, more, bounds_of(head, count));
-    if (!taken && end == flat_space.begun) {
+    bool taken = flat_runs_extend(&flat_extents.free_pages, head, more, bounds_of(head, count));
+    if (!taken && end == flat_extents.begun) {
         taken = begin_pages(more, (run_alignment){1, 0}) != NO_UNIT;
-        if (taken) flat_runs_set_used(&flat_space.free_pages, head, count + more);
+        if (taken) flat_runs_set_used(&flat_extents.free_pages, head, count + more);
     }
     unlock_space();
     return taken;
@@ -347,14 +351,14 @@ uint32_t flat_extent_move(uint32_t head, uint32_t count) {
 
 void flat_extents_clean_all(void) {
     lock_space();
-    uint32_t left = flat_space.free_pages.dirty;
-    flat_space.claimed += left;
-    flat_space.owed = 0;
+    uint32_t left = flat_extents.free_pages.dirty;
+    flat_extents.claimed += left;
+    flat_extents.owed = 0;
     unlock_space();
     while (left != 0 && clean_step(&left)) continue;
     lock_space();
-    flat_space.claimed -= left;
-    flat_space.credit = (uint64_t)flat_space.begun * CREDIT_OF_GROWTH;
+    flat_extents.claimed -= left;
+    flat_extents.credit = (uint64_t)flat_extents.begun * CREDIT_OF_GROWTH;
     unlock_space();
 }
 
@@ -366,7 +370,7 @@ static void give_and_clean(uint32_t head, uint32_t count) {
     run_part *rest = claimed != 0 ? place_for_rest() : NULL;
     if (rest != NULL) {
         *rest = block;
-        flat_space.coming += count;
+        flat_extents.coming += count;
     } else {
         (void)give(head, (run_given){count, UNIT_DIRTY});
     }
@@ -386,9 +390,9 @@ void flat_extent_cut(uint32_t head, uint32_t count) {
 }
 
 void flat_extents_after_fork(void) {
-    flat_space.claimed = flat_space.coming = 0;
+    flat_extents.claimed = flat_extents.coming = 0;
     for (unsigned i = 0; i < RESTS; i++) {
-        run_part *rest = &flat_space.rests[i];
+        run_part *rest = &flat_extents.rests[i];
         if (rest->count != 0) (void)give(rest->first, (run_given){rest->count, UNIT_DIRTY});
         *rest = (run_part){0, 0};
     }
@@ -461,7 +465,7 @@ void flat_chunk_give(uint32_t chunk, uint32_t mapped, unit_state state) {
     if (state == UNIT_CLEAN) result = flat_unmap(page_address(part.first), (size_t)mapped * PAGE);
     (void)__atomic_fetch_sub(&flat_space.heap_chunks, 1, __ATOMIC_RELAXED);
     lock_space();
-    flat_runs_set_used(&flat_space.free_pages, part.first, CHUNK_PAGES);
+    flat_runs_set_used(&flat_extents.free_pages, part.first, CHUNK_PAGES);
     if (mapped != CHUNK_PAGES) part_in_two(part.first, mapped, CHUNK_PAGES - mapped);
     set_heap_of_chunk(chunk, 0);
     unlock_space();

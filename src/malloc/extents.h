@@ -9,8 +9,33 @@
 
 #include "space.h"
 
+#include <pthread.h>
+
+#define RESTS 16u /* blocks that give their own pages back at once; more of them give others' */
+
+/* All but the last under the lock. */
+typedef struct extents {
+    pthread_mutex_t lock;
+    uint32_t begun;     /* pages that were ever taken: the first ones */
+    uint32_t owed;      /* free pages to be given back, since others were begun: see policy.h */
+    uint64_t credit;    /* pages that may be given back besides */
+    run_set free_pages; /* of nobody. Dirty: mapped. Clean: not mapped */
+
+    run_part rests[RESTS]; /* of blocks that threads are giving back: what nobody has begun to unmap yet */
+    uint32_t coming;       /* pages of these, in all: free soon, if they are not unmapped before */
+    uint32_t claimed;      /* pages, free or coming, that threads are about to give back, and others need not */
+    uint32_t due;          /* pages that somebody should give back besides; looked at without the lock, too */
+} extents;
+
+#pragma GCC visibility push(hidden)
+extern extents flat_extents;
+#pragma GCC visibility pop
+
 #define EXTENT_MAX (RUN_MAX / 2)                                  /* pages of one */
 #define ALIGNMENT_MAX ((uint32_t)((size_t)1 << 30 >> PAGE_SHIFT)) /* pages: more would need tables for all before */
+
+/* Before all that follows: no page is free. Once, when the address space is open. */
+void flat_extents_init(void);
 
 /* `count` pages that are mapped, the first of which is at a multiple of `alignment` pages, a power of two; NO_UNIT iff
  * there are no addresses, or the system refuses. `*state`: UNIT_CLEAN iff all read as 0. */
@@ -31,7 +56,7 @@ void flat_extent_cut(uint32_t head, uint32_t count);
 #define EXTENT_STEP CHUNK_PAGES /* pages that one step unmaps, or less than 2 LONG_RUN more: 200 to 400 us */
 
 /* Whether more is kept than may be, beyond what other threads are giving back by now. A look without the lock. */
-static inline bool extents_are_due(void) { return __atomic_load_n(&flat_space.due, __ATOMIC_RELAXED) != 0; }
+static inline bool extents_are_due(void) { return __atomic_load_n(&flat_extents.due, __ATOMIC_RELAXED) != 0; }
 
 /* Unmaps up to `most` of the free pages that are more than may be: a step for each EXTENT_STEP of them. */
 void flat_extents_clean(uint32_t most);

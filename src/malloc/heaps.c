@@ -1,23 +1,22 @@
 #define _GNU_SOURCE
 #include "heaps.h"
 
+#include "cache.h"
 #include "extents.h"
-#include "misuse.h"
+#include "left.h"
 #include "policy.h"
-#include "returned.h"
 #include "rings.h"
-#include "spans.h"
+#include "trim.h"
 
 /* Number 1 is the first shared heap, whose memory is mapped from the start: where there is none later, it serves. */
 static struct {
-    pthread_mutex_t lock; /* of all but the last two */
+    pthread_mutex_t lock; /* of all but the last one */
     bool open, has_key;
     pthread_key_t key; /* its destructor runs as a thread ends that owns a heap */
     uint32_t count;
     thread_heap *left; /* the last one first */
     thread_heap *shared[SHARED_HEAPS];
-    uint32_t left_dirty; /* pages, the sum of all heaps'; changes without the lock */
-    uint32_t unsettled;  /* heaps that fork() has left in a child: those of numbers up to that may not be settled yet */
+    uint32_t unsettled; /* heaps that fork() has left in a child: those of numbers up to that may not be settled yet */
 } heaps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t calls_without_a_heap __attribute__((tls_model("initial-exec")));
@@ -25,64 +24,21 @@ static __thread bool has_left __attribute__((tls_model("initial-exec")));
 
 static void lock_list(void) { (void)pthread_mutex_lock(&heaps.lock); }
 static void unlock_list(void) { (void)pthread_mutex_unlock(&heaps.lock); }
-static void lock_heap(thread_heap *heap) { (void)pthread_mutex_lock(&heap->lock); }
-
 uint32_t flat_heap_count(void) { return __atomic_load_n(&heaps.count, __ATOMIC_ACQUIRE); }
-
-static void unlock_heap(thread_heap *heap) {
-    const void *freed_twice = heap->freed_twice;
-    heap->freed_twice = NULL;
-    (void)pthread_mutex_unlock(&heap->lock);
-    if (UNLIKELY(freed_twice != NULL)) flat_misuse("free", freed_twice, FLAT_DOUBLE_FREE, NULL);
-}
 
 static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_SEQ_CST); }
 
-/* Counts the free pages of a heap that may hold memory among those that were left; as none, if somebody has it now. */
-static void count_left(thread_heap *heap, uint32_t dirty) {
-    (void)__atomic_fetch_add(&heaps.left_dirty, dirty - heap->left_dirty, __ATOMIC_RELAXED);
-    heap->left_dirty = dirty;
-}
-
-static bool too_much_is_left(void) {
-    return __atomic_load_n(&heaps.left_dirty, __ATOMIC_RELAXED) > flat_policy.left_pages;
-}
-
-static bool keeps_all_that_is_left(void) { return flat_policy.left_pages == UINT32_MAX; }
-
-static void give_whole_chunks(thread_heap *heap) {
-    flat_give_whole_chunks(heap, keeps_all_that_is_left() ? UNIT_DIRTY : UNIT_CLEAN);
-    count_left(heap, heap->free_pages.dirty);
-}
-
-/* Of a heap without an owner, which has been given something: what is too much goes. */
-static void keep_to_what_may_be_left(thread_heap *heap) {
-    if (use_of(heap) != HEAP_LEFT) return;
-    do count_left(heap, heap->free_pages.dirty);
-    while (too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
-    if (keeps_all_that_is_left()) give_whole_chunks(heap); /* or else what is kept is for the next thread */
-}
-
-/* One locked step. Returns the pages that it cleaned. */
-static uint32_t clean_step(thread_heap *heap) {
-    lock_heap(heap);
-    uint32_t cleaned = flat_pages_clean(heap, CLEANED_PAGES);
-    if (use_of(heap) == HEAP_LEFT) count_left(heap, heap->free_pages.dirty);
-    unlock_heap(heap);
-    return cleaned;
-}
-
 /* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. */
 static void leave_behind(thread_heap *heap) {
-    lock_heap(heap);
+    flat_heap_lock(heap);
     set_use(heap, HEAP_LEFT);
     flat_settle_heap(heap); /* and what others sent meanwhile: who sends from now on sees that it was left */
-    count_left(heap, heap->free_pages.dirty);
-    unlock_heap(heap);
-    while (too_much_is_left() && clean_step(heap) != 0) continue;
-    lock_heap(heap);
-    keep_to_what_may_be_left(heap);
-    unlock_heap(heap);
+    flat_count_left(heap, heap->free_pages.dirty);
+    flat_heap_unlock(heap);
+    while (flat_too_much_is_left() && flat_clean_step(heap) != 0) continue;
+    flat_heap_lock(heap);
+    flat_keep_to_what_may_be_left(heap);
+    flat_heap_unlock(heap);
     lock_list();
     heap->next_left = heaps.left;
     heaps.left = heap;
@@ -102,12 +58,12 @@ static void leave(void *heap) {
  * fork, and after ours after it. */
 static void before_fork(void) {
     lock_list();
-    for (uint32_t number = 1; number <= heaps.count; number++) lock_heap(heap_number(number));
-    (void)pthread_mutex_lock(&flat_space.lock);
+    for (uint32_t number = 1; number <= heaps.count; number++) flat_heap_lock(heap_number(number));
+    (void)pthread_mutex_lock(&flat_extents.lock);
 }
 
 static void after_fork(void) {
-    (void)pthread_mutex_unlock(&flat_space.lock);
+    (void)pthread_mutex_unlock(&flat_extents.lock);
     for (uint32_t number = heaps.count; number >= 1; number--) (void)pthread_mutex_unlock(&heap_number(number)->lock);
     unlock_list();
 }
@@ -117,14 +73,14 @@ static void after_fork(void) {
  * that is held on the next, or lies at hand in a second heap, and of none is it known that nobody has it. */
 static void after_fork_in_child(void) {
     heaps.left = NULL;
-    heaps.left_dirty = 0;
+    flat_forget_what_was_left();
     for (uint32_t number = 1; number <= heaps.count; number++) {
         thread_heap *heap = heap_number(number);
         if (!has_begun(heap) || heap == flat_my_heap || use_of(heap) == HEAP_SHARED) continue;
         if (use_of(heap) == HEAP_OWNED) flat_lose_what_is_at_hand(heap);
         set_use(heap, HEAP_LEFT);
         heap->left_dirty = 0;
-        count_left(heap, heap->free_pages.dirty);
+        flat_count_left(heap, heap->free_pages.dirty);
         heap->next_left = heaps.left;
         heaps.left = heap;
     }
@@ -141,7 +97,7 @@ void flat_settle_after_fork(void) {
     thread_heap *heap = heap_number(number);
     if (!has_begun(heap) || !flat_try_heap_without_owner(heap)) return;
     flat_settle_heap(heap);
-    if (use_of(heap) == HEAP_LEFT) give_whole_chunks(heap);
+    if (use_of(heap) == HEAP_LEFT) flat_give_left_chunks(heap);
     flat_left_heap_leave(heap);
 }
 
@@ -154,9 +110,13 @@ __attribute__((constructor(101))) static void register_fork_handlers(void) {
     (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
+static bool map_heap(uint32_t number) {
+    return flat_map(heap_number(number), (sizeof(thread_heap) + PAGE - 1) & ~(PAGE - 1)) == MAP_MADE;
+}
+
 static thread_heap *new_heap(heap_use use) {
     uint32_t number = heaps.count + 1;
-    if (number >= flat_space.heap_limit || !flat_map_heap(number)) return NULL;
+    if (number >= flat_space.heap_limit || !map_heap(number)) return NULL;
     thread_heap *heap = heap_number(number);
     flat_begin_heap(heap, use);
     __atomic_store_n(&heaps.count, number, __ATOMIC_RELEASE);
@@ -165,7 +125,9 @@ static thread_heap *new_heap(heap_use use) {
 
 static bool open_heaps(void) {
     if (heaps.open) return true;
-    if (!flat_space_open() || !flat_map_heap(1)) return false;
+    if (!flat_space_open()) return false;
+    if (flat_extents.free_pages.in.units == NULL) flat_extents_init();
+    if (!map_heap(1)) return false;
     heaps.has_key = pthread_key_create(&heaps.key, leave) == 0;
     __atomic_store_n(&heaps.count, 1, __ATOMIC_RELEASE);
     return heaps.open = true;
@@ -207,10 +169,10 @@ static thread_heap *shared_heap(void) {
 
 /* False: the thread could not be seen ending, and must not own a heap. */
 static bool take_over(thread_heap *heap) {
-    lock_heap(heap);
+    flat_heap_lock(heap);
     set_use(heap, HEAP_OWNED);
-    count_left(heap, 0);
-    unlock_heap(heap);
+    flat_count_left(heap, 0);
+    flat_heap_unlock(heap);
     flat_my_heap = heap;
     flat_my_stacks = &heap->stacks;
     /* This may allocate, which the thread can by now. */
@@ -254,47 +216,33 @@ static thread_heap *find_heap(void) {
 
 thread_heap *flat_heap_enter(void) {
     thread_heap *heap = flat_my_heap != NULL ? flat_my_heap : find_heap();
-    if (heap != NULL) lock_heap(heap);
+    if (heap != NULL) flat_heap_lock(heap);
     return heap;
-}
-
-void flat_heap_leave(thread_heap *heap) { unlock_heap(heap); }
-
-bool flat_try_heap_without_owner(thread_heap *heap) {
-    if (use_of(heap) == HEAP_OWNED || pthread_mutex_trylock(&heap->lock) != 0) return false;
-    if (use_of(heap) != HEAP_OWNED) return true;
-    (void)pthread_mutex_unlock(&heap->lock);
-    return false;
-}
-
-void flat_left_heap_leave(thread_heap *heap) {
-    keep_to_what_may_be_left(heap);
-    unlock_heap(heap);
 }
 
 /* What is on its way to a heap and what lies at hand in it, but for that of a thread that has it and is another. */
 static void settle_heap(thread_heap *heap) {
-    lock_heap(heap);
+    flat_heap_lock(heap);
     if (heap == flat_my_heap || use_of(heap) != HEAP_OWNED) flat_settle_heap(heap);
-    unlock_heap(heap);
+    flat_heap_unlock(heap);
     for (uint32_t left = RINGS * RING_BLOCKS, taken = 1; left != 0 && taken != 0; left -= least(left, taken)) {
-        lock_heap(heap);
+        flat_heap_lock(heap);
         taken = flat_take_from_rings(heap, TAKEN_FROM_RINGS);
-        unlock_heap(heap);
+        flat_heap_unlock(heap);
     }
 }
 
 /* All that can be had of a heap that is settled. */
 static void clean_heap(thread_heap *heap) {
-    lock_heap(heap);
+    flat_heap_lock(heap);
     if (use_of(heap) != HEAP_OWNED) flat_settle_heap(heap); /* what others have sent home to it */
     uint32_t left = heap->free_pages.dirty;                 /* its owner may free more meanwhile, without an end */
-    unlock_heap(heap);
-    for (uint32_t cleaned = 1; left != 0 && cleaned != 0; left -= least(left, cleaned)) cleaned = clean_step(heap);
-    lock_heap(heap);
+    flat_heap_unlock(heap);
+    for (uint32_t cleaned = 1; left != 0 && cleaned != 0; left -= least(left, cleaned)) cleaned = flat_clean_step(heap);
+    flat_heap_lock(heap);
     heap->chunks_most = heap->chunk_count;
     heap->credit = (uint64_t)heap->chunk_count * CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
-    unlock_heap(heap);
+    flat_heap_unlock(heap);
 }
 
 static void for_each_heap(void (*act)(thread_heap *heap)) {
@@ -314,9 +262,9 @@ static void trim_chunk(uint32_t chunk) {
     if (number == 0) return;
     thread_heap *heap = heap_number(number);
     for (uint32_t page = chunk * CHUNK_PAGES; page < end;) {
-        lock_heap(heap);
+        flat_heap_lock(heap);
         page = heap_of_chunk(chunk) == number ? flat_trim_pages(heap, chunk, page) : end;
-        unlock_heap(heap);
+        flat_heap_unlock(heap);
     }
 }
 

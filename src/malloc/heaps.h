@@ -4,7 +4,7 @@
  * was left as the thread ends. What a shared heap loses: each call locks it, so that it may have to wait for other
  * threads' calls, for a fixed number of steps of each.
  *
- * Lock order: a heap's lock, then `flat_space.lock`. The lock of the list of heaps is taken with no other held. */
+ * Lock order: a heap's lock, then `flat_extents.lock`. The lock of the list of heaps is taken with no other held. */
 #ifndef FLATLINE_MALLOC_HEAPS_H
 #define FLATLINE_MALLOC_HEAPS_H
 
@@ -16,23 +16,17 @@
 /* Opens the address space, if nobody has: false iff there is no memory. */
 bool flat_heaps_are_open(void);
 
-/* The heap that the calling thread allocates from, locked; NULL iff there is no memory for one. */
+/* The heap that the calling thread allocates from, locked; NULL iff there is no memory for one. Unlocked by
+ * flat_heap_unlock(). */
 thread_heap *flat_heap_enter(void);
 
 /* Whether the calling thread has a heap of its own, which this call may give it. */
 bool flat_has_heap_to_free_to(void);
 
-/* Unlocks it, and reports a double free that was found meanwhile. */
-void flat_heap_leave(thread_heap *heap);
-
 /* In a child of fork(): settles one of the heaps that the parent's other threads had, so that what is free in them
  * serves the child; a step for each block at hand or returned. Under no lock. Elsewhere, and when all are settled, it
  * does nothing. */
 void flat_settle_after_fork(void);
-
-/* Locks a heap that has no owner, if nobody else has locked it. Unlocked by flat_left_heap_leave(). */
-bool flat_try_heap_without_owner(thread_heap *heap);
-void flat_left_heap_leave(thread_heap *heap);
 
 /* Gives the free memory of all heaps back to the system that can be given back without their owners' doing: in steps,
  * of which each locks a heap anew. */

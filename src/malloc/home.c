@@ -1,6 +1,6 @@
 #include "home.h"
 
-#include "heaps.h"
+#include "left.h"
 #include "returned.h"
 #include "rings.h"
 #include "spans.h"

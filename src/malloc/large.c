@@ -1,7 +1,6 @@
 #include "large.h"
 
-#include "returned.h"
-#include "spans.h"
+#include "pages.h"
 
 static uint32_t pages_in(size_t size) { return size == 0 ? 1 : (uint32_t)((size + PAGE - 1) / PAGE); }
 
@@ -29,20 +28,6 @@ static bool end_huge(uint32_t page) {
     return (__atomic_fetch_and(large_word(page), ~large_bit(page), __ATOMIC_RELAXED) & large_bit(page)) != 0;
 }
 
-/* `align`: pages, a power of two. */
-static void *allocate_pages(thread_heap *heap, uint32_t count, uint32_t align, bool *zeroed) {
-    unit_state state;
-    uint32_t page = flat_pages_take(heap, count + align - 1, &state);
-    if (page == NO_UNIT) return NULL;
-    if (align != 1) {
-        uint32_t before = -page & (align - 1); /* chunks are at multiples of every alignment there is here */
-        flat_runs_cut(&heap->free_pages, page, (run_cut){before, count, state}, flat_pages_around(page));
-        page += before;
-    }
-    *zeroed = state == UNIT_CLEAN;
-    return begin_large(page);
-}
-
 static void *allocate_extent(uint32_t pages, uint32_t align, bool *zeroed) {
     unit_state state;
     uint32_t page = flat_extent_take(pages, align, &state);
@@ -55,14 +40,23 @@ bool flat_is_huge_request(size_t size, size_t alignment) {
     return size > LARGE_MAX || size + (alignment > PAGE ? alignment : PAGE) > LARGE_MAX + PAGE;
 }
 
-void *flat_large_allocate(thread_heap *heap, size_t size, size_t alignment, bool *zeroed) {
-    flat_take_back(heap, RETURNED_PAGES);
-    return allocate_pages(heap, pages_in(size), alignment > PAGE ? (uint32_t)(alignment / PAGE) : 1, zeroed);
+static uint32_t pages_of(size_t alignment) { return alignment > PAGE ? (uint32_t)(alignment / PAGE) : 1; }
+
+uint32_t flat_large_pages(size_t size, size_t alignment) { return pages_in(size) + pages_of(alignment) - 1; }
+
+void *flat_large_begin(thread_heap *heap, uint32_t page, unit_state state, large_request of) {
+    uint32_t align = pages_of(of.alignment);
+    if (align != 1) {
+        uint32_t before = -page & (align - 1); /* chunks are at multiples of every alignment there is here */
+        flat_runs_cut(&heap->free_pages, page, (run_cut){before, pages_in(of.size), state}, flat_pages_around(page));
+        page += before;
+    }
+    return begin_large(page);
 }
 
 void *flat_huge_allocate(size_t size, size_t alignment, bool *zeroed) {
     if (size > HUGE_MAX || alignment > (size_t)ALIGNMENT_MAX * PAGE) return NULL;
-    return allocate_extent(pages_in(size), alignment > PAGE ? (uint32_t)(alignment / PAGE) : 1, zeroed);
+    return allocate_extent(pages_in(size), pages_of(alignment), zeroed);
 }
 
 void flat_large_release(thread_heap *heap, uint32_t page) {

@@ -14,8 +14,18 @@
 /* Whether a request above SMALL_MAX, or aligned to PAGE or more, is for a huge block. */
 bool flat_is_huge_request(size_t size, size_t alignment);
 
+/* One that is not. */
+typedef struct large_request {
+    size_t size, alignment;
+} large_request;
+
+/* How many pages are taken for a request that is not huge, so that an aligned block lies in them. */
+uint32_t flat_large_pages(size_t size, size_t alignment);
+
+/* A live block for the request, in so many pages of `heap` that were taken at `page`. */
+void *flat_large_begin(thread_heap *heap, uint32_t page, unit_state state, large_request of);
+
 /* A live block; NULL iff there is no memory, or `alignment` is above 1 GiB. `*zeroed`: all its bytes are 0. */
-void *flat_large_allocate(thread_heap *heap, size_t size, size_t alignment, bool *zeroed);
 void *flat_huge_allocate(size_t size, size_t alignment, bool *zeroed);
 
 /* Frees the live block that starts at a page. A huge one is any thread's: false: another has freed it meanwhile. */
@@ -43,7 +53,7 @@ static inline bool is_block_live(size_t granule) {
 }
 
 /* Pages and bytes of the live block that starts at a page. */
-static inline uint32_t large_pages(uint32_t page) { return flat_run(&flat_space.free_pages, page)->count; }
+static inline uint32_t large_pages(uint32_t page) { return flat_run(&flat_extents.free_pages, page)->count; }
 static inline size_t large_bytes(uint32_t page) { return (size_t)large_pages(page) * PAGE; }
 
 #endif

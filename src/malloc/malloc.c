@@ -1,11 +1,12 @@
 /* The C library's allocation functions. */
 #define _GNU_SOURCE
+#include "cache.h"
 #include "extents.h"
 #include "heaps.h"
-#include "large.h"
+#include "keeping.h"
+#include "left.h"
 #include "misuse.h"
 #include "neighbours.h"
-#include "policy.h"
 #include "returned.h"
 #include "usual.h"
 
@@ -33,10 +34,10 @@ static void *allocate_from_heap(size_t size, size_t alignment, bool *zeroed) {
     thread_heap *heap = flat_heap_enter();
     if (heap == NULL) return NULL;
     bool small = size <= SMALL_MAX && alignment <= GRANULE;
-    void *block =
-        small ? flat_allocate_slowly(heap, size_class_for(size)) : flat_large_allocate(heap, size, alignment, zeroed);
+    void *block = small ? flat_allocate_slowly(heap, size_class_for(size))
+                        : flat_allocate_large(heap, (large_request){size, alignment}, zeroed);
     flat_keep_to_policy(heap);
-    flat_heap_leave(heap);
+    flat_heap_unlock(heap);
     return block;
 }
 
@@ -106,7 +107,7 @@ static bool free_small(size_t granule, void *block) {
         flat_put_at_hand(heap, class_at(granule), entry);
     }
     flat_keep_to_policy(heap);
-    flat_heap_leave(heap);
+    flat_heap_unlock(heap);
     return live;
 }
 
@@ -114,7 +115,7 @@ static bool free_large(size_t granule) {
     thread_heap *heap = flat_heap_enter();
     flat_large_release(heap, page_of(granule));
     flat_keep_to_policy(heap);
-    flat_heap_leave(heap);
+    flat_heap_unlock(heap);
     return true;
 }
 
@@ -231,7 +232,7 @@ static void *resize_large(size_t granule, void *block, size_t size) {
         (void)flat_heap_enter();
         resized = flat_large_resize(heap, block, size);
         flat_keep_to_policy(heap);
-        flat_heap_leave(heap);
+        flat_heap_unlock(heap);
     }
     flat_keep_huge_to_policy();
     errno = error;

@@ -3,7 +3,6 @@
 
 #include "large.h"
 #include "objects.h"
-#include "returned.h"
 #include "say.h"
 #include "settings.h"
 

@@ -21,7 +21,9 @@
 #ifndef FLATLINE_MALLOC_POLICY_H
 #define FLATLINE_MALLOC_POLICY_H
 
-#include "thread_heap.h"
+#include "size_class.h"
+
+#include <stdbool.h>
 
 #define CREDIT_OF_GROWTH 2u
 #define PAGE_CREDIT 64u
@@ -59,15 +61,7 @@ extern policy flat_policy;
 /* Reads FLATLINE_POLICY; what is none of its values is said on standard error, and `balanced` serves. Once, first. */
 void flat_policy_init(void);
 
-/* One step towards what a heap may keep, if it keeps more; then whether the thread's calls may take the usual path, if
- * it owns the heap. At the end of every call that did not. Under the heap's lock. */
-void flat_keep_to_policy(thread_heap *heap);
-
-/* How many of `dirty` free pages of huge blocks are more than may be kept while `used` are in use. */
-uint32_t flat_huge_pages_above(uint32_t dirty, uint32_t used);
-
-/* One step towards what may be kept of them, if more is; at the end of every call that did not take the usual path.
- * Under no lock. */
-void flat_keep_huge_to_policy(void);
+/* How many of `dirty` free pages are more than may be kept, `kept` and some, while `used` are in use. */
+uint32_t flat_pages_above(uint32_t dirty, uint32_t used, uint32_t kept);
 
 #endif

@@ -4,7 +4,6 @@
 #include "spans.h"
 
 #define WORDS_OF_PAGE (PAGE_GRANULES / 64)
-#define CHUNK_WORDS (CHUNK_PAGES / 64) /* of page_marks */
 
 /* Every step is sequentially consistent: the freeing thread sets a bit and then looks at the mark above it, the owner
  * clears that mark and then looks at the bit, and one of the two must see what the other did. On x86-64 this costs
@@ -69,9 +68,6 @@ bool flat_send_home(const block_at_hand *entry) {
     return true;
 }
 
-enum { OF_PAGES, OF_CHUNKS, OF_MARKS, OF_TOP, OF_ROOT };
-static_assert(OF_ROOT + 1 == TAKEN_LEVELS, "a word of each is taken");
-
 static size_t use_lowest(taken_marks *taken, unsigned level) {
     size_t bit = (size_t)__builtin_ctzll(taken->words[level]);
     taken->words[level] &= taken->words[level] - 1;
@@ -130,12 +126,6 @@ static uint32_t marked_page(thread_heap *heap) {
         if (!take_word(taken, OF_PAGES, at, &flat_space.page_marks[at])) return NO_UNIT;
     }
     return (uint32_t)use_lowest(taken, OF_PAGES);
-}
-
-void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
-    taken_marks *taken = &heap->taken;
-    if (taken->at[OF_CHUNKS] == chunk) taken->words[OF_CHUNKS] = 0;
-    if (taken->at[OF_PAGES] / CHUNK_WORDS == chunk) taken->words[OF_PAGES] = 0;
 }
 
 /* The blocks of a word of 64 granules that were returned, which then are nobody's. */

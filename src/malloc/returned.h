@@ -48,9 +48,6 @@ void flat_take_back(thread_heap *heap, unsigned most);
 /* By the owner: those of one of its pages. */
 void flat_take_back_page(thread_heap *heap, uint32_t page);
 
-/* By the owner, which gives up a chunk: forgets marks that led to it. */
-void flat_forget_chunk(thread_heap *heap, uint32_t chunk);
-
 /* By the owner: whether it may have something to take back. */
 bool flat_has_returned(const thread_heap *heap);
 

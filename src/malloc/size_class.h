@@ -46,10 +46,9 @@ extern size_class flat_size_classes[CLASS_COUNT];
 extern uint8_t flat_class_of_granules[REQUESTS];
 #pragma GCC visibility pop
 
-/* Entries that a thread needs for all classes, one more than are kept for each: so many with KEPT_AT_MOST. A test
- * counts them. */
+/* Entries that a thread needs for all classes, one more than are kept for each: so many with 64 KiB and 8 blocks, the
+ * most that a policy has. A test counts them. */
 #define KEPT_ENTRIES 8318
-#define KEPT_AT_MOST ((at_hand){(size_t)64 << 10, 8})
 
 static inline size_t granules_in(size_t size) { return (size + GRANULE - 1) / GRANULE; }
 

@@ -3,8 +3,6 @@
 
 #include "policy.h"
 #include "say.h"
-#include "states.h"
-#include "thread_heap.h"
 
 #include <flatline/sanitizer.h>
 
@@ -12,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-address_space flat_space = {.lock = PTHREAD_MUTEX_INITIALIZER};
+address_space flat_space;
 
 #define HEAP_MAX ((uint32_t)1 << 14) /* threads at a time that have a heap of their own */
 
@@ -88,10 +86,6 @@ bool flat_open_tables(uint32_t to) {
     }
     __atomic_store_n(&flat_space.halves, bytes / HALF, __ATOMIC_RELEASE);
     return true;
-}
-
-bool flat_map_heap(uint32_t number) {
-    return flat_map(heap_number(number), whole_pages(sizeof(thread_heap))) == MAP_MADE;
 }
 
 /* A chunk's part of a table. */
@@ -186,18 +180,18 @@ static table_part inside_of_run(unsigned number, run_part run, run_part part) {
 }
 
 /* Whether a page of `dirty_pages` says that all are clean. */
-static bool says_clean(const char *page) {
+static bool says_clean(const run_set *free, const char *page) {
     uint32_t first = (uint32_t)(page - (const char *)flat_space.dirty_pages) * 8, end = first + PAGE * 8;
-    return flat_runs_clean_part(&flat_space.free_pages, first, end).count == end - first;
+    return flat_runs_clean_part(free, first, end).count == end - first;
 }
 
-void flat_discard_inside(run_part run, run_part part) {
+void flat_discard_inside(const run_set *free, run_part run, run_part part) {
     table_part units = inside_of_run(UNITS, run, part);
     (void)flat_discard(units.start, units.bytes); /* refused: it stays, and says nothing; as below */
     for (unsigned i = DIRTY_PAGES; i < CHUNKS_TABLES; i++) {
         table_part inside = inside_of_run(i, run, part);
         for (char *page = inside.start; page != inside.start + inside.bytes; page += PAGE) {
-            if (i != DIRTY_PAGES || says_clean(page)) (void)flat_discard(page, PAGE);
+            if (i != DIRTY_PAGES || says_clean(free, page)) (void)flat_discard(page, PAGE);
         }
     }
 }
@@ -216,7 +210,7 @@ static bool lay_out(uintptr_t base, size_t bytes) {
         at += table_room(i, bytes);
     }
     for (unsigned i = 0; i < MAPPED_AS_NEEDED; i++) {
-        flat_space.states[i] = (block_state *)whole_pages((uintptr_t)at);
+        flat_space.states[i] = (uint8_t *)whole_pages((uintptr_t)at);
         at = (char *)flat_space.states[i] + bytes / SLOT_BYTES(i);
     }
     flat_space.heaps = (char *)(((uintptr_t)at + THREAD_HEAP_BYTES - 1) & ~(THREAD_HEAP_BYTES - 1));
@@ -278,7 +272,5 @@ bool flat_space_open(void) {
     open = true;
     flat_policy_init();
     flat_size_classes_init(flat_policy.kept_at_hand);
-    run_tables tables_of_runs = {flat_space.pages, flat_space.long_runs, flat_space.dirty_pages};
-    flat_runs_init(&flat_space.free_pages, tables_of_runs);
     return true;
 }

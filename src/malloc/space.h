@@ -29,8 +29,6 @@
 #include "runs.h"
 #include "size_class.h"
 
-#include <pthread.h>
-
 #define PAGE_GRANULES (PAGE / GRANULE)
 #define HALF (GRANULE / 2)
 #define PAGE_HALVES (PAGE / HALF)
@@ -39,8 +37,6 @@
  * address of the class's table of states. See states.h. */
 typedef uint64_t page_tag;
 #define THREAD_HEAP_BYTES ((size_t)512 << 10) /* each lies at a multiple of these; they are numbered from 1 */
-
-#define RESTS 16u /* blocks that give their own pages back at once; more of them give others' */
 
 typedef struct address_space {
     uintptr_t origin; /* what halves of granules are counted from: see states.h */
@@ -65,17 +61,6 @@ typedef struct address_space {
 
     uint64_t discarded;   /* pages whose memory went back to the system; by anyone, without the lock */
     uint32_t heap_chunks; /* chunks of thread heaps; as well */
-
-    pthread_mutex_t lock; /* of what follows: see extents.h */
-    uint32_t begun;       /* pages that were ever taken: the first ones */
-    uint32_t owed;        /* free pages to be given back, since others were begun: see policy.h */
-    uint64_t credit;      /* pages that may be given back besides */
-    run_set free_pages;   /* of nobody. Dirty: mapped. Clean: not mapped */
-
-    run_part rests[RESTS]; /* of blocks that threads are giving back: what nobody has begun to unmap yet */
-    uint32_t coming;       /* pages of these, in all: free soon, if they are not unmapped before */
-    uint32_t claimed;      /* pages, free or coming, that threads are about to give back, and others need not */
-    uint32_t due;          /* pages that somebody should give back besides; looked at without the lock, too */
 } address_space;
 
 #pragma GCC visibility push(hidden)
@@ -88,6 +73,12 @@ static inline size_t usable_granules(void) { return usable_halves() / 2; }
 
 static inline uintptr_t offset_of(const void *address) { return (uintptr_t)address - flat_space.start; }
 static inline char *page_address(size_t page) { return (char *)flat_space.start + (page << PAGE_SHIFT); }
+
+/* What runs of its pages are written down in. */
+static inline run_tables tables_of_runs(void) {
+    const run_tables tables = {flat_space.pages, flat_space.long_runs, flat_space.dirty_pages};
+    return tables;
+}
 
 /* Others read the tag of a page while its owner changes another's, or its own. */
 static inline page_tag tag_of(size_t page) { return __atomic_load_n(&flat_space.tags[page], __ATOMIC_RELAXED); }
@@ -107,11 +98,9 @@ static inline uint32_t heap_of_chunk(size_t chunk) {
  * done its work. Under a lock of the caller's. */
 bool flat_space_open(void);
 
-/* Makes the tables usable for all pages up to `to`: false iff the system refuses. `flat_space.lock` is held. */
+/* Makes the tables usable for all pages up to `to`: false iff the system refuses. One thread at a time: see extents.h.
+ */
 bool flat_open_tables(uint32_t to);
-
-/* Maps the memory of a thread heap: false iff the system refuses. */
-bool flat_map_heap(uint32_t number);
 
 /* What the tables have for a chunk and for nobody but the heap whose it is, but for states: 72 KiB. A page fault for
  * each page that is not resident. */
@@ -126,9 +115,9 @@ bool flat_open_states(unsigned number, run_part pages, bool resident);
 /* The memory of a chunk's tables back to the system, while nobody has a page of it. */
 void flat_discard_tables(uint32_t chunk);
 
-/* The same of what the tables have for the inside of a run of free pages that nobody has, and for a part of it. Under
- * `flat_space.lock`: at most nine calls of the system. */
-void flat_discard_inside(run_part run, run_part part);
+/* The same of what the tables have for the inside of a run of `free` pages that nobody has, and for a part of it. While
+ * none of these pages changes hands: at most nine calls of the system. */
+void flat_discard_inside(const run_set *free, run_part run, run_part part);
 
 /* The memory of neighbouring pages back to the system: from then on they read as 0. False: refused. */
 bool flat_pages_discard(run_part pages);

@@ -13,8 +13,15 @@
 
 #include "thread_heap.h"
 
-/* Whether the class has a span with a block to take, which may have to be made: false iff there is no memory. */
-bool flat_span_ready(thread_heap *heap, size_t number);
+#define WORD_BYTES (64 * GRANULE)
+#define PAGE_WORDS (PAGE / WORD_BYTES)
+
+/* Whether the class has a span with a block to take. */
+static inline bool has_span(const thread_heap *heap, size_t number) { return heap->spans[number].first != NO_UNIT; }
+
+/* Makes pages a span of the class, as many as its spans have: false iff there is no memory for the states of its
+ * blocks, and the pages are free again. `state`: what they were. */
+bool flat_span_begin(thread_heap *heap, size_t number, uint32_t head, unit_state state);
 
 /* Takes up to `most` blocks of the first span of a class that has one: free ones in the order of their addresses, else
  * fresh ones. Returns their number, 1 at least. */
@@ -32,38 +39,5 @@ size_t flat_give_own(thread_heap *heap, size_t number, const block_at_hand *firs
 
 /* Gives up the one empty span that the class may have: a step for each of its pages and words. */
 void flat_drop_empty_span(thread_heap *heap, size_t number);
-
-/* Pages. NO_UNIT iff there is no memory. `*state` is what they were. At most one chunk is begun, and MAPPED_PAGES
- * mapped, or as many as are taken; where they are clean, `balanced` and `memory` settle some classes besides: see
- * flat_settle_some(). */
-uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state);
-void flat_pages_give(thread_heap *heap, uint32_t head);
-
-/* Pages that are mapped at once: fewer than a huge page has, so that a thread's first blocks do not get one. Where
- * memory becomes resident as it is mapped, LOCKED_PAGES: some 35 us of the system's time, and as much again for a
- * chunk's tables. */
-#define MAPPED_PAGES 64u
-#define LOCKED_PAGES 32u
-
-/* Gives up the chunks all of whose pages are free: for a heap that nobody has, in which they would serve nobody. A step
- * for each. UNIT_DIRTY: with the memory that they may hold. UNIT_CLEAN: unmapped, at most a chunk by a call of the
- * system. */
-void flat_give_whole_chunks(thread_heap *heap, unit_state state);
-
-#define CLEANED_PAGES 256 /* 1 MiB: what one call gives back to the system at most, some 50 us of its time */
-
-/* Gives the memory of up to `most` free pages back to the system, neighbours of those that have been free longest; and
- * a chunk that is then clean to whoever needs one. Returns their number; 0: there are none, or the system refuses. */
-uint32_t flat_pages_clean(thread_heap *heap, uint32_t most);
-
-/* For malloc_trim(): of a chunk of the heap, whose owner may be another thread, that sleeps. Takes spans and large
- * blocks back to which nothing belongs any more but free blocks and blocks that others have returned; and gives the
- * memory of other pages back to the system to which no block reaches that is live or at hand. Looks at CLEANED_PAGES
- * pages and some, from the first run on that begins at `page` or behind, and returns where to go on: the end of the
- * chunk, if all is done. */
-uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page);
-
-/* Where a run of pages may lie whose first is `page`. */
-run_bounds flat_pages_around(uint32_t page);
 
 #endif

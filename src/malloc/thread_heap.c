@@ -1,11 +1,5 @@
 #include "thread_heap.h"
 
-#include "home.h"
-#include "policy.h"
-#include "returned.h"
-#include "rings.h"
-#include "spans.h"
-
 #include <string.h>
 
 /* At hand for whom there is no thread heap, and of a class that a heap has not used yet: malloc finds it empty, and
@@ -35,7 +29,7 @@ void flat_begin_heap(thread_heap *heap, heap_use use) {
     flat_lose_what_is_at_hand(heap);
     memcpy(heap->stacks.class_of_granules, flat_class_of_granules, sizeof heap->stacks.class_of_granules);
     for (size_t class = 1; class < CLASS_COUNT; class ++) heap->spans[class].first = NO_UNIT;
-    flat_runs_init(&heap->free_pages, flat_space.free_pages.in);
+    flat_runs_init(&heap->free_pages, tables_of_runs());
     __atomic_store_n(&heap->stacks.top[0], no_stacks.top[0], __ATOMIC_RELEASE); /* it has begun */
 }
 
@@ -44,10 +38,16 @@ void flat_lose_what_is_at_hand(thread_heap *heap) {
     memcpy(heap->stacks.end, no_stacks.end, sizeof heap->stacks.end);
 }
 
+void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
+    taken_marks *taken = &heap->taken;
+    if (taken->at[OF_CHUNKS] == chunk) taken->words[OF_CHUNKS] = 0;
+    if (taken->at[OF_PAGES] / CHUNK_WORDS == chunk) taken->words[OF_PAGES] = 0;
+}
+
 static bool has_stack(const thread_heap *heap, size_t class) { return heap->stacks.end[class] != no_stacks.end[class]; }
 
 /* The memory of all stacks is some 20 pages; a thread that uses few classes touches few of them. */
-static void need_stack(thread_heap *heap, size_t class) {
+void flat_need_stack(thread_heap *heap, size_t class) {
     if (has_stack(heap, class)) return;
     block_at_hand *kept = heap->kept + flat_size_classes[class].kept_at;
     *kept++ = no_entries[0];
@@ -55,88 +55,7 @@ static void need_stack(thread_heap *heap, size_t class) {
     heap->stacks.end[class] = kept + flat_size_classes[class].kept;
 }
 
-/* Asks for what flat_give_to_span() will read. */
-static void fetch_place(const void *block) {
-    size_t granule = offset_of(block) / GRANULE;
-    __builtin_prefetch(&flat_space.pages[granule / (PAGE / GRANULE)], 1);
-    __builtin_prefetch(&flat_space.free[granule / 64], 1);
-}
-
-static size_t count_at_hand(const thread_heap *heap, size_t class) {
+size_t flat_count_at_hand(const thread_heap *heap, size_t class) {
     if (!has_stack(heap, class)) return 0;
     return flat_size_classes[class].kept - (size_t)(heap->stacks.end[class] - heap->stacks.top[class]);
-}
-
-static void settle_class(thread_heap *heap, size_t class) {
-    size_t count = count_at_hand(heap, class);
-    heap->stacks.top[class] -= count;
-    (void)flat_give_home(heap, class, heap->stacks.top[class], (gifts){count, count});
-    flat_drop_empty_span(heap, class);
-}
-
-void flat_settle_some(thread_heap *heap) {
-    for (unsigned i = 0; i < SETTLED_CLASSES; i++) {
-        heap->settled = heap->settled % (CLASS_COUNT - 1) + 1;
-        settle_class(heap, heap->settled);
-    }
-}
-
-void flat_settle_heap(thread_heap *heap) {
-    (void)flat_take_from_rings(heap, RINGS * RING_BLOCKS); /* what was there: others may go on sending without an end */
-    while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
-    for (size_t class = 1; class < CLASS_COUNT; class ++) settle_class(heap, class);
-    flat_leave_rings(heap);
-}
-
-static void fill_stack(thread_heap *heap, size_t class) {
-    void *blocks[KEPT_MAX / 2];
-    block_at_hand *top = heap->stacks.top[class];
-    page_tag tag = tag_of_class(class);
-    uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].taken);
-    while (count != 0) { /* the first of them comes out first */
-        count--;
-        *top++ = (block_at_hand){blocks[count], state_at(tag, half_of(blocks[count]))};
-    }
-    heap->stacks.top[class] = top;
-}
-
-/* A block at hand that nobody holds; NULL: there is none. One that somebody holds was freed twice. */
-static void *take_at_hand(thread_heap *heap, size_t class) {
-    while (count_at_hand(heap, class) != 0) {
-        const block_at_hand *entry = --heap->stacks.top[class];
-        if (load_state(entry->state) == NO_BLOCK) {
-            store_state(entry->state, live_state_of(entry->block));
-            return entry->block;
-        }
-        heap->freed_twice = entry->block;
-    }
-    return NULL;
-}
-
-void *flat_allocate_slowly(thread_heap *heap, size_t class) {
-    need_stack(heap, class);
-    void *block = take_at_hand(heap, class);
-    if (block == NULL && flat_take_from_rings(heap, TAKEN_FROM_RINGS) != 0) block = take_at_hand(heap, class);
-    if (block != NULL) return block;
-    flat_take_back(heap, RETURNED_PAGES);
-    if (!flat_span_ready(heap, class)) return NULL;
-    fill_stack(heap, class);
-    return take_at_hand(heap, class);
-}
-
-/* Of the oldest blocks `given` that are the heap's own go home, and of those before and between them, up to half of
- * what is kept in all, the ones that are foreign. */
-static void make_room(thread_heap *heap, size_t class) {
-    const size_class *of = &flat_size_classes[class];
-    block_at_hand *end = heap->stacks.end[class], *first = end - of->kept;
-    for (size_t i = 0; i < of->given; i++) fetch_place(first[i].block); /* long out of the cache: one wait for all */
-    size_t given = flat_give_home(heap, class, first, (gifts){of->given, of->kept / 2});
-    memmove(first, first + given, (size_t)(end - (first + given)) * sizeof *first);
-    heap->stacks.top[class] = end - given;
-}
-
-void flat_put_at_hand(thread_heap *heap, size_t class, block_at_hand entry) {
-    need_stack(heap, class);
-    if (heap->stacks.top[class] == heap->stacks.end[class]) make_room(heap, class);
-    *heap->stacks.top[class]++ = entry;
 }

@@ -21,6 +21,7 @@
 #include "states.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdalign.h>
 
 typedef struct block_at_hand {
@@ -45,9 +46,10 @@ typedef struct span_list {
 #define MARK_WORDS ((size_t)1 << (42 - CHUNK_SHIFT - 6))
 #define TOP_WORDS (MARK_WORDS / 64)
 #define ROOT_WORDS (TOP_WORDS / 64)
+#define CHUNK_WORDS (CHUNK_PAGES / 64) /* of `page_marks` */
 
-/* Marks that were taken and not used up: see returned.h. */
-enum { TAKEN_LEVELS = 5 };
+/* Marks that were taken and not used up, by levels: see returned.h. */
+enum { OF_PAGES, OF_CHUNKS, OF_MARKS, OF_TOP, OF_ROOT, TAKEN_LEVELS };
 typedef struct taken_marks {
     uint64_t words[TAKEN_LEVELS];
     uint32_t at[TAKEN_LEVELS];
@@ -124,19 +126,15 @@ static inline bool has_begun(const thread_heap *heap) {
     return __atomic_load_n(&heap->stacks.top[0], __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* All that follows is done under the heap's lock. */
-
-#define SETTLED_CLASSES 2
-
-/* Settles the next SETTLED_CLASSES classes: what lies at hand goes back to its spans, and a span that is empty is given
- * up. At most KEPT_MAX blocks and one span of each. Called with each growth it goes round all classes. */
-void flat_settle_some(thread_heap *heap);
-
-/* Takes back all that was returned, and settles every class: a step for each block and span. */
-void flat_settle_heap(thread_heap *heap);
-
-/* Has nothing at hand, and what was there is nobody's for ever: O(1), some 3 KiB. */
+/* Has nothing at hand, and what was there is nobody's for ever: O(1), some 3 KiB. Under the heap's lock. */
 void flat_lose_what_is_at_hand(thread_heap *heap);
+
+/* Of a class that the heap has not used yet there is no stack in memory: now there is. */
+void flat_need_stack(thread_heap *heap, size_t number);
+size_t flat_count_at_hand(const thread_heap *heap, size_t number);
+
+/* By the owner, which gives up a chunk: forgets marks that led to it. */
+void flat_forget_chunk(thread_heap *heap, uint32_t chunk);
 
 static inline thread_heap *heap_number(uint32_t number) {
     return (thread_heap *)(flat_space.heaps + (size_t)number * THREAD_HEAP_BYTES);
@@ -145,13 +143,5 @@ static inline uint32_t number_of_heap(const thread_heap *heap) {
     return (uint32_t)(((uintptr_t)heap - (uintptr_t)flat_space.heaps) / THREAD_HEAP_BYTES);
 }
 static inline heap_use use_of(const thread_heap *heap) { return __atomic_load_n(&heap->use, __ATOMIC_SEQ_CST); }
-
-/* A block of a class; NULL iff there is no memory. At most one span is made, RETURNED_PAGES of returned blocks taken,
- * and `taken` blocks of the class moved; where the heap grows, those at hand of SETTLED_CLASSES classes besides. */
-void *flat_allocate_slowly(thread_heap *heap, size_t number);
-
-/* Puts a small block that is not live any more at hand; where the stack of its class is full, `given` of the oldest
- * blocks go home before. */
-void flat_put_at_hand(thread_heap *heap, size_t number, block_at_hand entry);
 
 #endif

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "usage.h"
 
+#include "extents.h"
 #include "heaps.h"
 #include "large.h"
+#include "left.h"
 #include "policy.h"
 #include "say.h"
 #include "settings.h"
@@ -49,13 +51,13 @@ static uint32_t add_some(flat_usage *now, uint32_t page, bool waits) {
     uint32_t end = (page / COUNTED_PAGES + 1) * COUNTED_PAGES;
     if (number == 0 && large_starts(page / 64) == 0) return end;
     thread_heap *heap = number != 0 ? heap_number(number) : NULL;
-    if (!lock(heap != NULL ? &heap->lock : &flat_space.lock, waits)) return end;
+    if (!lock(heap != NULL ? &heap->lock : &flat_extents.lock, waits)) return end;
     if (heap_of_chunk(chunk) != number) page = end;
     while (page < end) page = add_page(now, page);
     if (heap != NULL)
-        flat_heap_leave(heap);
+        flat_heap_unlock(heap);
     else
-        (void)pthread_mutex_unlock(&flat_space.lock);
+        (void)pthread_mutex_unlock(&flat_extents.lock);
     return page;
 }
 _Static_assert(COUNTED_PAGES == 64, "as many as a word of starts has");
@@ -66,15 +68,15 @@ static void add_heap(flat_usage *now, thread_heap *heap, bool waits) {
     uint32_t not_mapped = heap->frontier.end - heap->frontier.page;
     now->heap_bytes += (size_t)heap->chunk_count * CHUNK - (size_t)not_mapped * PAGE;
     now->kept_bytes += (size_t)heap->free_pages.dirty * PAGE;
-    flat_heap_leave(heap);
+    flat_heap_unlock(heap);
 }
 
 flat_usage flat_usage_now(bool waits) {
     flat_usage now = {0};
-    if (!lock(&flat_space.lock, waits)) return now;
-    uint32_t end = flat_space.begun;
-    now.kept_bytes = (size_t)flat_space.free_pages.dirty * PAGE;
-    (void)pthread_mutex_unlock(&flat_space.lock);
+    if (!lock(&flat_extents.lock, waits)) return now;
+    uint32_t end = flat_extents.begun;
+    now.kept_bytes = (size_t)flat_extents.free_pages.dirty * PAGE;
+    (void)pthread_mutex_unlock(&flat_extents.lock);
     for (uint32_t page = 0; page < end;) page = add_some(&now, page, waits);
     for (uint32_t number = 1; number <= flat_heap_count(); number++) {
         if (has_begun(heap_number(number))) add_heap(&now, heap_number(number), waits);

@@ -1,6 +1,6 @@
 #include "backing.h"
 
-#include "region.h"
+#include "region_plan.h"
 
 flat_status flat_backing_create(backing **made, const flat_footprint *need, const flat_region_options *region,
                                 flat_memory *metadata, flat_memory *blocks) {

@@ -2,7 +2,7 @@
 #include "backing.h"
 
 #include "../core/instrument.h"
-#include "../core/pool.h"
+#include "../core/pool_state.h"
 
 flat_status flat_pool_create(flat_pool **pool, const flat_pool_options *options, const flat_region_options *region) {
     flat_footprint need;

@@ -1,8 +1,8 @@
 /* Giving back what a pool does not use. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_plan.h"
 
-#include "../core/pool.h"
+#include "../core/pool_state.h"
 
 #include <sys/mman.h>
 

@@ -1,91 +1,13 @@
 /* Regions of new memory: what is to be mapped, decided from the options. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_file.h"
+#include "region_map.h"
+#include "region_refusal.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static const flat_region_options defaults = {0};
-
-size_t flat_base_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
-
-flat_status flat_refuse(const flat_region_options *options, flat_status status, const char *format, ...) {
-    if (options == NULL || options->message == NULL || options->message_size == 0) return status;
-    va_list values;
-    va_start(values, format);
-    (void)vsnprintf(options->message, options->message_size, format, values);
-    va_end(values);
-    return status;
-}
-
-const char *flat_error_text(int error) {
-    const char *text = strerrordesc_np(error);
-    return text != NULL ? text : "unknown error";
-}
-
-const char *flat_limit_text(int resource, char *text, size_t size) {
-    struct rlimit limit;
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return "unknown";
-    if (limit.rlim_cur == RLIM_INFINITY) return "unlimited";
-    (void)snprintf(text, size, "%llu bytes", (unsigned long long)limit.rlim_cur);
-    return text;
-}
-
-/* A file that is too large for the process's limit, or for its file system. */
-static flat_status refuse_size(const flat_region_options *options, const char *call) {
-    char text[32];
-    const char *limit = flat_limit_text(RLIMIT_FSIZE, text, sizeof text);
-    if (limit != text)
-        return flat_refuse(options, FLAT_OUT_OF_MEMORY, "%s was refused: %s", call, flat_error_text(EFBIG));
-    return flat_refuse(options, FLAT_NOT_PERMITTED,
-                       "%s exceeds RLIMIT_FSIZE (%s for each file, which shared memory is): raise it (ulimit -f)", call,
-                       limit);
-}
-
-flat_status flat_refuse_call(const flat_region_options *options, const char *call, int error) {
-    flat_status status;
-    switch (error) {
-    case EFBIG: return refuse_size(options, call);
-    case ENOSPC:
-        return flat_refuse(options, FLAT_OUT_OF_MEMORY,
-                           "%s found no room in the file system: free some of it, or enlarge it (memory with a name "
-                           "lies in /dev/shm)",
-                           call);
-    case EPERM:
-    case EACCES:
-    case EROFS:
-    case EDQUOT: status = FLAT_NOT_PERMITTED; break;
-    case ENOMEM:
-    case EAGAIN:
-    case EMFILE:
-    case ENFILE: status = FLAT_OUT_OF_MEMORY; break;
-    default: status = FLAT_UNAVAILABLE;
-    }
-    return flat_refuse(options, status, "%s was refused: %s", call, flat_error_text(error));
-}
-
-flat_status flat_choose_pages(const flat_region_options *options, flat_pages *most, flat_pages *least) {
-    unsigned allowed = (unsigned)options->allowed_pages, required = (unsigned)options->required_pages;
-    if (allowed > FLAT_PAGES_EXPLICIT || required > FLAT_PAGES_EXPLICIT)
-        return flat_refuse(options, FLAT_INVALID_ARGUMENT, "allowed_pages and required_pages must be a flat_pages");
-    if (allowed != FLAT_PAGES_DEFAULT && required > allowed)
-        return flat_refuse(options, FLAT_INVALID_ARGUMENT,
-                           "required_pages is above allowed_pages: allow what you require");
-    if (options->lazy && required == FLAT_PAGES_TRANSPARENT)
-        return flat_refuse(options, FLAT_INVALID_ARGUMENT,
-                           "transparent huge pages come with the first access or not at all: they cannot be required "
-                           "of a lazy region");
-    *least = required == FLAT_PAGES_DEFAULT ? FLAT_PAGES_SMALL : (flat_pages)required;
-    *most = (flat_pages)allowed;
-    if (allowed == FLAT_PAGES_DEFAULT && !options->lazy) *most = FLAT_PAGES_TRANSPARENT;
-    if (allowed == FLAT_PAGES_DEFAULT && required == FLAT_PAGES_EXPLICIT) *most = FLAT_PAGES_EXPLICIT;
-    return FLAT_OK;
-}
 
 /* FLAT_OK iff the arguments are in their ranges and do not contradict one another. */
 static flat_status judge(size_t size, size_t alignment, const flat_region_options *options) {

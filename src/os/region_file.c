@@ -1,6 +1,10 @@
 /* Memory that more than one process can map: without a name, by name, or in a file that the caller has open. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_file.h"
+
+#include "region_map.h"
+#include "region_refusal.h"
+#include "region_room.h"
 
 #include <errno.h>
 #include <fcntl.h>

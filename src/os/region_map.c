@@ -1,6 +1,9 @@
 /* A body of memory between two guard pages. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_map.h"
+
+#include "region_refusal.h"
+#include "region_settle.h"
 
 #include <errno.h>
 #include <sys/mman.h>

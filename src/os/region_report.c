@@ -1,6 +1,6 @@
 /* What a region lies on, asked of the kernel. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_plan.h"
 #include "smaps.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* How large a file is, and what its file system has room for. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_room.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,9 @@
 /* What is done to a region's body once it is mapped, and what is then verified. */
 #define _GNU_SOURCE
-#include "region.h"
+#include "region_settle.h"
+
+#include "region_refusal.h"
+#include "region_room.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,5 @@
 #include "estimate.hpp"
 
-#include "certificate.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -149,20 +147,6 @@ Estimate estimate_of(const std::vector<Step> &path, std::uint64_t stack_bytes, c
     estimate.cold = work + times(loads - missed_loads, hit) + times(estimate.data_lines + estimate.code_lines, miss);
     estimate.hostile = work + times(loads + stores + estimate.code_lines, miss + walk);
     return estimate;
-}
-
-MachineEstimate estimate_of(const Certificate &certificate, const Latencies &latencies,
-                            const std::map<std::string, double> &observed) {
-    MachineEstimate all{latencies, {}, {}};
-    for (const ProvedFunction &function : certificate.functions) {
-        if (function.verdict != ProofStatus::proved) continue;
-        Estimate estimate =
-            estimate_of(function.proof.path(Count::instructions), function.proof.stack_bytes, latencies);
-        if (const auto seen = observed.find(function.name); seen != observed.end())
-            estimate.observed_max = seen->second;
-        all.functions[function.name] = estimate;
-    }
-    return all;
 }
 
 } // namespace flat::prove

@@ -14,8 +14,6 @@
 
 namespace flat::prove {
 
-struct Certificate;
-
 /// What each estimate supposes, for whoever reads the figures.
 constexpr std::string_view model_of_best =
     "each instruction waits for the one before it, and each load hits the first cache level";
@@ -44,9 +42,5 @@ struct MachineEstimate {
     std::map<std::string, Estimate> functions; // those that are proved, by name
     std::string bench;                         // the file that observed_max is from, or empty
 };
-
-/// Of each proved function's longest path by instructions. `observed` has by function what `flatline bench` saw.
-MachineEstimate estimate_of(const Certificate &certificate, const Latencies &latencies,
-                            const std::map<std::string, double> &observed);
 
 } // namespace flat::prove

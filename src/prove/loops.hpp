@@ -1,22 +1,12 @@
 // The loops of a graph: which there are, and how often each is passed at most.
 #pragma once
 
-#include "graph.hpp"
+#include "component.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace flat::prove {
-
-/// A strongly connected component: blocks each of which can be reached from each. One block that cannot be reached from
-/// itself is a component too, and no loop.
-struct Component {
-    std::vector<std::size_t> blocks;
-    bool is_loop = false;
-};
-
-/// In the order of the paths: what a component leads to comes behind it.
-std::vector<Component> components_of(const Graph &graph);
 
 /// How often the marked blocks of a loop are passed. Between two of them the rest is passed at most once.
 struct LoopBound {

@@ -1,8 +1,7 @@
 // How often a counted loop goes round, where the code itself says so.
 #pragma once
 
-#include "graph.hpp"
-#include "loops.hpp"
+#include "component.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,8 @@
 // is compared with a bound before, and what a call through a register calls.
 #pragma once
 
-#include "graph.hpp"
+#include "binary.hpp"
+#include "blocks.hpp"
 
 #include <cstdint>
 #include <map>

@@ -5,15 +5,30 @@
 
     layering.py ROOT        (the folder that holds src/ and include/)
 
+Inside of a room files, each with the header of its name, do not include each other in a circle. Inside of src/os and
+src/malloc each stands on a level, and includes headers of lower levels alone.
+
 src/core includes nothing but itself, the public headers, and five headers that any freestanding compiler has; the
-public headers include only each other and such headers, in C++ also the standard library's. The rooms of the arrows are the
-folders of src, each of them. Exit status 0: it holds. 1: it does not; each place is named with what to do.
+public headers include only each other and such headers, in C++ also the standard library's. The rooms of the arrows are
+the folders of src, each of them. Exit status 0: it holds. 1: it does not; each place is named with what to do.
 """
 import os
 import re
 import sys
 
 FLOOR = {"core": 0, "os": 1, "malloc": 2, "prove": 3, "report": 3, "bench": 3, "plan": 3, "cli": 4}
+# From the lowest up: size classes, page runs and the policy, the address space, extents, thread heaps, their pages and
+# spans, what other threads freed, the thread cache, and the calls of a program.
+LEVELS = {
+    "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
+               "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
+               "misuse returned rings", "left trim", "home", "cache", "heaps", "malloc usage", "statistics"],
+    "os": ["arena_create clock faults region_refusal region_room smaps valgrind", "region_plan",
+           "backing pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",
+           "region_file", "region"],
+}
+LEVEL = {(room, name): level for room, levels in LEVELS.items() for level, names in enumerate(levels)
+         for name in names.split()}
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "stdatomic.h", "limits.h"}
 LISTED = ", ".join("<%s>" % header for header in sorted(FREESTANDING))
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cc", ".hh", ".S", ".inc")
@@ -50,14 +65,29 @@ def resolve(name, quoted, file, root):
     return None
 
 
+def objection_within(room, file, found):
+    """What is wrong with an include of a file of the same room, or None."""
+    below, above = (os.path.splitext(os.path.basename(path))[0] for path in (found, file))
+    if room not in LEVELS or below == above:
+        return None
+    for name in (above, below):
+        if (room, name) not in LEVEL:
+            return "src/%s/%s has no level: add it to this check" % (room, name)
+    if LEVEL[room, below] < LEVEL[room, above]:
+        return None
+    return "src/%s/%s does not lie below %s: take what is needed as an argument, or move it down" % (room, below, above)
+
+
 def objection(file, name, quoted, root):
     """What is wrong with one include, or None."""
     part = part_of(file, root)
     found = resolve(name, quoted, file, root)
     if found is not None:
         target = part_of(found, root)
-        if target == "include" or target == part:
+        if target == "include":
             return None
+        if target == part:
+            return objection_within(part, file, found)
         if part == "include":
             return "a public header may include only public headers"
         if target not in FLOOR:
@@ -113,13 +143,53 @@ def rooms_astray(root):
              for room in sorted(there - set(FLOOR))])
 
 
+def includes_within(room, root):
+    """By file of a room, without its ending: the others of the room that it or the header of its name includes."""
+    folder, within = os.path.join(root, "src", room), {}
+    for file in sources_below(folder):
+        others = within.setdefault(os.path.splitext(os.path.relpath(file, folder))[0], set())
+        with open(file, encoding="utf-8") as opened:
+            text = COMMENT.sub("", opened.read())
+        for include in INCLUDE.finditer(text):
+            found = include.group(2) and resolve(include.group(2), True, file, root)
+            if found and part_of(found, root) == room:
+                others.add(os.path.splitext(os.path.relpath(found, folder))[0])
+    return {name: others - {name} for name, others in within.items()}
+
+
+def circles_in(within):
+    """Each circle that a search through the includes closes."""
+    done = set()
+
+    def search(name, way):
+        if name in way:
+            yield way[way.index(name):] + [name]
+        elif name not in done:
+            for other in sorted(within.get(name, ())):
+                yield from search(other, way + [name])
+            done.add(name)
+    for name in sorted(within):
+        yield from search(name, [])
+
+
+def circles_below(root):
+    return ["src/%s: %s is a circle: move what both need to a file of its own" % (room, " includes ".join(circle))
+            for room in sorted(FLOOR) for circle in circles_in(includes_within(room, root))]
+
+
+def levels_astray(root):
+    """What is wrong with the list of levels: files that are not there."""
+    return ["src/%s/%s: there is no such file: take its level out of this check" % name for name in sorted(LEVEL)
+            if not any(os.path.exists(os.path.join(root, "src", *name) + ending) for ending in SOURCES)]
+
+
 def main():
     if len(sys.argv) != 2 or not os.path.isdir(os.path.join(sys.argv[1], "src", "core")):
         print("layering.py: give the folder that holds src/core", file=sys.stderr)
         return 2
     root = os.path.abspath(sys.argv[1])
     count, found = violations_below(root)
-    found += rooms_astray(root)
+    found += rooms_astray(root) + levels_astray(root) + circles_below(root)
     for violation in found:
         print(violation)
     print("%d includes, %d against the arrows" % (count, len(found)))

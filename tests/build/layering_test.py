@@ -8,7 +8,7 @@ import layering
 
 # file, its text, whether the include in it is allowed
 CASES = [
-    ("src/core/a.c", '#include "pool.h"', True),
+    ("src/core/a.c", '#include "pool_state.h"', True),
     ("src/core/a.c", "#include <stdint.h>", True),
     ("src/core/a.c", "#include <flatline/pool.h>", True),
     ("src/core/a.c", "/* #include <stdio.h> */ // #include <stdio.h>", True),
@@ -19,31 +19,40 @@ CASES = [
     ("src/core/a.c", '#include "../os/clock.h"', False),
     ("src/core/a.c", "#include HEADER", False),
     ("src/core/a.c", "#include <flatline/nothing.h>", False),
-    ("src/os/a.c", '#include "../core/pool.h"', True),
+    ("src/os/a.c", '#include "../core/pool_state.h"', True),
     ("src/os/a.c", "#include <sys/mman.h>", True),
     ("src/os/a.c", '#include "../bench/bench.hpp"', False),
     ("src/os/a.c", '#include "../../tests/secret.h"', False),
     ("src/malloc/a.c", '#include "../os/clock.h"', True),
     ("src/malloc/a.c", '#include "../bench/bench.hpp"', False),
+    ("src/malloc/spans.c", '#include "space.h"', True),
+    ("src/malloc/spans.c", '#include "spans.h"', True),
+    ("src/malloc/space.c", '#include "spans.h"', False),
+    ("src/malloc/runs.h", '#include "space.h"', False),
+    ("src/malloc/large.c", '#include "spans.h"', False),
+    ("src/malloc/a.c", '#include "space.h"', False),
+    ("src/os/region.c", '#include "region_file.h"', True),
+    ("src/os/region_map.c", '#include "region_file.h"', False),
     ("src/bench/a.cpp", '#include "os/clock.h"', True),
-    ("src/bench/a.cpp", '#include "core/pool.h"', True),
+    ("src/bench/a.cpp", '#include "core/pool_state.h"', True),
     ("src/bench/a.cpp", '#include "../report/page.hpp"', False),
     ("src/bench/a.cpp", '#include "../cli/verb.hpp"', False),
     ("src/bench/a.cpp", '#include "fmt/core.h"', False),
     ("src/cli/a.cpp", '#include "../report/page.hpp"', True),
     ("src/cli/a.cpp", "#include <vector>", True),
-    ("src/attic/a.c", '#include "../core/pool.h"', False),
+    ("src/attic/a.c", '#include "../core/pool_state.h"', False),
     ("include/flatline/a.h", "#include <stddef.h>", True),
     ("include/flatline/a.h", "#include <flatline/pool.h>", True),
     ("include/flatline/a.h", "#include <stdio.h>", False),
-    ("include/flatline/a.h", '#include "../../src/core/pool.h"', False),
+    ("include/flatline/a.h", '#include "../../src/core/pool_state.h"', False),
     ("include/flatline/a.hpp", "#include <memory_resource>", True),
     ("include/flatline/a.hpp", "#include <pthread.h>", True),
     ("include/flatline/a.hpp", "#include <unistd.h>", False),
     ("include/flatline/a.h", "#include <pthread.h>", False),
 ]
 
-HOUSE = ["src/core/pool.h", "src/os/clock.h", "src/bench/bench.hpp", "src/report/page.hpp",
+HOUSE = ["src/core/pool_state.h", "src/os/clock.h", "src/os/region_file.h", "src/malloc/space.h",
+         "src/malloc/spans.h", "src/bench/bench.hpp", "src/report/page.hpp",
          "src/cli/verb.hpp", "include/flatline/pool.h", "tests/secret.h"]
 
 
@@ -70,8 +79,47 @@ def rooms_judged_wrong():
     return wrong
 
 
+# files and what they include, and the circle that must be named, if there is one
+CIRCLES = [
+    ({"src/prove/graph.hpp": "", "src/prove/graph.cpp": '#include "graph.hpp"',
+      "src/prove/a.cpp": '#include "graph.hpp"'}, None),
+    ({"src/prove/graph.hpp": "", "src/prove/graph.cpp": '#include "values.hpp"',
+      "src/prove/values.hpp": '#include "graph.hpp"'}, "src/prove: graph includes values includes graph is a circle"),
+    ({"src/bench/a.hpp": "", "src/bench/a.cpp": '#include "deep/b.hpp"', "src/bench/deep/b.hpp": "",
+      "src/bench/deep/b.cpp": '#include "c.hpp"', "src/bench/deep/c.hpp": '#include "bench/a.hpp"'},
+     "src/bench: a includes deep/b includes deep/c includes a is a circle"),
+    ({"src/core/a.h": "", "src/core/a.c": '// #include "b.h"', "src/core/b.h": '#include "a.h"'}, None),
+]
+
+
+def circles_judged_wrong():
+    wrong = 0
+    for files, circle in CIRCLES:
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                write(root, name, text)
+            found = layering.circles_below(root)
+        if [each.split(": move")[0] for each in found] != ([circle] if circle else []):
+            wrong += 1
+            print("MISS %s: %s" % (circle, found))
+    return wrong
+
+
+def levels_judged_wrong():
+    """A file that has a level and is not there must be named, and no other."""
+    with tempfile.TemporaryDirectory() as root:
+        for room, name in sorted(layering.LEVEL)[1:]:
+            write(root, os.path.join("src", room, name + ".c"), "")
+        found = layering.levels_astray(root)
+    missing = os.path.join("src", *min(layering.LEVEL)) + ":"
+    if len(found) == 1 and found[0].startswith(missing):
+        return 0
+    print("MISS without %s: %s" % (missing, found))
+    return 1
+
+
 def main():
-    wrong = rooms_judged_wrong()
+    wrong = rooms_judged_wrong() + levels_judged_wrong() + circles_judged_wrong()
     for name, text, allowed in CASES:
         with tempfile.TemporaryDirectory() as root:
             for house in HOUSE:

@@ -1,3 +1,4 @@
+#include "cli/bench_columns.hpp"
 #include "cli/bench_rounds.hpp"
 #include "cli/bench_summary.hpp"
 #include "cli/bench_table.hpp"

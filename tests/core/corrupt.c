@@ -1,6 +1,6 @@
 #include "core/corrupt.h"
 
-#include "../../src/core/pool.h"
+#include "../../src/core/pool_state.h"
 
 typedef struct corruption {
     const char *words;

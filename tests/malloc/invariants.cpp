@@ -189,7 +189,7 @@ void look_at_span(std::uint32_t head, std::uint32_t pages, std::size_t number, a
 void look_at_heap(const thread_heap *heap, hands &hand, walk &here) {
     std::pmr::vector<numbers> open(CLASS_COUNT, here.where()), listed(CLASS_COUNT, here.where());
     std::uint32_t chunks = 0;
-    for (std::uint32_t chunk = 0; chunk < flat_space.begun / CHUNK_PAGES && here.holds(); chunk++) {
+    for (std::uint32_t chunk = 0; chunk < flat_extents.begun / CHUNK_PAGES && here.holds(); chunk++) {
         if (heap_of_chunk(chunk) != number_of_heap(heap)) continue;
         chunks++;
         const std::uint32_t page = chunk * CHUNK_PAGES, end = page + CHUNK_PAGES;
@@ -234,16 +234,16 @@ std::string broken_invariant() {
     for (std::size_t number = 1; number < CLASS_COUNT; number++)
         here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
     // What lies between the chunks of heaps.
-    const std::uint32_t end = flat_space.begun;
+    const std::uint32_t end = flat_extents.begun;
     for (std::uint32_t page = 0; page < end && here.holds();) {
         std::uint32_t until = page / CHUNK_PAGES * CHUNK_PAGES;
         while (until < end && heap_of_chunk(until / CHUNK_PAGES) == 0) until += CHUNK_PAGES;
-        here.units_of(flat_space.free_pages, page, std::min(until, end), [&](std::uint32_t head, std::uint32_t) {
+        here.units_of(flat_extents.free_pages, page, std::min(until, end), [&](std::uint32_t head, std::uint32_t) {
             here.demand(is_large_live(head), "page", head, "is nobody's");
         });
         page = until + CHUNK_PAGES;
     }
-    here.compare(flat_space.free_pages);
+    here.compare(flat_extents.free_pages);
     return here.found();
 }
 

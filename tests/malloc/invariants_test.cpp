@@ -17,6 +17,7 @@
 #include <vector>
 
 extern "C" {
+#include "extents.h"
 #include "spans.h"
 #include "states.h"
 }
@@ -109,7 +110,7 @@ TEST(malloc_invariants, that_are_broken_are_seen) {
     expect_seen("a count of dirty pages", [&] { heap->free_pages.dirty++; });
     expect_seen("a list", [&] { heap->free_pages.occupied[0] ^= 1; });
     expect_seen("the queue", [&] { heap->free_pages.oldest = NO_UNIT; });
-    expect_seen("a count of free pages", [&] { flat_space.free_pages.free++; });
+    expect_seen("a count of free pages", [&] { flat_extents.free_pages.free++; });
     expect_seen("whose a chunk is", [&] { flat_space.chunk_heaps[head / CHUNK_PAGES]++; });
     expect_seen("a block at hand twice", [&] {
         block_at_hand *&top = heap->stacks.top[13];

@@ -2,6 +2,7 @@
 #include "prove/estimate.hpp"
 
 #include "prove/certificate.hpp"
+#include "prove/estimates.hpp"
 
 #include <cmath>
 #include <limits>

@@ -6,8 +6,8 @@
  * The classes stand in descending order, and the pool begins with class 0, which is therefore found without arithmetic.
  * The blocks of each class begin at a multiple of the span, so that the number of the span an address lies in decides
  * its class. */
-#ifndef FLATLINE_CORE_POOL_H
-#define FLATLINE_CORE_POOL_H
+#ifndef FLATLINE_CORE_POOL_STATE_H
+#define FLATLINE_CORE_POOL_STATE_H
 
 #include "compiler.h"
 #include "memory.h"
