@@ -8,10 +8,14 @@
 static _Thread_local flat_pool *shard;
 static flat_percore *set;
 static size_t shards = 1, metadata;
+static bool has_threads;
 
 static size_t metadata_bytes(void) { return metadata; }
 
-static void use_threads(size_t threads) { shards = threads; }
+static void use_threads(size_t threads) {
+    shards = threads;
+    has_threads = true;
+}
 
 static bool begin_thread(void) {
     shard = flat_percore_adopt(set);
@@ -38,7 +42,8 @@ bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) 
     flat_region_options region = {.lazy = pages == BENCH_LAZY};
     if (flat_percore_footprint(&options, &footprint) != FLAT_OK) return false;
     metadata = footprint.metadata_bytes;
-    return flat_percore_create(&set, &options, &region) == FLAT_OK;
+    if (flat_percore_create(&set, &options, &region) != FLAT_OK) return false;
+    return has_threads || begin_thread(); /* in a suite of one thread nobody else calls it */
 }
 
 void *bench_alloc(size_t size) { return flat_percore_alloc(shard, size); }

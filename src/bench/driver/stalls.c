@@ -251,6 +251,8 @@ static void beside(run *r, bool by_another_thread) {
 
 void stalls(run *r) {
     if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
+    if (bench_backend.begin_thread != NULL)
+        fail(STATUS_USAGE, "this backend needs a call of each thread that uses it, and not every thread here makes one", "");
     if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves the sizes it was prepared for alone", "");
     if (strcmp(r->order, "locked") == 0) {
         locked(r);
