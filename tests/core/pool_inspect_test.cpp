@@ -39,7 +39,7 @@ void note_stretch(void *context, std::uintptr_t start, std::size_t bytes) {
 
 } // namespace
 
-// src/core/pool.h, which is C.
+// src/core/pool_state.h, which is C.
 extern "C" void flat_pool_visit_free(const flat_pool *pool,
                                      void (*visit)(void *context, std::uintptr_t start, std::size_t bytes),
                                      void *context);

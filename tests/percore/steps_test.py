@@ -51,7 +51,7 @@ CASES = [
      "__sync_lock_test_and_set(&words[index], WORD_LIVE);", "__sync_lock_test_and_set outside of the steps"),
     ("another operation where one is allowed", "src/core/pool_inspect.c", r"__atomic_load_n", "__atomic_fetch_add",
      "__atomic_fetch_add outside of the steps"),
-    ("atomic types", "src/core/percore.h", r"#include \"pool\.h\"", r"\g<0>\n#include <stdatomic.h>",
+    ("atomic types", "src/core/percore.h", r"#include \"pool_state\.h\"", r"\g<0>\n#include <stdatomic.h>",
      "<stdatomic.h> outside of the steps"),
     ("nothing in the malloc", RETURNED, r"\A", "", None),
     ("a step of the malloc renamed", RETURNED, r"\bstep_take\b", "step_exchange", "step_exchange is in returned.c"),
