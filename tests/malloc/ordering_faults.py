@@ -28,8 +28,8 @@ FAULTS = {
                                "#define BYTES_PER_MIB"),
     "heaps_handed_on_without_the_lock_of_the_list": ("heaps.c", r"(?<=static void )(lock|unlock)_list\(([^)]*)\) \{[^}]*\}",
                                                 r"\1_list(\2) {}"),
-    "heaps_handed_on_without_their_locks": ("left.c", r"(?<=void )(flat_heap_lock)\(([^)]*)\) \{[^}]*\}",
-                                            r"\1(\2) { (void)heap; }"),
+    "heaps_handed_on_without_their_locks": ("left.c", r"void flat_heap_lock", "#define pthread_mutex_lock(lock) 0\n"
+                                            "#define pthread_mutex_unlock(lock) 0\nvoid flat_heap_lock"),
 }
 
 # What takes a whole program's place, which is the sanitizer's here.
