@@ -1,4 +1,4 @@
-# The front door. Each command sets up what it needs (scripts/bootstrap) and leaves the work to CMake (scripts/build).
+# The entry point. Each command installs what it needs (scripts/bootstrap) and leaves the work to CMake (scripts/build).
 BUILD := build
 PREFIX := /usr/local
 DESTDIR :=
@@ -65,7 +65,7 @@ long-tests:
 	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON -DFLATLINE_PEERS=ON
 	$(RUN_TESTS) --label-regex '$(LONG_TESTS)'
 
-# In the words of ctest the emulated machine is a configuration of its own.
+# For ctest the emulated machine is a separate configuration.
 GUEST_TESTS := ctest --test-dir $(BUILD) -C guest -L guest --no-tests=error --output-on-failure --parallel 2
 
 test-on-6.1:

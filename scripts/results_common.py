@@ -1,9 +1,9 @@
-"""What every part of scripts/results is made of."""
+"""What the parts of scripts/results share."""
 import math
 import statistics
 
 
-# As the tables call what `flatline bench` calls otherwise.
+# The names in the tables of backends that have another name in `flatline bench`.
 SHORT = {"flatline-pool": "pool", "flatline-percore": "per core", "list": "list, unchecked",
          "glibc-tuned": "glibc, tuned", "boost-pool": "Boost.Pool", "foonathan-pool": "foonathan",
          "hardened-malloc": "hardened", "tbb": "oneTBB"}
@@ -11,12 +11,12 @@ CALLS_TOGETHER = 64
 
 
 class Fault(Exception):
-    """What is wrong, and what to do."""
+    """The message says what is wrong, and what to do."""
 
 
 def side_by_side(above, below):
-    """The median of the rounds' ratios, as `flatline bench` takes it; None where one of the two lacks a round, or the
-    one below shows nothing in one, as the floor, which holds no block, among bytes resident."""
+    """The median of the rounds' ratios, as `flatline bench` computes it. None if one of the two lacks a round, or a
+    value of `below` is 0, like the resident bytes of the floor, which holds no block."""
     if len(above) != len(below) or not all(below):
         return None
     rounds = sorted(a / b for a, b in zip(above, below))
@@ -24,7 +24,7 @@ def side_by_side(above, below):
 
 
 def spread(values, without=""):
-    """The median, with the least and the greatest; `without`: where there are none."""
+    """The median with the least and the greatest, or `without` if there are no values."""
     return "%.2f (%.2f to %.2f)" % (statistics.median(values), min(values), max(values)) if values else without
 
 
@@ -44,13 +44,13 @@ def size_text(group):
 
 
 def threads_text(group):
-    """Two where none is named: sets that were taken before there were others do not tell how many."""
+    """The number of threads if it is above two. Results from before there were other numbers do not name it."""
     threads = group.get("threads", 1)
     return ", %d threads" % threads if threads > 2 else ""
 
 
 def together_text(group):
-    """Of calls of one kind that were timed together, by threads that do something else in between."""
+    """For calls of one kind that were timed together, by threads that do something else in between."""
     together = group["calls_per_sample"] == CALLS_TOGETHER and group["operation"] != "pair"
     return ", blocks of %d" % CALLS_TOGETHER if together else ""
 

@@ -1,4 +1,4 @@
-"""The results of `flatline bench containers`: what is kept of its runs, and the tables that are made of them."""
+"""The results of `flatline bench containers`: what is kept of its runs, and the tables that are made from them."""
 import statistics
 
 from results_common import figure, machine, side_by_side, table
@@ -14,8 +14,8 @@ PLAIN = {"arena-resource": "arena_resource", "pool-resource": "pool_resource", "
          "allocator-heap": "allocator, heap", "allocator-inline": "allocator, inline_arena",
          "std-monotonic": "std::pmr monotonic", "std-pool": "std::pmr pool"}
 
-# What was to be reached, set before it was built: a ratio to another backend (MALLOC: the best of them), at most; in
-# which figures, and in which workloads (None: all).
+# The goals, set before it was built: the greatest ratio to another backend (MALLOC: the best of them), in which
+# figures, and in which workloads (None: all).
 MALLOC = "best malloc"
 GOALS = (
     ("arena-resource", "std-monotonic", ("p50", "p999"), 1.00, None),
@@ -23,7 +23,7 @@ GOALS = (
     ("pool-resource", MALLOC, ("p50",), 1.00, ("map-int", "map-string", "list")),
     ("inline-arena", FLOOR, ("p50",), 1.15, ("trades",)),
 ) + tuple((allocator, resource, ("p50",), 1.00, None) for allocator, resource in zip(ALLOCATORS, RESOURCES))
-MARGIN = 0.02  # what no verdict tells as a difference; of goals that are to be at or below the other
+MARGIN = 0.02  # no verdict counts it as a difference; for goals that are to be at or below the other
 STEADIEST = ("inline-arena", "trades")  # its jitter is to be the least of all that compete
 TITLES = {"p50": "P50", "p999": "P99.9", "jitter": "P99.9 − P50"}
 
@@ -41,7 +41,8 @@ def value(cell, what):
 
 
 def kept_rounds(cells, kinds):
-    """Of a cell of rounds, beside its rows: the ratios of the pairs that a goal or a table asks for."""
+    """What is kept of a cell of rounds in addition to its rows: the ratios of the pairs that a goal or a table
+    needs."""
     by_name = {cell["backend"]: cell for cell in cells}
     mallocs = [cell for cell in cells if kinds[cell["backend"]] == "general"]
     ratios = {}
@@ -71,7 +72,7 @@ def groups_named(runs, name):
 
 
 def median_of(runs, name, backend, what):
-    """Over the runs; None where one of them lacks it."""
+    """The median over the runs; None if one of them lacks the figure."""
     rows = [group["rows"].get(backend) for group in groups_named(runs, name)]
     if any(row is None for row in rows):
         return None
@@ -106,7 +107,7 @@ COLUMNS = (FLOOR, *RESOURCES, *ALLOCATORS, *STANDARD, GLIBC)
 
 
 def figures_table(runs, names, what):
-    """The backends of a choice, and the best malloc besides by its name; the best of all that compete in bold."""
+    """The backends of COLUMNS, and the best malloc with its name; the best of all competitors in bold."""
     rows = []
     for name in names:
         best = None if is_void(runs, name) else best_of(runs, name, competitors(runs), what)
@@ -141,7 +142,8 @@ def jitter_table(results):
 
 
 def memory_table(results):
-    """How often a round calls the heap over a malloc, and what each source holds."""
+    """How often a round calls the heap over a malloc and over the other sources, and how many bytes each source
+    holds."""
     runs, rows = results["containers"], []
     held = ("arena-resource", "pool-resource", "heap-resource", "std-monotonic", "std-pool")
     for name in names_of(runs, single_only=True):
@@ -155,7 +157,7 @@ def memory_table(results):
 
 
 def ratios_of(runs, name, subject, rival, what):
-    """Of the runs in which the cell is not void and the two have a ratio."""
+    """The ratios of the runs in which the cell is not void and the two have a ratio."""
     key = "%s / %s" % (subject, rival)
     kept = [group["ratios"][key][RATIOS.index(what)] for group in groups_named(runs, name)
             if not group["void"] and key in group["ratios"]]
@@ -214,7 +216,7 @@ def goals_list(results):
 
 
 def choice_table(results):
-    """For each workload what is best of ours: at all, where blocks must be freed one by one, in jitter."""
+    """The best of Flatline's for each workload: overall, if blocks must be freed one by one, and in jitter."""
     runs, rows = results["containers"], []
     single = [each for each in (*RESOURCES, *ALLOCATORS) if "pool" in each or "heap" in each]
 

@@ -1,4 +1,4 @@
-"""What the README shows of the results: a few cells of the pool and of the malloc, and the greatest losses of all."""
+"""The results that the README shows: a few cells of the pool and of the malloc, and the greatest losses of all."""
 import statistics
 
 import results_percore
@@ -10,17 +10,17 @@ POLICY = "flatline-malloc"
 
 
 def time_ratio(rate, ratio):
-    """Of times: a rate's is the other way round."""
+    """The ratio of times, which for a rate is the reciprocal."""
     return 1 / ratio if rate else ratio
 
 
 def told(of):
-    """Of (time, which other); a loss is bold."""
+    """The text of (time ratio, other allocator); a loss is bold."""
     return ("%.2f of %s" if round(of[0], 2) <= 1 else "**%.2f** of %s") % of
 
 
 def of_malloc(cells, name):
-    """(time, which other) of the malloc in a cell of medians; None: there is none that is not void."""
+    """(time ratio, other allocator) of the malloc in a cell of medians; None if every such cell is void or missing."""
     cell = cells.get(name)
     other = results_policies.best_other(cell, "p50") if cell and results_policies.decider(cell[0][1]) == "p50" else None
     ratios = results_policies.ratios_to(cell, POLICY, other, "p50") if other else []
@@ -35,13 +35,14 @@ def of_percore(runs, name):
 
 
 def worst(who, of_each):
-    """The line of the greatest loss of a number of (what it is, cell); none, where all are won."""
+    """The line of the greatest loss among several ((time ratio, other allocator), cell); empty if there is no loss."""
     lost = [(of, name) for of, name in of_each if of and round(of[0], 2) > 1]
     return ["- %s: %s, %s\n" % (who, max(lost)[1].removesuffix(", Mops/s"), told(max(lost)[0]))] if lost else []
 
 
 def table_of(pool_in):
-    """`pool_in`: of the results and a cell of medians (time, which other) of the pool; None: it is void, or no such."""
+    """`pool_in` takes the results and a cell of medians and returns the pool's (time ratio, other allocator), or None
+    if the cell is void or missing."""
     def made(results):
         runs, cells = results["quick"], results_policies.groups_of(results)
         measured = dict.fromkeys([results_policies.call_name(group) for group in runs[0]["groups"]] + list(cells))

@@ -1,4 +1,4 @@
-"""The results of `flatline bench anysize` for the heap: what is kept of its runs, and the tables made of them."""
+"""The results of `flatline bench anysize` for the heap: what is kept of its runs, and the tables made from them."""
 import statistics
 
 from results_common import figure, machine, side_by_side, spread, table
@@ -8,7 +8,7 @@ TITLES = {"p50": "P50", "p999": "P99.9", "over_1us_ppm": "over 1 µs, of a milli
 RATIOS = ("p50", "p999")
 SUBJECT, RIVAL = "flatline-heap", "o1heap"
 PLAIN = {SUBJECT: "heap"}
-# What was to be reached, set before the heap was built: (calls in a sample, figure, at most so much of the rival's).
+# The goals, set before the heap was built: (calls in a sample, figure, greatest share of the rival's).
 GOALS = ((32, "p50", 0.80), (1, "p50", 0.70), (32, "p999", 1.00), (1, "p999", 1.00), (32, "over_1us_ppm", 0.50),
          (1, "over_1us_ppm", 0.50))
 
@@ -24,7 +24,8 @@ def has_both(cells):
 
 
 def kept_ratios(cells):
-    """Of a cell of anysize, beside its rows: the heap's P50 and P99.9 to the rival's, side by side."""
+    """What is kept of a cell of anysize in addition to its rows: the paired ratios of the heap's P50 and P99.9 to the
+    rival's."""
     by_name = {cell["backend"]: cell for cell in cells}
     return [side_by_side(by_name[SUBJECT]["process_" + what], by_name[RIVAL]["process_" + what]) for what in RATIOS]
 
@@ -51,7 +52,7 @@ def median_of(runs, name, backend, what):
 
 
 def ratios_of(runs, name, what):
-    """One for each run: side by side where there are processes to pair, else of the run's own figures."""
+    """One ratio for each run: paired if there are processes to pair, else that of the run's own figures."""
     groups = [group_named(run, name) for run in runs]
     if what in RATIOS:
         ratios = [group["ratios"][RATIOS.index(what)] for group in groups]

@@ -1,5 +1,5 @@
-"""The results of the malloc beside others: what is kept of its runs of `flatline bench`, and the tables made of
-them."""
+"""The results of the malloc compared with others: what is kept of its runs of `flatline bench`, and the tables made
+from them."""
 import math
 import statistics
 
@@ -15,13 +15,14 @@ PROCESSES = 3  # of each run: with ten runs thirty for each cell and backend
 FIGURES = ("p50", "p999", "over_1us_ppm", "over_10us_ppm")
 RATIOS = ("p50", "p999")
 TITLES = {"p50": "P50", "p999": "P99.9"}
-# What was to be reached, set before it was built: in blocks of calls at most so much of the best other malloc's.
+# The goals, set before it was built: in blocks of calls, the greatest share of the best other malloc's.
 GOALS = {"p50": 1.10, "p999": 1.00}
 LEAST_STALLS = "flatline-malloc-latency"  # in single calls no other has fewer of over 1 us
 SURE = 0.9                                # of the runs: by chance one time in a hundred
 FEWEST_FOR_A_TAIL = 10000                 # samples
 
-# In `flatline bench programs`: (policy, of the fastest's user time at most, of the smallest's peak at most).
+# In `flatline bench programs`: (policy, greatest share of the fastest's user time, greatest share of the smallest's
+# peak).
 BALANCED = "flatline-malloc"
 PROGRAM_GOALS = ((BALANCED, 1.03, 1.10), ("flatline-malloc-memory", 1.10, 1.00),
                  ("flatline-malloc-latency", 1.02, None))
@@ -43,7 +44,7 @@ def has_policies(cells):
 
 
 def kept_ratios(cells):
-    """Of a cell: each policy's P50 and P99.9 to each other backend's, side by side."""
+    """What is kept of a cell: the paired ratios of each policy's P50 and P99.9 to each other backend's."""
     by_name = {cell["backend"]: cell for cell in cells}
     return {policy: {name: [side_by_side(by_name[policy]["process_" + what], cell["process_" + what])
                             for what in RATIOS]
@@ -87,12 +88,12 @@ def others(run):
 
 
 def best_other(runs, name, what):
-    """One malloc for all runs: the best of each run would be the luckiest of many, which none of them is."""
+    """The same malloc for all runs. The best of each run would be the luckiest of many, which is not one malloc."""
     return min(others(runs[0]), key=lambda each: median_of(runs, name, each, what))
 
 
 def ratios_to_best(runs, name, policy, what):
-    """In each run, side by side."""
+    """The paired ratio in each run."""
     best = best_other(runs, name, what)
     found = [group_named(run, name)["ratios"][policy][best][RATIOS.index(what)] for run in runs]
     return [ratio for ratio in found if ratio is not None]
@@ -108,7 +109,7 @@ def head(runs):
 
 
 def policies(runs):
-    """Those that were measured."""
+    """The policies that were measured."""
     return [each for each in POLICIES if each in columns(runs)]
 
 
@@ -138,13 +139,13 @@ def medians_table(what):
 
 
 def excess(runs, name, backend):
-    """Single calls of over 1 us in a million, less those of empty ones in the same run."""
+    """Single calls of over 1 us in a million, minus those of empty calls in the same run."""
     return statistics.median(value(group_named(run, name), backend, "over_1us_ppm")
                              - value(group_named(run, name), FLOOR, "over_1us_ppm") for run in runs)
 
 
 def runs_with_fewer_stalls(runs, name, backend, than):
-    """What stalls a machine comes in bursts, so that counts are compared run by run."""
+    """A machine's stalls come in bursts, so counts are compared run by run."""
     groups = [group_named(run, name) for run in runs]
     return sum(value(group, backend, "over_1us_ppm") < value(group, than, "over_1us_ppm") for group in groups)
 
@@ -193,7 +194,7 @@ def geometric_mean(values):
 
 
 def others_of(programs):
-    """Those that all programs ran under."""
+    """The other mallocs that all programs ran under."""
     ran = [{row["backend"] for row in program["rows"]} for program in programs]
     return sorted(name for name in set.intersection(*ran) if not name.startswith("flatline-"))
 
@@ -207,8 +208,8 @@ def mean_of(programs, backend, what):
 
 
 def dominators(program, policy, surely):
-    """Those which are faster and smaller: by their medians, or surely, each of their processes than each of the
-    policy's."""
+    """The mallocs that are faster and smaller than the policy: by their medians or, if `surely`, each of their
+    processes than each of the policy's."""
     mine = row_of(program, policy)
     bounds = (("wall_high", "wall_low"), ("peak_high", "peak_low")) if surely else (
         ("wall_s", "wall_s"), ("peak_rss_kib", "peak_rss_kib"))
@@ -221,7 +222,7 @@ def programs_of(results):
 
 
 def programs_table(results):
-    """Each malloc's means over all programs."""
+    """The means of each malloc over all programs."""
     programs, run = programs_of(results), results["programs"][-1]
     if any(row_of(program, policy) is None for program in programs for policy, *_ in PROGRAM_GOALS):
         return "- not measured yet\n"

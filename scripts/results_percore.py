@@ -1,5 +1,5 @@
-"""The results of `flatline bench threads pipeline` for the pools of each core: what is kept of its runs, and the tables
-made of them."""
+"""The results of `flatline bench threads pipeline` for the pools for each core: what is kept of its runs, and the
+tables made from them."""
 import collections
 import statistics
 
@@ -10,11 +10,11 @@ COMPARED = ("p50", "p999")
 FIGURES = (*COMPARED, "peak_bytes")
 TITLES = {"p50": "P50", "p999": "P99.9"}
 SUBJECT, POOL, FLOOR = "flatline-percore", "flatline-pool", "floor"
-# What was to be reached with two threads, set before it was built. Beside the best general allocator: rates, at least so
-# much.
+# The goals with two threads, set before it was built. Rates are at least this share of the best general-purpose
+# allocator's.
 RATE_GOALS = {"threads, producer-consumer": 1.00, "threads, larson": 0.95, "pipeline": 0.95}
-OWN_SHARD = 1.05     # beside the pool: calls on one's own shard take at most so much of its time
-REMOTE_TO_LOCAL = 1.5  # a remote free's P50 in blocks of calls, at most so many of a local free's
+OWN_SHARD = 1.05     # calls on one's own shard take at most this share of the pool's time
+REMOTE_TO_LOCAL = 1.5  # a remote free's P50 in blocks of calls, at most this multiple of a local free's
 
 
 # ---- what is kept -------------------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ def is_of_threads(cell):
 
 
 def kept_ratios(cells):
-    """Of a cell: the subject's P50 and P99.9 to each other backend's, side by side."""
+    """What is kept of a cell: the paired ratios of the subject's P50 and P99.9 to each other backend's."""
     by_name = {cell["backend"]: cell for cell in cells}
     own = by_name[SUBJECT]
     return {name: [side_by_side(own["process_" + what], cell["process_" + what]) for what in COMPARED]
@@ -72,8 +72,8 @@ def median_of(runs, name, backend, what):
 
 
 def ratios_to(runs, name, what, choose):
-    """For each run in which the cell is not void: the subject's figure to that of the backend that `choose` names, and
-    that name."""
+    """For each run in which the cell is not void: the ratio of the subject's figure to that of the backend that
+    `choose` names, and that name."""
     found = []
     for run, group in sound(runs, name):
         backend = choose(run, group)
@@ -120,7 +120,7 @@ def medians_table(what):
 
 
 def excess(run, group, backend):
-    """Of P99.9 over the empty calls' of the same run."""
+    """The P99.9 minus that of the empty calls in the same run."""
     return value(group, backend, "p999") - value(group, FLOOR, "p999")
 
 

@@ -1,4 +1,4 @@
-"""The malloc under each of its policies beside every other malloc, in every suite of `flatline bench` that was
+"""The malloc under each of its policies compared with every other malloc, in every suite of `flatline bench` that was
 measured."""
 import statistics
 
@@ -14,7 +14,7 @@ NOT_MEASURED = "- not measured yet\n"
 # ---- what is kept -------------------------------------------------------------------------------------------------
 
 def kept_ratios(cells, kinds):
-    """Of a cell: each policy's P50 and P99.9 to each other malloc's, side by side."""
+    """What is kept of a cell: the paired ratios of each policy's P50 and P99.9 to each other malloc's."""
     by_name = {cell["backend"]: cell for cell in cells}
     return {policy: {name: [side_by_side(by_name[policy]["process_" + what], cell["process_" + what])
                             for what in COMPARED]
@@ -25,8 +25,8 @@ def kept_ratios(cells, kinds):
 # ---- what was measured --------------------------------------------------------------------------------------------
 
 def groups_of(results):
-    """For each cell by its name (run, group, ratios) of each run: of the runs that were made for its suite, else of the
-    full one. In each are one of the policies and another malloc at least."""
+    """For each cell, by its name, (run, group, ratios) of each run: of the runs that were made for its suite, else of
+    the full one. Each has at least one of the policies and another malloc."""
     cells = {}
     for runs, key in ((results.get("malloc", []), "ratios"), (results["percore"], "policies"),
                       (results.get("malloc_others", []), "policies"), ([results["full"]], "policies")):
@@ -43,7 +43,7 @@ def kind_of(group):
 
 
 def decider(group):
-    """The median, but the tail where single calls were timed."""
+    """The median, or the tail if single calls were timed."""
     return "p999" if group["calls_per_sample"] == 1 and group["suite"] != "drift" else "p50"
 
 
@@ -54,7 +54,7 @@ def median_of(cell, backend, what):
 
 
 def best_other(cell, what):
-    """One malloc for all runs: the best of each run would be the luckiest of many."""
+    """The same malloc for all runs: the best of each run would be the luckiest of many."""
     run, group, _ = cell[0]
     pick = max if more_is_better(group) else min
     others = [each["name"] for each in run["backends"] if each["kind"] == "general" and each["name"] in group["rows"]]
@@ -62,19 +62,19 @@ def best_other(cell, what):
 
 
 def ratios_to(cell, policy, other, what):
-    """In each run whose cell is not void."""
+    """The ratios in each run whose cell is not void."""
     found = [ratios[policy][other][COMPARED.index(what)] for _, group, ratios in cell
              if not group["void"] and policy in ratios]
     return [ratio for ratio in found if ratio is not None]
 
 
 def times_worse(cell, ratio):
-    """What the policy takes of the other's time or bytes; of a rate what the other has of the policy's."""
+    """The policy's time or bytes divided by the other's; for a rate, the other's divided by the policy's."""
     return 1 / ratio if more_is_better(cell[0][1]) else ratio
 
 
 def losses_in(cell):
-    """(policy, its ratios) for each that loses by what decides the cell."""
+    """(policy, its ratios) for each policy that loses by the figure that decides the cell."""
     what = decider(cell[0][1])
     other = best_other(cell, what)
     found = [(policy, ratios_to(cell, policy, other, what)) for policy in POLICIES] if other else []
@@ -83,7 +83,7 @@ def losses_in(cell):
 
 
 def is_beyond_a_step(cell, policy):
-    """Of single calls: whether the P99.9s differ by more than a step of the clock."""
+    """For single calls: whether the policy's P99.9 exceeds the best other's by more than a step of the clock."""
     step = max(run["environment"]["timer"]["tick_ns"] for run, _, _ in cell)
     return median_of(cell, policy, "p999") > median_of(cell, best_other(cell, "p999"), "p999") + step
 
@@ -128,7 +128,7 @@ def losses_list(what):
 
 
 def worst_list(results):
-    """The greatest loss in each suite: of medians, or of tails in a suite that has no other cells."""
+    """The greatest loss in each suite: of medians, or of tails if the suite has no other cells."""
     by_suite = {}
     for name, cell in groups_of(results).items():
         by_suite.setdefault(cell[0][1]["suite"], {}).setdefault(decider(cell[0][1]), []).append((name, cell))

@@ -17,7 +17,7 @@ LANGUAGES = {".c": "c", ".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".sh": "sh", ".
 
 
 def repository_path(page):
-    """What a page of the site is made from, as a path in the repository."""
+    """The source of a page of the site, as a path in the repository."""
     if not page.startswith("source/"):
         return "docs/" + page
     path = page.removeprefix("source/")
@@ -32,7 +32,7 @@ def site_page(path):
 
 
 def target_of(link, page):
-    """What a link of a page leads to, as a path in the repository; None where that is elsewhere."""
+    """The target of a link in a page, as a path in the repository; None if it is elsewhere."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(repository_path(page)), link))
     return path if "://" not in link and (ROOT / path).exists() else None
 
@@ -54,7 +54,7 @@ def has_links(path):
 
 
 def name_of(title):
-    """The text of a link as the name of a page: words begin with a capital, commands stay as they are."""
+    """The text of a link as the name of a page: a capital is put at the start, commands stay as they are."""
     return title.replace("`", "") if title.startswith("`") else title[0].upper() + title[1:]
 
 

@@ -1,7 +1,7 @@
 // allocator<T, Source>: a standard allocator over a pool, heap or arena, without a virtual call.
 //
-// A container of std::pmr holds a pointer to a memory_resource and can only call through it. A container with this
-// allocator holds a pointer to the C object, and its calls are the C calls, inlined as far as those are.
+// A container of std::pmr holds a pointer to a memory_resource and allocates by virtual calls. A container with this
+// allocator holds a pointer to the C object. Its calls are the C calls, inlined where those are inline.
 //
 //     std::map<int, Order, std::less<>, flat::allocator<std::pair<const int, Order>, flat_pool>> orders(pool);
 #ifndef FLATLINE_ALLOCATOR_HPP
@@ -20,7 +20,7 @@ namespace flat {
 
 namespace detail {
 
-/// What every standard allocator here does for objects of type T, on behalf of the one called `name`.
+/// What every standard allocator here does for objects of type T; `name` is the allocator's name in messages.
 template <class T, class Source> struct room_for {
     using traits = source_traits<Source>;
 
@@ -40,13 +40,13 @@ template <class T, class Source> struct room_for {
 
 } // namespace detail
 
-/// `Source` is flat_pool, flat_heap, flat_arena, an inline_arena<N>, or any other with a `source_traits`. It must
-/// outlive every container that uses it, and belongs to one thread at a time as the source does.
+/// `Source` is flat_pool, flat_heap, flat_arena, an inline_arena<N>, or any other type with a `source_traits`. It must
+/// outlive every container that uses it. It belongs to one thread at a time, as the source does.
 ///
-/// A container that is copied shares its source; one that is copy-assigned keeps its own. One that is moved or swapped
-/// takes its source along with its blocks: constant time, nothing is allocated and nothing can fail. (std::pmr's
-/// allocator stays behind instead, and the elements are moved one by one into new memory.) Two allocators are equal iff
-/// they have one source.
+/// A copied container shares its source; a copy-assigned container keeps its own. A moved or swapped container takes
+/// its source along with its blocks: constant time, no allocation, and it cannot fail. (std::pmr's allocator stays
+/// behind instead, and the elements are moved one by one into new memory.) Two allocators are equal iff they have the
+/// same source.
 template <class T, class Source> class allocator {
   public:
     using value_type = T;
@@ -58,12 +58,13 @@ template <class T, class Source> class allocator {
     allocator(Source *source) noexcept : source_(source) {}
     template <class U> allocator(const allocator<U, Source> &other) noexcept : source_(other.source()) {}
 
-    /// Room for `count` objects. Throws std::bad_alloc iff the source has none; `last_refusal` says for what.
+    /// Allocates memory for `count` objects. Throws std::bad_alloc iff the source has none; `last_refusal` returns the
+    /// request.
     [[nodiscard]] T *allocate(std::size_t count) {
         return detail::room_for<T, Source>::allocate(name, *source_, count);
     }
 
-    /// Gives `block` back; a refusal calls the misuse handler.
+    /// Frees `block`; a refusal calls the misuse handler.
     void deallocate(T *block, std::size_t count) {
         detail::room_for<T, Source>::deallocate(name, *source_, block, count);
     }

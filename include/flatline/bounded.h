@@ -1,14 +1,14 @@
-/* Marks for `flatline prove`: what its authors call bounded, so that it is proved without being named, and how often a
- * loop goes round at most.
+/* Marks for `flatline prove`. FLAT_BOUNDED says that a function has a bound, so that it is proved without being named
+ * on the command line; FLAT_LOOP_AT_MOST says how often a loop repeats at most.
  *
  * A mark is a record in a section of the file that is not loaded: it takes no time and no memory when the program runs.
  * Where there is no ELF (and for loops, no 64 bits) the macros do nothing. C11 and C++17. */
 #ifndef FLATLINE_BOUNDED_H
 #define FLATLINE_BOUNDED_H
 
-/* At file scope, ended by a semicolon: FLAT_BOUNDED("function"); the function as the linker names it, in C++ mangled.
- * Its code must have a bound: without loops but those that count between constants and those of FLAT_LOOP_AT_MOST,
- * without calls out of the file, locks or waits. Behind the name, as many as apply:
+/* At file scope, followed by a semicolon: FLAT_BOUNDED("function"), with the name that the linker sees, in C++ mangled.
+ * The function's code must have a bound. It has no loops except those that count between constants and those with
+ * FLAT_LOOP_AT_MOST, no calls out of the file, no locks and no waits. Any of these may follow the name:
  *
  *   apart=NAME         a call of NAME, a function of another file, counts as one instruction: its cost is stated apart
  *   hands-over=PLACES  at no more places than these the function ends by a jump to code that its caller named, which is
@@ -24,9 +24,9 @@
 #define FLAT_BOUNDED(text) _Static_assert(sizeof(text) > 1, "")
 #endif
 
-/* As the first statement of a loop's body: in each call of the function around it, control passes here at most `times`
- * times, a constant of at most 10^9. Costs one no-operation a round, which is what the bound is counted by. Where the
- * code counts its rounds itself, between constants, the statement is checked; elsewhere it is an assumption. */
+/* The first statement of a loop's body: in each call of the enclosing function, control passes here at most `times`
+ * times, a constant of at most 10^9. It costs one no-operation per iteration, which `flatline prove` counts. If the
+ * code itself counts its iterations between constants, the bound is checked; otherwise it is an assumption. */
 #if defined(__ELF__) && defined(__LP64__)
 #define FLAT_LOOP_AT_MOST(times)                                                                                       \
     __asm__ __volatile__(                                                                                              \

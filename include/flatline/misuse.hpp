@@ -1,9 +1,9 @@
-// What happens where C++ leaves no status to return: a free that is refused, and a request that gets nothing.
+// Misuse and exhaustion in C++, where no status can be returned: a free that is refused, and a request that fails.
 //
-// `deallocate` returns nothing, so a refused free calls the misuse handler; one handler and one line serve every
-// resource and allocator here. `allocate` throws std::bad_alloc, and what was asked for is kept for `last_refusal`. In
-// code built without exceptions it calls the misuse handler instead and then ends the program: build all of a program
-// one way.
+// `deallocate` returns nothing, so a refused free calls the misuse handler. One handler and one line of text serve
+// every resource and allocator here. `allocate` throws std::bad_alloc, and `last_refusal` returns the request. In code
+// built without exceptions it calls the misuse handler instead and then ends the program: build all of a program one
+// way.
 #ifndef FLATLINE_MISUSE_HPP
 #define FLATLINE_MISUSE_HPP
 
@@ -19,25 +19,25 @@
 
 namespace flat {
 
-/// What was refused, and by whom.
+/// A refused call, and the class that refused it.
 struct misuse {
     const char *resource;  ///< the class without its namespace: "pool_resource"
     flat_status status;    ///< why
     const char *what;      ///< the same in words: "double free"
-    const void *block;     ///< null where there is none
-    std::size_t bytes;     ///< as the caller stated them
-    std::size_t alignment; ///< as the caller stated it
+    const void *block;     ///< null if there is none
+    std::size_t bytes;     ///< as the caller gave them
+    std::size_t alignment; ///< as the caller gave it
 };
 
-/// Called on the thread that made the call, after it was refused and with nothing changed; holds no lock of ours. It
-/// may return, and then the call that was refused returns too, without effect. It must not throw.
+/// Called on the thread that made the refused call, after the refusal and with nothing changed; Flatline holds no lock
+/// meanwhile. It may return; then the refused call returns too, without effect. It must not throw.
 using misuse_handler = void (*)(const misuse &incident);
 
-/// The last request that any resource refused for want of memory.
+/// The last request that any resource refused because it was out of memory.
 struct refusal {
-    const char *resource;  ///< who was asked; null: nothing was refused yet
-    std::size_t bytes;     ///< as asked for
-    std::size_t alignment; ///< as asked for
+    const char *resource;  ///< the class that was asked; null: nothing was refused yet
+    std::size_t bytes;     ///< as requested
+    std::size_t alignment; ///< as requested
     std::uint64_t count;   ///< refused requests since the program began
 };
 
@@ -76,7 +76,7 @@ __attribute__((noinline, cold)) inline void report(const misuse &of) {
     std::abort();
 }
 
-/// A free of `block` that was refused as `status` says.
+/// Reports a free of `block` that was refused with `status`.
 __attribute__((noinline, cold)) inline void report_refused_free(const char *resource, flat_status status,
                                                                 const void *block, std::size_t bytes,
                                                                 std::size_t alignment) {
@@ -87,7 +87,7 @@ __attribute__((noinline, cold)) inline void report_refused_free(const char *reso
     report({resource, status, what, block, bytes, alignment});
 }
 
-/// Keeps the record and throws std::bad_alloc.
+/// Records the request and throws std::bad_alloc.
 [[noreturn]] __attribute__((noinline, cold)) inline void refuse(const char *resource, std::size_t bytes,
                                                                 std::size_t alignment) {
     {
@@ -107,14 +107,14 @@ __attribute__((noinline, cold)) inline void report_refused_free(const char *reso
 
 } // namespace detail
 
-/// Sets the handler of this program; null: the default, which prints one line to standard error, such as
+/// Sets the misuse handler of this program; null sets the default, which prints one line to standard error, such as
 ///     flatline: pool_resource: double free of 0x7f0000001040 (48 bytes)
-/// and calls std::abort. Returns the one before, null for the default. Any thread.
+/// and calls std::abort. Returns the previous handler, null for the default. Any thread.
 inline misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
     return detail::current_misuse_handler().exchange(handler, std::memory_order_acq_rel);
 }
 
-/// The last request that was refused, by whichever thread. Any thread; takes a lock that only refusals take.
+/// The last request that was refused, on any thread. Any thread; takes a lock that only refusals take.
 inline refusal last_refusal() noexcept {
     detail::refusals &all = detail::all_refusals();
     const std::lock_guard<std::mutex> lock(all.mutex);

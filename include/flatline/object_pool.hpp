@@ -4,8 +4,8 @@
 //     Message *message = messages.construct(kind, length);   // null iff 256 are live
 //     messages.destroy(message);                             // FLAT_OK, or why it was refused
 //
-// It works as a pool of one class does: the slot freed last goes out first, then the next one never used, and one word
-// a slot is free list, double-free check and never-used check. The words lie apart from the objects.
+// It works like a pool of one class. The slot that was freed last is used first, then the next one never used. One word
+// per slot is free list, double-free check and never-used check. The words are apart from the objects.
 #ifndef FLATLINE_OBJECT_POOL_HPP
 #define FLATLINE_OBJECT_POOL_HPP
 
@@ -24,14 +24,14 @@ namespace flat {
 
 namespace detail {
 
-// AddressSanitizer is told of slots that were freed; layout and capacity are the same without it.
+// AddressSanitizer is told which slots are free; layout and capacity are the same without it.
 #if defined(FLAT_ADDRESS_SANITIZER)
 inline constexpr bool object_pools_poison = true;
 #else
 inline constexpr bool object_pools_poison = false;
 #endif
 
-/// All of an object_pool but its destructor.
+/// All of an object_pool except its destructor.
 template <class T, std::size_t N> class object_slots {
     static_assert(N >= 1 && N <= FLAT_POOL_MAX_BLOCK_COUNT, "an object_pool has 1 to 16,777,216 slots");
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>, "an object_pool holds objects");
@@ -41,7 +41,8 @@ template <class T, std::size_t N> class object_slots {
     object_slots(const object_slots &) = delete;
     object_slots &operator=(const object_slots &) = delete;
 
-    /// A new object; null iff N are live. What its constructor throws is passed on, and the slot is free again. O(1).
+    /// Constructs an object; null iff N are live. If its constructor throws, the exception is passed on and the slot is
+    /// free again. O(1).
     template <class... Arguments> [[nodiscard]] T *construct(Arguments &&...arguments) {
         const std::size_t index = take();
         if (__builtin_expect(index == N, 0)) {
@@ -56,10 +57,10 @@ template <class T, std::size_t N> class object_slots {
         return object;
     }
 
-    /// Ends an object and frees its slot; null is left alone. FLAT_FOREIGN_POINTER iff the address is outside the
+    /// Destroys an object and frees its slot; null has no effect. FLAT_FOREIGN_POINTER iff the address is outside the
     /// slots, FLAT_INTERIOR_POINTER iff it is inside one but not its start, FLAT_DOUBLE_FREE iff no object lives there:
-    /// it was ended already, is being constructed or ended, or there never was one. A refusal changes nothing. O(1),
-    /// and the object's destructor.
+    /// it was already destroyed, is being constructed or destroyed, or never existed. A refusal changes nothing. O(1),
+    /// plus the object's destructor.
     flat_status destroy(T *object) {
         if (object == nullptr) return FLAT_OK;
         const std::uintptr_t offset = offset_of(object);
@@ -73,7 +74,7 @@ template <class T, std::size_t N> class object_slots {
         return FLAT_OK;
     }
 
-    /// Whether `address` lies inside a slot, live or free.
+    /// Whether `address` is inside a slot, live or free.
     bool owns(const void *address) const noexcept { return offset_of(address) < sizeof storage_; }
 
     static constexpr std::size_t capacity() noexcept { return N; }
@@ -94,8 +95,8 @@ template <class T, std::size_t N> class object_slots {
     }
 
   private:
-    /// A slot's word: live, busy (its constructor or destructor runs), or the slot to hand out after it plus 1, 0 for
-    /// none. All zero is an empty pool, so that one of static storage takes no room in the program's file.
+    /// A slot's word: live, busy (its constructor or destructor runs), or the next slot of the free list plus 1, 0 for
+    /// none. All zero is an empty pool, so that a pool in static storage takes no room in the program's file.
     using word = std::conditional_t<(N < 65534), std::uint16_t, std::uint32_t>;
     static constexpr word live_word = std::numeric_limits<word>::max();
     static constexpr word busy_word = live_word - 1;
@@ -133,14 +134,15 @@ template <class T, std::size_t N> class object_slots {
         flat_sanitizer_close(slot(index), sizeof(T));
     }
 
-    word head_ = 0;             // the slot freed last plus 1; 0: none is free but those never used
+    word head_ = 0;             // the slot freed last plus 1; 0: only slots that were never used are free
     std::size_t fresh_ = 0;     // slots ever used: 0 .. fresh_ - 1; also the most that were ever live at once
-    std::uint64_t refused_ = 0; // calls of construct that got null
+    std::uint64_t refused_ = 0; // calls of construct that returned null
     word words_[N] = {};
     alignas(T) unsigned char storage_[N * sizeof(T)] = {};
 };
 
-/// A destructor only where there is something to end: a pool of static storage needs no code at start-up without one.
+/// Has a destructor only if there is something to destroy: without one, a pool in static storage needs no code at
+/// start-up.
 template <class T, std::size_t N, bool Ends> class ending_slots : public object_slots<T, N> {
   public:
     ~ending_slots() { this->end_all(); }
@@ -151,7 +153,7 @@ template <class T> inline constexpr bool has_an_end = object_pools_poison || !st
 
 } // namespace detail
 
-/// Belongs to one thread at a time. Its own end is that of the objects that are still live, in the order of their
+/// Belongs to one thread at a time. Its destructor destroys the objects that are still live, in the order of their
 /// slots.
 template <class T, std::size_t N> class object_pool final : public detail::ending_slots<T, N, detail::has_an_end<T>> {};
 

@@ -2,21 +2,21 @@
 //
 //     pool_resource, heap_resource, arena_resource    over a C object that the caller made
 //     inline_arena<N>                                 an arena over N bytes inside the object
-//     region_resource                                 an arena over memory that is given
+//     region_resource                                 an arena over existing memory
 //     limited_resource                                a budget over another resource
-//     tracking_resource                               counts what another resource serves
+//     tracking_resource                               counts the calls to another resource
 //     chain_resource                                  one resource, and then another
 //     locked_resource                                 one resource for many threads
-//     refusing_resource()                             gives nothing: what the others go on in by default
-//     percore_resource                                blocks that any thread may give back: <flatline/percore.hpp>
+//     refusing_resource()                             refuses everything: the default upstream of the others
+//     percore_resource                                blocks that any thread may free: <flatline/percore.hpp>
 //
-// None goes on in the heap unless it is told so by name: `pool_resource(pool, std::pmr::new_delete_resource())`. A
-// request that nothing serves throws std::bad_alloc, a free that is refused calls the misuse handler: see
+// None falls back to the heap unless you name it: `pool_resource(pool, std::pmr::new_delete_resource())`. A request
+// that no resource can serve throws std::bad_alloc, a free that is refused calls the misuse handler: see
 // <flatline/misuse.hpp>.
 //
 // Two resources are equal iff they are one object, or `percore_resource`s of one set. A resource must outlive the
-// containers that use it, and what it stands on must outlive it. All but `locked_resource` belong to one thread at a
-// time, and `percore_resource` in its allocations only.
+// containers that use it, and its source or upstream must outlive the resource. All except `locked_resource` belong to
+// one thread at a time, and `percore_resource` in its allocations only.
 #ifndef FLATLINE_RESOURCE_HPP
 #define FLATLINE_RESOURCE_HPP
 
@@ -40,29 +40,29 @@
 
 namespace flat {
 
-/// What the resources here have in common: each can also be asked with errors as values, as in C.
+/// The base of the resources here: each also has calls that return errors as values, as in C.
 class resource : public std::pmr::memory_resource {
   public:
     resource(const resource &) = delete;
     resource &operator=(const resource &) = delete;
 
-    /// As `allocate`, but null where that throws, and not counted as a refusal by `last_refusal`.
+    /// As `allocate`, but returns null instead of throwing, and `last_refusal` does not count it.
     [[nodiscard]] void *try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
         return do_try_allocate(bytes, alignment);
     }
 
-    /// As `deallocate`, but returns why it was refused, and calls no handler. FLAT_OK where the block went to a
-    /// resource that is not one of these and cannot say.
+    /// As `deallocate`, but returns why it was refused, and calls no handler. FLAT_OK if the block went to a resource
+    /// of another library, which returns no status.
     [[nodiscard]] flat_status try_deallocate(void *block, std::size_t bytes,
                                              std::size_t alignment = alignof(std::max_align_t)) noexcept {
         return do_try_deallocate(block, bytes, alignment);
     }
 
-    /// Whether `address` lies in memory that this resource hands out; false for memory of a resource below that is not
-    /// one of these.
+    /// Whether `address` is in memory that this resource allocates from; false for memory of a resource below that is
+    /// not derived from `resource`.
     [[nodiscard]] bool owns(const void *address) const noexcept { return do_owns(address); }
 
-    /// Whether `owns` is true of every block it hands out: every resource below is one of these.
+    /// Whether `owns` is true for every block it allocates: every resource below is derived from `resource`.
     [[nodiscard]] bool knows_its_blocks() const noexcept { return do_knows_its_blocks(); }
 
   protected:
@@ -94,7 +94,7 @@ class FLAT_API refusing final : public resource {
     static constexpr const char *name = "refusing_resource";
 };
 
-/// The one that there is. Never destroyed: containers of static storage may outlive everything else.
+/// The only one. Never destroyed: containers in static storage may outlive everything else.
 FLAT_API inline refusing &the_refusing_resource() noexcept {
     alignas(refusing) static unsigned char storage[sizeof(refusing)];
     static refusing *const made = ::new (static_cast<void *>(storage)) refusing;
@@ -103,19 +103,19 @@ FLAT_API inline refusing &the_refusing_resource() noexcept {
 
 } // namespace detail
 
-/// The resource that gives nothing: `allocate` throws std::bad_alloc and keeps what was asked for (`last_refusal`);
+/// The resource that refuses everything: `allocate` throws std::bad_alloc and records the request (`last_refusal`);
 /// every free is refused as foreign. Any thread.
 inline std::pmr::memory_resource *refusing_resource() noexcept { return &detail::the_refusing_resource(); }
 
-/// The resource that another one stands on, or goes on in: a pointer to any memory resource, asked with errors as
-/// values where the pointer's type says that it is one of these. None, null and `refusing_resource()` are the same.
+/// The resource below another one: a pointer to any memory resource. If the pointer's type is derived from `resource`,
+/// it is asked with errors as values. None, null and `refusing_resource()` mean the same.
 class upstream {
   public:
     upstream() noexcept = default;
     upstream(resource *given) noexcept : any_(given), ours_(given) {}
     upstream(std::pmr::memory_resource *given) noexcept : any_(given == refusing_resource() ? nullptr : given) {}
 
-    /// Throws as the resource does; where there is none, on behalf of the class `asker`.
+    /// Throws as the resource does; if there is none, the refusal is recorded for the class `asker`.
     void *allocate(const char *asker, std::size_t bytes, std::size_t alignment) {
         if (any_ == nullptr) detail::refuse(asker, bytes, alignment);
         return any_->allocate(bytes, alignment);
@@ -144,25 +144,25 @@ class upstream {
     bool is_that_of(const upstream &other) const noexcept { return any_ == other.any_; }
 
   private:
-    std::pmr::memory_resource *any_ = nullptr; // null: there is none
-    resource *ours_ = nullptr;                 // the same, or null where it is not one of these
+    std::pmr::memory_resource *any_ = nullptr; // null: no upstream
+    resource *ours_ = nullptr;                 // the same, or null if it is not derived from `resource`
 };
 
 namespace detail {
 
-/// A call's arguments, for what follows a refusal.
+/// A call's arguments, for the code after a refusal.
 template <class Self> struct call_arguments {
     Self *self;
     void *block;
     std::size_t bytes, alignment;
 
-    /// Writes them to the stack before a source is called that is no inline code. Kept in registers for the sake of a
-    /// refusal, each would cost every call a save, a copy and a restore.
+    /// Writes them to the stack before the call of a source that is not inline. If they stayed in registers for a
+    /// possible refusal, every call would need a save, a copy and a restore for each of them.
     void lay_down() noexcept { __asm__ volatile("" : "+m"(*this)); }
 };
 
-/// A resource over `Self::source()`, and where that has nothing, over `next`. The usual path of a call is the source's
-/// call and one comparison; all else is out of line.
+/// A resource over `Self::source()`, which falls back to `next` when that has no memory. The fast path of a call is the
+/// source's call and one comparison; all else is out of line.
 template <class Self, class Source> class source_resource : public resource {
     using traits = source_traits<Source>;
     using call = call_arguments<source_resource>;
@@ -225,8 +225,8 @@ template <class Self, class Source> class source_resource : public resource {
 
 } // namespace detail
 
-/// Blocks of a pool's sizes. A request gets the smallest class that holds it; where that is exhausted, or there is
-/// none, `next`. Every free is checked. Constant time, plus that of `next` where it is reached.
+/// Blocks of a pool's sizes. A request gets a block of the smallest class that holds it; if that class is exhausted, or
+/// there is none, it goes to `next`. Every free is checked. Constant time, plus the time of `next` if it is reached.
 class FLAT_API pool_resource final : public detail::source_resource<pool_resource, flat_pool>,
                                      private flat_pool_otherwise {
   public:
@@ -237,7 +237,8 @@ class FLAT_API pool_resource final : public detail::source_resource<pool_resourc
     static constexpr const char *name = "pool_resource";
 
   private:
-    // A pool goes on by itself where it refuses. So a call that it serves returns from there to the container.
+    // A pool calls `allocate_elsewhere` or `free_elsewhere` itself when it refuses. So a call that it serves returns
+    // directly to the container.
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
         if (__builtin_expect(alignment > FLAT_POOL_GRANULE, 0)) return allocate_aligned(bytes, alignment);
         return flat_pool_alloc_or_else(pool_, bytes, alignment, this);
@@ -269,9 +270,8 @@ class FLAT_API heap_resource final : public detail::source_resource<heap_resourc
     flat_heap *heap_;
 };
 
-/// Blocks side by side from an arena, which takes none back: reset or rewind `source()` when nothing uses them any
-/// more. A free is checked for whose block it is, and does nothing else; a second free of a block is not seen. Constant
-/// time.
+/// Blocks from an arena, which frees none by itself: reset or rewind `source()` when nothing uses them any more. A free
+/// only checks whether the block is in the arena; a double free is not detected. Constant time.
 class FLAT_API arena_resource final : public detail::source_resource<arena_resource, flat_arena> {
   public:
     explicit arena_resource(flat_arena &arena, upstream next = {}) noexcept : source_resource(next), arena_(&arena) {}
@@ -283,9 +283,9 @@ class FLAT_API arena_resource final : public detail::source_resource<arena_resou
     flat_arena *arena_;
 };
 
-/// An arena over memory that is there already: a device's buffer, memory shared with another process, a flat_region.
-/// Nothing but the blocks is written to it. Memory that cannot be (null, or wrapping around) is reported to the misuse
-/// handler as FLAT_INVALID_ARGUMENT, and then gives nothing.
+/// An arena over existing memory: a device's buffer, memory shared with another process, a flat_region. It writes
+/// nothing to that memory. Invalid memory (null, or wrapping around) is reported to the misuse handler as
+/// FLAT_INVALID_ARGUMENT; every request is then refused.
 class FLAT_API region_resource final : public detail::source_resource<region_resource, flat_arena> {
   public:
     explicit region_resource(flat_memory memory, upstream next = {}) : source_resource(next) {
@@ -315,7 +315,7 @@ class FLAT_API inline_arena final : public detail::source_resource<inline_arena<
     explicit inline_arena(upstream next = {}) noexcept : base(next) {
         if (flat_arena_init(&arena_, {bytes_, N}) != FLAT_OK) std::abort();
     }
-    ~inline_arena() override { flat_sanitizer_open(bytes_, N); } // there is no region to give back
+    ~inline_arena() override { flat_sanitizer_open(bytes_, N); } // there is no region to unmap
     flat_arena &source() noexcept { return arena_; }
     const flat_arena &source() const noexcept { return arena_; }
     static constexpr const char *name = "inline_arena";
@@ -325,7 +325,7 @@ class FLAT_API inline_arena final : public detail::source_resource<inline_arena<
     alignas(std::max_align_t) std::byte bytes_[N];
 };
 
-/// As a source it is its arena: without its upstream, and without a virtual call.
+/// As a source, it is its arena: without upstream, and without a virtual call.
 template <std::size_t N> struct source_traits<inline_arena<N>> {
     using traits = source_traits<flat_arena>;
     using arena = inline_arena<N>;
@@ -343,11 +343,11 @@ template <std::size_t N> struct source_traits<inline_arena<N>> {
 
 namespace detail {
 
-/// A resource over another one, with the four functions below in `Self`:
+/// A resource over another one, with these four functions in `Self`:
 ///     bool may_allocate(bytes)                  whether the request may go to `below`
-///     void allocated(bytes, alignment)          it was served
-///     bool may_deallocate(bytes)                whether the block may go back
-///     void deallocated(bytes)                   it was taken back
+///     void allocated(bytes, alignment)          the request succeeded
+///     bool may_deallocate(bytes)                whether the block may be freed
+///     void deallocated(bytes)                   the block was freed
 template <class Self> class layered_resource : public resource {
   protected:
     explicit layered_resource(upstream below) noexcept : below_(below) {}
@@ -386,7 +386,7 @@ template <class Self> class layered_resource : public resource {
 
 } // namespace detail
 
-/// A budget of bytes over another resource: what is live at any moment is at most `budget`, counted as requested (0 as
+/// A budget of bytes over another resource: at most `budget` bytes are live at any moment, counted as requested (0 as
 /// 1). A request beyond it is refused, whatever is left below. A free of more bytes than are live is refused as
 /// foreign.
 class FLAT_API limited_resource final : public detail::layered_resource<limited_resource> {
@@ -395,7 +395,7 @@ class FLAT_API limited_resource final : public detail::layered_resource<limited_
         : layered_resource(below), budget_(budget) {}
 
     std::size_t budget() const noexcept { return budget_; }         ///< bytes
-    std::size_t live() const noexcept { return live_; }             ///< bytes with the caller now; live <= budget
+    std::size_t live() const noexcept { return live_; }             ///< live bytes, as requested; live <= budget
     std::size_t high_water() const noexcept { return high_water_; } ///< the most bytes that were ever live at once
     std::uint64_t refused() const noexcept { return refused_; }     ///< requests beyond the budget
     static constexpr const char *name = "limited_resource";
@@ -420,9 +420,9 @@ class FLAT_API limited_resource final : public detail::layered_resource<limited_
     std::uint64_t refused_ = 0;
 };
 
-/// The first resource, and where that has nothing the second. A block goes back to where it came from, which the first
-/// must be able to tell: one that cannot (`knows_its_blocks`) is reported to the misuse handler as
-/// FLAT_INVALID_ARGUMENT, and the chain is then the second alone. Longer chains are chains of chains.
+/// The first resource, and the second when the first has no memory. A block is freed to the resource that it came from,
+/// so the first must know its own blocks. One that does not (`knows_its_blocks`) is reported to the misuse handler as
+/// FLAT_INVALID_ARGUMENT, and the chain then uses the second alone. Longer chains are chains of chains.
 class FLAT_API chain_resource final : public resource {
   public:
     explicit chain_resource(resource *first, upstream second = {}) : first_(first), second_(second) {
@@ -459,8 +459,8 @@ class FLAT_API chain_resource final : public resource {
 
 namespace detail {
 
-/// A mutex whose holder inherits the priority of whoever waits for it: a thread with a deadline waits for the call in
-/// progress, and not for threads of the priorities between.
+/// A mutex with priority inheritance: the thread that holds it inherits the priority of a thread that waits for it. A
+/// thread with a deadline waits for the call in progress, and not for threads of the priorities between.
 class inheriting_mutex {
   public:
     inheriting_mutex(const inheriting_mutex &) = delete;
@@ -487,9 +487,10 @@ class inheriting_mutex {
 
 } // namespace detail
 
-/// One resource for many threads, one call at a time, under a mutex with priority inheritance. A call waits at worst
-/// for as many calls as there are other threads of its priority, each with the bound of the resource below. The misuse
-/// handler runs without the lock. A system without such a mutex ends the program when one is made, with one line.
+/// One resource for many threads, one call at a time, under a mutex with priority inheritance. In the worst case a call
+/// waits for as many calls as there are other threads of its priority, each with the bound of the resource below. The
+/// misuse handler runs without the lock. If the system has no such mutex, the constructor prints one line and ends the
+/// program.
 class FLAT_API locked_resource final : public resource {
   public:
     explicit locked_resource(upstream below = {}) : below_(below) {}

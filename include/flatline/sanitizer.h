@@ -1,5 +1,5 @@
-/* Which sanitizers this source file is built with, which gcc and clang say differently; and what AddressSanitizer is
- * told by functions that are compiled into the caller. Nothing at all in every other build. */
+/* The sanitizers that this source file is built with, which gcc and clang report differently, and the calls by which
+ * inlined functions inform AddressSanitizer. Every other build gets no code from this header. */
 #ifndef FLATLINE_SANITIZER_H
 #define FLATLINE_SANITIZER_H
 

@@ -1,7 +1,7 @@
-// Sources: the C objects that C++ takes memory from, in one form for every resource and allocator.
+// Sources: the C objects from which C++ gets memory, in one form for every resource and allocator.
 //
-// `source_traits<Source>` is what `flat::allocator` and the resources call. Each function is the C call and nothing
-// else. A source of your own becomes one by a specialisation with the same members.
+// `flat::allocator` and the resources call `source_traits<Source>`. Each function is the C call and nothing else. To
+// make a source of your own, specialise `source_traits` with the same members.
 #ifndef FLATLINE_SOURCE_HPP
 #define FLATLINE_SOURCE_HPP
 
@@ -14,12 +14,12 @@
 
 namespace flat {
 
-/// granule           alignments up to this are `allocate`'s
+/// granule           alignments up to this go to `allocate`
 /// allocate          `bytes` bytes (0 counts as 1) at a multiple of `alignment`, a power of two up to `granule`; null
 ///                   iff the source has none
 /// allocate_aligned  the same at a multiple of any power of two
-/// deallocate        gives a block back; a refusal changes nothing; null is left alone
-/// owns              whether an address lies in memory that the source hands out
+/// deallocate        frees a block; a refusal changes nothing; null has no effect
+/// owns              whether an address is in the source's memory for blocks
 /// calls             whether `allocate` and `deallocate` call functions that are not inline
 template <class Source> struct source_traits;
 
@@ -45,7 +45,7 @@ template <> struct source_traits<flat_heap> {
     static bool owns(const flat_heap &heap, const void *address) { return flat_heap_owns(&heap, address); }
 };
 
-/// An arena takes nothing back: a free only looks whether the block is one of its own.
+/// An arena frees no single block: `deallocate` only checks that the block is one of the arena's.
 template <> struct source_traits<flat_arena> {
     static constexpr std::size_t granule = FLAT_ARENA_GRANULE;
     static constexpr bool calls = false;

@@ -1,4 +1,4 @@
-// tracking_resource: what a program asks of a memory resource, counted by size, for `flatline plan`.
+// tracking_resource: counts a program's requests to a memory resource by size, for `flatline plan`.
 #ifndef FLATLINE_TRACKING_RESOURCE_HPP
 #define FLATLINE_TRACKING_RESOURCE_HPP
 
@@ -12,27 +12,28 @@
 namespace flat {
 
 struct tracking_stats {
-    std::uint64_t requests;    ///< that were served
-    std::uint64_t live;        ///< blocks with the caller now
+    std::uint64_t requests;    ///< that succeeded
+    std::uint64_t live;        ///< blocks allocated and not yet freed
     std::uint64_t live_bytes;  ///< in live blocks, as requested (0 counts as 1)
     std::uint64_t peak_bytes;  ///< the most of them that were ever live at once
-    std::uint64_t total_bytes; ///< what an arena that is never reset would have needed: every request ever, rounded up
-                               ///< to 16 bytes, and for an alignment above 16 what reaching it costs at worst
+    std::uint64_t total_bytes; ///< bytes that an arena that is never reset would have needed: every request ever,
+                               ///< rounded up to 16 bytes, and for an alignment above 16 the most padding that it can
+                               ///< need
 };
 
 /// One row of the table of sizes.
 struct tracked_size {
     std::uint64_t size;      ///< bytes: the largest that counts here
-    std::uint64_t alignment; ///< the largest asked for
+    std::uint64_t alignment; ///< the largest requested
     std::uint64_t requests;  ///< live <= peak_live <= requests
-    std::uint64_t live;      ///< blocks with the caller now
+    std::uint64_t live;      ///< blocks allocated and not yet freed
     std::uint64_t peak_live; ///< the most that were ever live at once
 };
 
-/// Counts what passes to another resource, and serves nothing itself. Each request is one addition to a table inside
-/// the object, which takes 18 KiB, so put it in static storage rather than on a small stack; nothing is ever allocated.
-/// Sizes are told apart by 16 bytes up to 4096, above that by four steps between powers of two. Requests that were
-/// refused below are not counted. A free of a size of which no block is live is refused as foreign.
+/// Counts the calls that it passes on to another resource. Each request is one addition to a table inside the object,
+/// which takes 18 KiB: use static storage rather than a small stack. It never allocates memory of its own. Sizes are
+/// counted in steps of 16 bytes up to 4096, above that in four steps between powers of two. Requests that the resource
+/// below refused are not counted. A free of a size of which no block is live is refused as foreign.
 class FLAT_API tracking_resource final : public detail::layered_resource<tracking_resource> {
   public:
     static constexpr std::size_t rows = 256 + 4 * (64 - 12);
@@ -42,8 +43,8 @@ class FLAT_API tracking_resource final : public detail::layered_resource<trackin
 
     tracking_stats stats() const noexcept { return stats_; }
 
-    /// The rows with a request in them, ascending: fills `to[0 .. min(capacity, result) - 1]` and returns their number.
-    /// `to` may be null where `capacity` is 0.
+    /// The rows with at least one request, ascending: fills `to[0 .. min(capacity, result) - 1]` and returns the number
+    /// of such rows. `to` may be null if `capacity` is 0.
     std::size_t sizes(tracked_size *to, std::size_t capacity) const noexcept {
         std::size_t found = 0;
         for (std::size_t i = 0; i < rows; i++) {
@@ -60,8 +61,8 @@ class FLAT_API tracking_resource final : public detail::layered_resource<trackin
     /// The largest size that counts in the row of `bytes`.
     static constexpr std::uint64_t row_size(std::uint64_t bytes) noexcept { return largest_of_row(row_of(bytes)); }
 
-    /// Writes what was counted as JSON (`flatline.tracking/1`), the file that `flatline plan` reads. For after the
-    /// work: files take system calls and the heap. False iff it could not be written; errno says why.
+    /// Writes the counts as JSON (`flatline.tracking/1`), the file that `flatline plan` reads. Call it after the work:
+    /// it makes system calls and uses the heap. False iff the file could not be written; errno says why.
     [[nodiscard]] bool write(std::FILE *file) const noexcept {
         bool written =
             std::fprintf(file,
@@ -91,7 +92,7 @@ class FLAT_API tracking_resource final : public detail::layered_resource<trackin
 
   private:
     friend layered_resource;
-    static constexpr unsigned small_rows = 256; // up to 4096 bytes, one a granule of 16
+    static constexpr unsigned small_rows = 256; // up to 4096 bytes, one per granule of 16
 
     static constexpr std::uint64_t counted(std::uint64_t bytes) noexcept { return bytes + (bytes == 0); }
 

@@ -1,4 +1,4 @@
-/* Which Flatline this is: at compile time from the header, at run time from the library that was loaded. */
+/* The version of Flatline: at compile time from the header, at run time from the loaded library. */
 #ifndef FLATLINE_VERSION_H
 #define FLATLINE_VERSION_H
 
@@ -13,8 +13,8 @@ extern "C" {
 #define FLAT_VERSION_PATCH 0
 #define FLAT_VERSION_STRING "0.1.0"
 
-/** "MAJOR.MINOR.PATCH" of the library that serves the call, which a program linked to the shared library compares with
- * FLAT_VERSION_STRING. O(1); any thread. */
+/** "MAJOR.MINOR.PATCH" of the library that is loaded. A program that is linked to the shared library can compare it
+ * with FLAT_VERSION_STRING. O(1); any thread. */
 FLAT_API const char *flat_version(void);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ class Descriptor {
     int number_;
 };
 
-/// A file in memory; empty where it cannot be had. What is read of it is checked: it may be anything.
+/// A file mapped into memory; empty if it cannot be read. All reads are checked, since the file may be anything.
 class Image {
   public:
     explicit Image(const std::string &path) {
@@ -55,14 +55,14 @@ class Image {
     Image(const Image &) = delete;
     Image &operator=(const Image &) = delete;
 
-    /// False iff the file has no such place.
+    /// False iff the file does not hold these bytes.
     template <typename T> bool read(std::uint64_t offset, T &into) const {
         if (offset > bytes_.size() || bytes_.size() - offset < sizeof into) return false;
         std::memcpy(&into, bytes_.data() + offset, sizeof into);
         return true;
     }
 
-    /// The text that begins there, up to its zero.
+    /// The text at `offset`, without its terminating zero.
     std::string_view text(std::uint64_t offset) const {
         if (offset >= bytes_.size()) return {};
         const std::string_view rest(bytes_.data() + offset, bytes_.size() - offset);
@@ -73,14 +73,14 @@ class Image {
     std::span<const char> bytes_;
 };
 
-/// A place that the loader fills with the address of a function, as an address of the file.
+/// A place that the loader fills with a function's address. `address` is relative to the file's own addresses.
 struct LinkSlot {
     std::string function;
     std::uint64_t address;
     bool imported; // the file does not define the function itself
 };
 
-/// What the loader reads of one file, so far as it tells where calls of the watched functions go.
+/// The parts of one file that tell the loader where calls of the watched functions go.
 class Object {
   public:
     explicit Object(const Image &image) : image_(image) {
@@ -94,7 +94,7 @@ class Object {
         }
     }
 
-    /// The address at which the first byte of the file is placed, before the whole is moved.
+    /// The address of the first byte of the file, before the loader relocates it.
     std::uint64_t start() const {
         for (const Elf64_Phdr &segment : segments_) {
             if (segment.p_type == PT_LOAD && segment.p_offset == 0) return segment.p_vaddr;
@@ -140,7 +140,7 @@ class Object {
         return entries;
     }
 
-    /// Beyond the end of every file iff no segment holds the address.
+    /// An offset beyond the end of every file iff no segment holds the address.
     std::uint64_t offset_of(std::uint64_t address) const {
         for (const Elf64_Phdr &segment : segments_) {
             if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
@@ -184,7 +184,7 @@ void add_bindings(std::vector<Binding> &bindings, Imports &imports, int memory, 
         const auto place = static_cast<off_t>(first.begin - object.start() + slot.address);
         if (pread(memory, &address, sizeof address, place) != sizeof address) continue;
         const Mapping *target = mapping_at(mappings, address);
-        // Until the first call the loader leaves an address inside of the object itself.
+        // Until the first call, the loader leaves an address inside the object itself.
         if (target != nullptr && target->path != first.path)
             bindings.push_back({first.path, slot.function, target->path});
     }
@@ -220,7 +220,8 @@ std::vector<Binding> read_bindings(pid_t process, const std::vector<Mapping> &ma
         if (!mapping.path.empty() && mapping.offset == 0 && seen.insert(mapping.path).second)
             add_bindings(bindings, imports, memory.number(), mapping, mappings);
     }
-    // An executable at a fixed address may stand for a function that it imports: others' calls then go through its own.
+    // An executable at a fixed address may stand for a function that it imports. Calls of others then go through its
+    // own slot.
     std::erase_if(bindings,
                   [&](const Binding &binding) { return imports.contains({binding.target, binding.function}); });
     return bindings;

@@ -12,7 +12,7 @@ namespace {
 /// Fixed, so that the same measurements always give the same intervals.
 constexpr std::uint64_t seed = 1979;
 
-/// All values of some processes, to be counted with any weights: a process drawn twice counts twice.
+/// All values of some processes, countable with any weights: a process that was drawn twice counts twice.
 class Weighted {
   public:
     explicit Weighted(std::span<const Distribution> processes) {
@@ -43,7 +43,7 @@ class Weighted {
     }
 
   private:
-    /// For each of the values, how many of the process's do not exceed it.
+    /// For each distinct value, the number of the process's values that do not exceed it.
     std::vector<std::uint64_t> count(const Distribution &process) const {
         std::vector<std::uint64_t> counts;
         counts.reserve(values_.size());
@@ -66,7 +66,7 @@ class Weighted {
     std::vector<std::vector<std::uint64_t>> not_above_; // by process, then by value
 };
 
-/// Of ascending ratios.
+/// The ratios must ascend.
 double median_of(const std::vector<double> &ratios) {
     return std::sqrt(ratios[(ratios.size() - 1) / 2] * ratios[ratios.size() / 2]);
 }
@@ -78,7 +78,7 @@ double midmean_of_sorted(const std::vector<double> &ratios) {
     return std::exp(logarithms / static_cast<double>(taken));
 }
 
-/// `middle`: of ascending ratios.
+/// `middle`: a function of ascending ratios.
 template <typename Middle> Ratio middle_of(std::vector<double> rounds, Middle middle) {
     if (rounds.empty()) throw std::logic_error("no round was there to be compared");
     std::mt19937_64 random(seed);

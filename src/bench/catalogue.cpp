@@ -42,7 +42,7 @@ constexpr Backend malloc_row(std::string_view name, std::string_view title, std:
             .in_quick = in_quick};
 }
 
-/// For the suite where no pool takes part, and for no other: elsewhere the pool's copies tell the noise.
+/// The A/A copy for the suite in which no pool takes part. In all others the pool's copies measure the noise.
 constexpr Backend malloc_copy = {.name = "flatline-malloc-again",
                                  .title = "malloc, copy",
                                  .column = "malc2",
@@ -140,13 +140,13 @@ constexpr std::array<std::size_t, 1> mixed_sizes{0};
 
 constexpr unsigned block_of_calls = 32;
 
-/// With four processes a cell has 100,000 samples, the least for which P99.99 is told; with the usual six all cells of
-/// all backends take three to four minutes.
+/// With four processes a cell has 100,000 samples, the least for which P99.99 is reported. With the usual six, all
+/// cells of all backends take three to four minutes.
 constexpr std::size_t call_samples = 25000;
-/// A phase is 200,000 calls and a batch 100,000: the mean over so many needs few samples.
+/// A phase is 200,000 calls and a batch 100,000, so their means need few samples.
 constexpr std::size_t phase_samples = 8;
 constexpr std::size_t batch_samples = 6;
-/// Each new batch of large blocks costs some allocators a page fault a block: half a second for 100,000 of them.
+/// Each new batch of large blocks costs some allocators a page fault for each block: half a second for 100,000 of them.
 constexpr std::size_t throughput_samples = 3;
 
 void add_calls(std::vector<Cell> &all, std::string_view suite, std::span<const std::size_t> sizes) {
@@ -165,13 +165,14 @@ void add_quick(std::vector<Cell> &all) {
     for (const std::size_t size : all_sizes) all.push_back({"throughput", size, 0, "", throughput_samples});
 }
 
-/// 64 million calls in all: what the article ran.
+/// 64 million calls in all, as the article ran.
 constexpr std::size_t windows = 100;
 constexpr std::size_t calls_in_window = 640'000;
 
 constexpr std::size_t million = 1'000'000;
 
-/// Enough for metadata and whole pages to weigh as they do in a large program; 256 MiB bound what is asked for.
+/// Enough blocks for metadata and whole pages to weigh as they do in a large program. 256 MiB limit the requested
+/// bytes.
 constexpr std::size_t live_blocks(std::size_t size) { return std::min(million / 4, (std::size_t{256} << 20) / size); }
 
 void add_lifetimes(std::vector<Cell> &all) {
@@ -190,11 +191,11 @@ void add_anysize(std::vector<Cell> &all) {
     all.push_back({"anysize", 0, 0, "pareto", pareto_batches, pareto_pairs, 0, any_size});
 }
 
-/// Also more than there are processors, as programs have them.
+/// Also more threads than processors, as programs have them.
 constexpr std::array usual_threads{2U, 4U, 8U};
 constexpr std::array usual_pipeline{2U};
 
-/// Batches and single calls; and of two threads, each of which has a processor, calls of one kind together.
+/// Batches and single calls. With two threads, each of which has a processor, also calls of one kind together.
 void add_several(std::vector<Cell> &all, std::string_view suite, std::size_t size, std::string_view order,
                  Abilities needs, unsigned threads) {
     const auto add = [&](unsigned calls, std::size_t samples) {
@@ -221,7 +222,7 @@ void add_pipeline(std::vector<Cell> &all, std::span<const unsigned> counts) {
     }
 }
 
-/// A sample of the capacity is long enough to hold the interruptions that a schedule will meet.
+/// A sample of the capacity is long enough to include the interruptions that a schedule will meet.
 constexpr std::size_t requests_in_sample = 2'000;
 constexpr std::size_t capacity_samples = 50;
 constexpr std::size_t requests = 100'000;
@@ -232,9 +233,9 @@ void add_arrivals(std::vector<Cell> &all) {
         all.push_back({"arrivals", 0, 1, order, requests, 0, percent});
 }
 
-/// Half of them by each of two threads, one of which is watched: 50,000 pairs, one every 10 µs.
+/// Each of two threads has half of them, and one thread is watched: 50,000 pairs, one every 10 µs.
 constexpr std::size_t watched_samples = 100'000;
-/// 200 MiB of blocks: what a malloc does with each of its steps of growth is in it many times.
+/// 200 MiB of blocks, which contain each of a malloc's steps of growth many times.
 constexpr std::size_t locked_samples = 200'000;
 
 void add_stalls(std::vector<Cell> &all) {
@@ -247,16 +248,16 @@ void add_stalls(std::vector<Cell> &all) {
         all.push_back({"stalls", 64, block_of_calls, order, call_samples, 0, 0, whole_process});
 }
 
-/// With the usual six processes a cell has 30,000 samples, thirty of them above P99.9; the suite takes three to four
+/// With the usual six processes a cell has 30,000 samples, thirty of them above P99.9. The suite takes three to four
 /// minutes.
 constexpr std::size_t round_samples = 5'000;
-/// Of 32 rounds each: for their body.
+/// Samples of 32 rounds each: for the body of the distribution.
 constexpr std::size_t block_samples = 400;
 
 struct Workload {
     std::string_view name;
     bool in_arrays; // has a floor
-    bool is_short;  // a few steps of the clock, so that the body needs blocks
+    bool is_short;  // takes a few steps of the clock, so that the body needs blocks
 };
 
 constexpr std::array workloads{

@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::array watched{SIGINT, SIGTERM, SIGHUP};
-constexpr int status_not_run = 127; // as a shell tells that there is no such program
+constexpr int status_not_run = 127; // as a shell reports that there is no such program
 
 volatile std::sig_atomic_t arrived = 0;
 
@@ -44,7 +44,7 @@ struct Pipe {
     }
 };
 
-/// The process; ended and waited for at the latest when this goes.
+/// A child process. The destructor ends it and waits for it, unless that is done already.
 class Process {
   public:
     explicit Process(pid_t id) : id_(id) {}
@@ -78,7 +78,7 @@ std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
     return pointers;
 }
 
-/// Between fork and exec: system calls only.
+/// Runs between fork and exec: system calls only.
 [[noreturn]] void become(const char *program, char *const *arguments, char *const *environment, int output, int errors,
                          const sigset_t &mask, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,7 +101,7 @@ pid_t start(const Command &command, int output, int errors, const sigset_t &mask
     return id;
 }
 
-/// Reads what is there; false iff the other side has closed.
+/// Reads the available bytes; false iff the other side has closed.
 bool read_some(int from, std::string &into) {
     std::array<char, 1 << 16> buffer;
     const ssize_t bytes = read(from, buffer.data(), buffer.size());
@@ -110,7 +110,7 @@ bool read_some(int from, std::string &into) {
     return bytes > 0;
 }
 
-/// Reads both pipes to their ends; false iff the time was up before.
+/// Reads both pipes to their ends; false iff the deadline passed before.
 bool drain(Pipe &output, Pipe &errors, Ending &ending, Clock::time_point deadline, const SignalWatch &signals) {
     while (output.ends[0] >= 0 || errors.ends[0] >= 0) {
         const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();

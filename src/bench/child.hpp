@@ -1,4 +1,4 @@
-// A program run in a fresh process, what it printed, and the certainty that it is gone afterwards.
+// Runs a program in a fresh process, collects its output, and makes sure that the process is gone afterwards.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ class Interrupted : public std::runtime_error {
     Interrupted() : std::runtime_error("interrupted: nothing was written; run it again") {}
 };
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are remembered instead of ending this process, and are let in only where
-/// run_child waits, so that none is missed. One at a time; one thread.
+/// While an object exists, SIGINT, SIGTERM and SIGHUP are remembered instead of ending this process. They are delivered
+/// only where run_child waits, so that none is missed. At most one object at a time; one thread.
 class SignalWatch {
   public:
     SignalWatch();
@@ -25,7 +25,7 @@ class SignalWatch {
     SignalWatch(const SignalWatch &) = delete;
     SignalWatch &operator=(const SignalWatch &) = delete;
 
-    /// The mask to wait with and to give to children: as it was before.
+    /// The mask to wait with and to give to children: the one from before.
     const sigset_t &open_mask() const { return before_; }
 
     /// Throws Interrupted iff a signal has arrived.
@@ -39,19 +39,19 @@ class SignalWatch {
 struct Command {
     std::filesystem::path program;
     std::vector<std::string> arguments;
-    std::vector<std::string> environment; // all of it: nothing is inherited
+    std::vector<std::string> environment; // complete: nothing is inherited
     std::chrono::milliseconds limit;
 };
 
 struct Ending {
     bool timed_out = false;
-    int wait_status = 0;   // as waitpid tells it
-    std::string output;    // everything from standard output
-    std::string complaint; // the first line on standard error, which ends up in messages
+    int wait_status = 0;   // as waitpid returns it
+    std::string output;    // all of standard output
+    std::string complaint; // the first line on standard error, for messages
 };
 
 /// Runs the program to its end. The parent sleeps until something is printed. A child that takes longer than the limit
-/// is killed. Throws std::system_error iff no process could be made, Interrupted iff a signal arrived; in every case
+/// is killed. Throws std::system_error iff no process could be created, Interrupted iff a signal arrived; in every case
 /// the child has ended and was waited for.
 Ending run_child(const Command &command, const SignalWatch &signals);
 

@@ -7,8 +7,8 @@
 namespace flat::bench {
 namespace {
 
-/// Intervals that are no further apart than this touch: figures in steps of a coarse clock have ends in common, but for
-/// rounding.
+/// Intervals that are no further apart than this count as touching: with a coarse clock, figures in steps share end
+/// points up to rounding.
 constexpr double tie = 0.0005;
 
 std::vector<double> beside_controls(const Side &side) {

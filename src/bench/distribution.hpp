@@ -1,4 +1,4 @@
-// All the values of a series, none left out, as how often each occurred: exact and small, for a clock has few ticks.
+// All values of a series, stored as how often each occurred. This is exact and small, since a clock has few ticks.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,17 @@ class Distribution {
     double mean() const;
     double max() const { return at(whole); }
 
-    /// The smallest value that at least rank / 1,000,000 of all values do not exceed; the least one for rank 0. Never
-    /// interpolated. Throws std::logic_error iff empty.
+    /// The smallest value that at least rank / 1,000,000 of all values do not exceed; the least value for rank 0. It is
+    /// never interpolated. Throws std::logic_error iff empty.
     double at(Rank rank) const;
 
-    /// As above, for values read from a clock that moves in steps: those with one reading are taken to be spread evenly
-    /// over the step around it, as is usual for the percentiles of grouped data. A step of 10 ns would else make every
-    /// median of blocks of 32 calls a multiple of 0.3 ns, which is more than many differences. Nothing is
-    /// told below the least or above the greatest reading; where `step` is 0 this is at(rank).
+    /// As above, for values read from a clock that moves in steps. Values with the same reading are taken to be spread
+    /// evenly over the step around it, as is usual for percentiles of grouped data. Otherwise a step of 10 ns would
+    /// make every median of blocks of 32 calls a multiple of 0.3 ns, which is more than many differences. The result is
+    /// never below the least or above the greatest reading; with a `step` of 0 it is at(rank).
     double at(Rank rank, double step) const;
 
-    /// How many values reach the limit, in parts per million.
+    /// The share of the values that reach the limit, in parts per million.
     double reaching_ppm(double limit) const;
 
     std::span<const Step> steps() const { return steps_; }
@@ -51,7 +51,7 @@ class Distribution {
     std::uint64_t size_ = 0;
 };
 
-/// Percentile and value, up to the percentile that the last sample stands for: dense towards 100.
+/// Pairs of percentile and value, up to the percentile that the last sample stands for: dense towards 100.
 std::vector<std::pair<double, double>> curve_of(const Distribution &values, double step);
 
 } // namespace flat::bench

@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Five significant digits: the clock's own rate is known no better, and the page stays small.
+/// Five significant digits: the clock's own rate is not known better, and the page stays small.
 double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 json rounded(const std::vector<double> &values) {
@@ -27,7 +27,7 @@ json figure(const std::optional<double> &value) { return value ? json(rounded(*v
 json count(const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); }
 
 json hiccups_json(const Hiccups &hiccups) {
-    const double seconds = hiccups.seconds > 0 ? hiccups.seconds : 1; // a single round has nothing between
+    const double seconds = hiccups.seconds > 0 ? hiccups.seconds : 1; // a single round has nothing in between
     return {{"seconds", rounded(hiccups.seconds)},
             {"over_10us", hiccups.over_10us},
             {"over_10us_per_second", rounded(static_cast<double>(hiccups.over_10us) / seconds)},
@@ -35,7 +35,7 @@ json hiccups_json(const Hiccups &hiccups) {
             {"max_ns", hiccups.max_ns}};
 }
 
-/// The tick is the step that the counter was seen to make, which may be many counts.
+/// The tick is the observed step of the counter, which may be many counts.
 json timer_json(const Campaign &campaign, const DriverReport &report) {
     return {{"name", report.timer},
             {"frequency_hz", static_cast<std::uint64_t>(campaign.ticks_per_ns * 1e9)},
@@ -43,7 +43,7 @@ json timer_json(const Campaign &campaign, const DriverReport &report) {
             {"cost_ns", rounded(report.timer_cost_ns)}};
 }
 
-/// A library that comes from a package does not tell what it was compiled with.
+/// A packaged library does not report its compiler flags.
 std::string flags_of(const Identity &identity) {
     if (identity.build) return identity.build->flags;
     return identity.backend->library.empty() ? identity.report.flags : "as packaged";
@@ -82,7 +82,7 @@ json environment_json(const Campaign &campaign, const Circumstances &circumstanc
     return environment;
 }
 
-/// Under "windows": how many operations each holds, and what was found in each, in order.
+/// The member "windows": the number of operations in each, and the figures of each, in order.
 json windows_json(const Cell &cell, const Trend &trend) {
     json values = json::array();
     for (const double value : trend.values) values.push_back(rounded(value));
@@ -172,12 +172,13 @@ json verdict_json(const Group &group, const Row &subject, const Row &rival, Figu
             {"high", rounded(verdict.interval.high)}};
 }
 
-/// A malloc is held against the others alone.
+/// A malloc is compared only with the other mallocs.
 bool is_rival(Kind subject, Kind rival) {
     return subject == Kind::drop_in ? rival == Kind::general : rival != Kind::subject && rival != Kind::again;
 }
 
-/// Each of Flatline's beside its rivals in the cell, in the figure that decides the cell; nothing where none is ranked.
+/// Compares each of Flatline's rows with its rivals in the cell, in the deciding figure; nothing if the series is not
+/// ranked.
 void add_verdicts(json &all, const Group &group) {
     if (!group.ranked) return;
     const Figure figure = decider(group);
@@ -189,7 +190,7 @@ void add_verdicts(json &all, const Group &group) {
     }
 }
 
-/// Of a cell with several subjects: each contest in each figure that rounds are timed for.
+/// For a cell with several subjects: each contest in each figure that rounds are timed for.
 void add_contests(json &all, const Group &group) {
     for (const Figure figure : {Figure::p50, Figure::p999, Figure::jitter}) {
         for (const auto &[subject, rival] : contests_of(group, figure)) {

@@ -1,4 +1,4 @@
-// The run as JSON: `flatline.bench/1`.
+// Writes the run as JSON: `flatline.bench/1`.
 #pragma once
 
 #include "environment.hpp"
@@ -9,11 +9,12 @@
 
 namespace flat::bench {
 
-/// All there is to tell about a run besides its figures.
+/// All facts about a run besides its figures.
 struct Circumstances {
     std::string started;        // "2026-11-21T20:00:00Z"
     std::string mode = "quick"; // or "full"
-    bool resumed = false;       // after an interruption; the time and the machine's doings are then of the last part
+    bool resumed = false;       // after an interruption; then the time and the machine's data are those of the last
+                                // part
     double duration_seconds;
     unsigned rounds;
     std::uint64_t seed;
@@ -24,8 +25,8 @@ struct Circumstances {
     std::vector<Missing> missing;
 };
 
-/// One line that ends in a newline. Figures keep five significant digits. Besides the members
-/// that measuring asks for there is "errors", the backends that failed in a cell, whose rows are absent there.
+/// Returns one line that ends in a newline. Figures keep five significant digits. Besides the members that measuring
+/// asks for there is "errors": the backends that failed in a cell, whose rows are absent there.
 std::string document_of(const Campaign &campaign, const std::vector<Group> &groups, const Circumstances &circumstances,
                         const ProgramResults &programs = {});
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t hiccup_ns = 10'000;
 constexpr std::uint64_t metered_ns = 500'000'000;
 
-/// The first line; `otherwise` where there is no such file.
+/// The first line; `otherwise` if there is no such file.
 std::string line_of(const fs::path &file, std::string otherwise) {
     std::ifstream in(file);
     std::string line;
@@ -57,7 +57,7 @@ std::string kernel_name() {
 }
 
 #if defined(__x86_64__)
-/// By the name that a hypervisor leaves in the processor's identification.
+/// Identified by the name that a hypervisor sets in the processor's identification.
 std::string hypervisor_name() {
     unsigned a, b, c, d;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & 1U << 31) == 0) return "none";
@@ -81,7 +81,7 @@ std::string smt_state(const fs::path &root) {
     return active == "1" ? "on" : active == "0" ? "off" : "unknown";
 }
 
-/// "" too where the kernel says "(null)", its word for none.
+/// Also "" if the kernel prints "(null)", its word for none.
 std::string cpu_list(const fs::path &file) {
     const std::string line = line_of(file, "");
     return line.find("null") == std::string::npos ? line : "";
@@ -142,7 +142,7 @@ std::string now_text() {
 }
 
 ProcessorTime read_processor_time(int cpu, const fs::path &root) {
-    constexpr int fields = 8; // user nice system idle iowait irq softirq steal; what follows is counted in user already
+    constexpr int fields = 8; // user nice system idle iowait irq softirq steal; the later fields are included in user
     std::ifstream in(root / "proc/stat");
     const std::string head = fmt::format("cpu{} ", cpu);
     ProcessorTime time;

@@ -1,4 +1,4 @@
-// The machine a run was made on: what it has, what it lacks, and what it did meanwhile.
+// The machine of a run: what it has, what it lacks, and what it did meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace flat::bench {
 
-/// Texts are "unknown" where the machine does not tell, and lists of processors empty where there are none.
+/// Texts are "unknown" if the machine does not report them. Lists of processors are empty if there are none.
 struct Machine {
     std::string processor, kernel, transparent_huge_pages, hypervisor, governor, isolated_cpus, nohz_full, smt;
     int logical_cpus;
 };
 
-/// `root` is where proc/ and sys/ lie: "/" but in tests.
+/// `root` holds proc/ and sys/: "/" except in tests.
 Machine read_machine(int cpu, const std::filesystem::path &root = "/");
 
 /// The time of day: "2026-11-21T20:00:00Z".
@@ -27,24 +27,24 @@ struct ProcessorTime {
 
 ProcessorTime read_processor_time(int cpu, const std::filesystem::path &root = "/");
 
-/// What the hypervisor kept of the processor between the two, in percent; 0 where nothing passed.
+/// The steal of the processor between the two readings, in percent; 0 if no time passed.
 double steal_percent(const ProcessorTime &before, const ProcessorTime &after);
 
 /// The processors this process may run on, ascending.
 std::vector<int> allowed_cpus();
 
-/// Keeps this process off the processor that is timed on, if it has another.
+/// Keeps this process off the timed processor, if it has another.
 void stay_off(int cpu);
 
-/// How often a thread that does nothing but read the clock loses more than 10 us.
+/// How often a thread that only reads the clock loses more than 10 us.
 struct Hiccups {
     double seconds = 0;
     std::uint64_t over_10us = 0;
     std::uint64_t max_ns = 0;
-    double lost_ns = 0; // in all that were over 10 us
+    double lost_ns = 0; // in all hiccups over 10 us
 };
 
-/// Of two meterings one.
+/// Combines two measurements.
 Hiccups together(const Hiccups &a, const Hiccups &b);
 
 /// Spins on the processor for half a second.

@@ -3,7 +3,7 @@
 namespace flat::bench {
 namespace {
 
-constexpr std::size_t few = 5; // turns: fewer say nothing
+constexpr std::size_t few = 5; // turns: fewer are not enough for an estimate
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// The time that a campaign still takes, from what turns of the same kind have taken so far.
+// Estimates the time that a campaign still takes, from the times of finished turns of the same kind.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@ namespace flat::bench {
 /// Kinds are numbered from 0; turns of one kind take about the same time.
 class Forecast {
   public:
-    /// `usual`: for each kind what a turn of it takes on some machine. Only the proportions count, and only until the
-    /// first turn of a kind is over.
+    /// `usual`: for each kind, the time of a turn on some machine. Only the proportions count, and only until the first
+    /// turn of a kind is over.
     explicit Forecast(const std::vector<double> &usual);
 
-    /// One turn more of this kind is to come.
+    /// Adds a turn of this kind to those that are still to come.
     void expect(std::size_t kind) { ++kinds_[kind].to_come; }
 
-    /// One that was to come took so long.
+    /// A turn that was to come took this long.
     void add(std::size_t kind, double seconds);
 
-    /// One that was to come takes no time.
+    /// A turn that was to come takes no time.
     void skip(std::size_t kind) { --kinds_[kind].to_come; }
 
-    /// Negative until it can be told.
+    /// Negative until it can be estimated.
     double seconds_left() const;
 
   private:

@@ -63,7 +63,7 @@ void Journal::append(const std::string &entry) {
 
 void Journal::remove() {
     out_.close();
-    std::error_code ignored; // the result is there; a file too many does no harm
+    std::error_code ignored; // the result exists; a leftover file does no harm
     fs::remove(file_, ignored);
 }
 

@@ -1,4 +1,4 @@
-// A campaign as far as it came, in a file, so that one that was interrupted can be gone on with.
+// The finished part of a campaign, in a file, so that an interrupted campaign can be resumed.
 #pragma once
 
 #include <filesystem>
@@ -9,30 +9,31 @@
 
 namespace flat::bench {
 
-/// A line of text for the head, which says what the campaign is, and one for each process that ran: what these lines
-/// say is the matter of journal_entries.hpp.
+/// A head line, which identifies the campaign, and a line for each process that ran. journal_entries.hpp defines the
+/// content of these lines.
 ///
-/// Every function throws std::runtime_error iff the file cannot be read or written, with what to do.
+/// Every function throws std::runtime_error iff the file cannot be read or written; the message says what to do.
 class Journal {
   public:
-    /// Makes the file, or empties it. `head` is one line.
+    /// Creates the file, or empties it. `head` is one line.
     static Journal begin(const std::filesystem::path &file, const std::string &head);
 
-    /// Reads the file, to go on with it. A last line that was cut off when the machine failed is dropped, from the file
-    /// when something is appended: until then it is not changed, for it may be another file than was meant.
+    /// Reads the file, to resume from it. If the machine failed and cut off the last line, that line is dropped. It is
+    /// removed from the file only when something is appended: until then the file is not changed, since it may be the
+    /// wrong file.
     static Journal go_on(const std::filesystem::path &file);
 
     const std::filesystem::path &file() const { return file_; }
     const std::string &head() const { return head_; }
 
-    /// What was there when the file was read.
+    /// The entries that the file had when it was read.
     const std::vector<std::string> &entries() const { return entries_; }
 
-    /// `entry` is one line. It is on its way to the disk when this returns.
+    /// Appends `entry`, which is one line. The line is on its way to the disk when this returns.
     void append(const std::string &entry);
-    bool has_grown() const { return has_grown_; } // since it was begun or read
+    bool has_grown() const { return has_grown_; } // since begin() or go_on()
 
-    /// The campaign is over.
+    /// Removes the file: the campaign is over.
     void remove();
 
   private:
@@ -43,7 +44,7 @@ class Journal {
     std::vector<std::string> entries_;
     std::ofstream out_;
     bool has_grown_ = false;
-    std::optional<std::uintmax_t> whole_bytes_; // to cut the file to before the first line is appended
+    std::optional<std::uintmax_t> whole_bytes_; // the length to cut the file to before the first line is appended
 };
 
 } // namespace flat::bench

@@ -64,7 +64,7 @@ Series series_of(const json &all) {
     return series;
 }
 
-/// Calls `visit` with the name and the member of each that is kept of a report besides its series.
+/// Calls `visit` with the name and the member of everything that is kept of a report except its series.
 template <typename Report, typename Visit> void for_each_member(Report &report, Visit visit) {
     visit("driver", report.driver);
     visit("library", report.library);
@@ -152,7 +152,7 @@ template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
     std::vector<Timed<decltype(decode(json()))>> entries;
     try {
         for (const std::string &line : journal.entries()) {
-            const json all = json_from(line).value_or(json()); // which has nothing that is asked for
+            const json all = json_from(line).value_or(json()); // a null, which has none of the members
             entries.push_back({decode(all), all.at(duration)});
         }
     } catch (const json::exception &) {

@@ -1,4 +1,4 @@
-// What a campaign's journal keeps of each process: a line of JSON.
+// The journal's entry for each process: a line of JSON.
 #pragma once
 
 #include "journal.hpp"
@@ -11,10 +11,10 @@
 
 namespace flat::bench {
 
-/// What came of one process of a driver: its report, or why there is none.
+/// The result of one process of a driver: its report, or why there is none.
 using Entry = std::variant<DriverReport, std::string>;
 
-/// What came of one process of a program: what its pass was to find, or why it could not.
+/// The result of one process of a program: the data that its pass collects, or why it could not.
 using ProgramEntry = std::variant<ProbeCount, SystemCalls, ProgramRun, std::string>;
 
 /// An entry, and how long its process took.
@@ -23,11 +23,12 @@ template <typename What> struct Timed {
     double seconds;
 };
 
-/// What was measured is kept whole: as how often each value occurred, or `in_order` where the order matters.
+/// All measured values are kept: as how often each occurred, or `in_order` if the order matters.
 void append(Journal &journal, const Timed<Entry> &timed, bool in_order);
 void append(Journal &journal, const Timed<ProgramEntry> &timed);
 
-/// What was there when the journal was read. Both throw std::runtime_error iff it is of another kind or damaged.
+/// The entries that the journal had when it was read. Both throw std::runtime_error iff it is of another kind or
+/// damaged.
 std::vector<Timed<Entry>> entries_of(const Journal &journal);
 std::vector<Timed<ProgramEntry>> program_entries_of(const Journal &journal);
 

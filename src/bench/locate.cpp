@@ -26,7 +26,7 @@ std::optional<fs::path> find_in(const std::vector<fs::path> &directories, std::s
     return std::nullopt;
 }
 
-/// What peers/build.sh wrote of a peer: how it was built, or why it was not.
+/// The record that peers/build.sh wrote about a peer: how it was built, or why it was not.
 struct Record {
     std::optional<Build> build;
     std::string missing;
@@ -44,7 +44,8 @@ Record read_record(const fs::path &file) {
     }
 }
 
-/// Finds what `place` needs preloaded; why there is nothing to be found, or empty. `drivers` is libexec/flatline.
+/// Finds the library that `place` needs preloaded. Returns why there is none, or an empty text. `drivers` is
+/// libexec/flatline.
 std::string find_library(Place &place, const fs::path &drivers, const std::vector<fs::path> &libraries) {
     const Backend &backend = *place.backend;
     const fs::path peers = drivers / "peers", prefix = drivers.parent_path().parent_path();

@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 
 bool can_be_named(const fs::path &library) { return library.string().find_first_of(" :\t\n") == std::string::npos; }
 
-/// One name for each library (FNV-1a), so that two installations do not take each other's link.
+/// A name for each library (FNV-1a), so that two installations do not use each other's link.
 std::uint64_t digest_of(std::string_view text) {
     std::uint64_t digest = 14695981039346656037u;
     for (const char each : text) digest = (digest ^ static_cast<unsigned char>(each)) * 1099511628211u;
     return digest;
 }
 
-/// A folder that nobody else may write to: others can make one of that name beforehand.
+/// A folder that no other user may write to. Another user can create one of that name beforehand, so this is checked.
 bool is_own_folder(const fs::path &folder) {
     struct stat about{};
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return false;

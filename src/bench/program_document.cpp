@@ -50,8 +50,8 @@ json row_json(const ProgramRow &row) {
     return object;
 }
 
-/// What is known of a program whether it is there or not; "process" is the one that the figures are of, "clock" the one
-/// whose wall time is told.
+/// The members that are known whether the program is installed or not. "process" is the process of the figures, "clock"
+/// the one whose wall time is reported.
 json described(const Program &program) {
     const std::string_view process = program.subject.empty() ? program.executable : program.subject;
     return {{"name", program.name},       {"title", program.title},

@@ -1,4 +1,4 @@
-// The member "programs" of `flatline.bench/1`.
+// Writes the member "programs" of `flatline.bench/1`.
 #pragma once
 
 #include "program_results.hpp"
@@ -7,8 +7,8 @@
 
 namespace flat::bench {
 
-/// One object for each program, in the catalogue's order. Where it is missing, "missing" says how it is had and its
-/// rows are empty. Figures keep five significant digits.
+/// One object for each program, in the catalogue's order. If the program is missing, "missing" says how to get it and
+/// its rows are empty. Figures keep five significant digits.
 nlohmann::ordered_json programs_json(const ProgramResults &results);
 
 } // namespace flat::bench

@@ -1,8 +1,8 @@
 /* libflatline-probe.so: preloaded before an allocator, it counts the calls that a program makes and the time in them.
  *
- * Only calls from outside are counted: what an allocator or the C++ run time calls while it serves one belongs to that
- * one. A call costs two readings of the clock and two atomic additions, so no time of such a process means anything but
- * the record's own. */
+ * Only calls from outside are counted. A call that an allocator or the C++ run time makes while it serves another one
+ * belongs to that one. A call costs two readings of the clock and two atomic additions, so only the record's own times
+ * are meaningful in such a process. */
 #define _GNU_SOURCE
 #include "program_probe.h"
 
@@ -22,12 +22,12 @@
 #define EXPORT __attribute__((visibility("default")))
 #define LOCAL_TO_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
-/* Counts until the file is there, and to no purpose where there is none. */
+/* Counts until the file exists. If there is none, these counts are lost. */
 static flatline_probe_record early;
 static flatline_probe_record *record = &early;
 
-/* The clock without its fences. What runs in a program overlaps with what comes before and after it; fences would
- * charge a call for waiting until all of that is done, several times what it takes in an unobserved program. */
+/* The clock without its fences. Work in a program overlaps with what comes before and after it. Fences would charge a
+ * call for waiting until all of that is done, which is several times its cost in an unobserved program. */
 static inline uint64_t ticks_now(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -36,8 +36,8 @@ static inline uint64_t ticks_now(void) {
 #endif
 }
 
-/* Mean of what two readings in a row are apart, but for those between which something else ran. Not the median: the
- * clock may move in steps that are longer than that. */
+/* The mean distance of two successive readings, without those between which something else ran. Not the median, since
+ * the clock may move in steps that are longer than the distance. */
 static double reading_ticks(void) {
     enum { SAMPLES = 10001, MOST = 1000 };
     uint64_t sum = 0, count = 0;
@@ -50,9 +50,9 @@ static double reading_ticks(void) {
     return count > 0 ? (double)sum / (double)count : 0;
 }
 
-LOCAL_TO_THREAD bool inside; /* of a call that is being timed */
+LOCAL_TO_THREAD bool inside; /* inside a call that is being timed */
 
-/* The next definition of each after this library's: the allocator's, or the C or C++ library's. */
+/* The next definition of each function after this library's: the allocator's, or the C or C++ library's. */
 static struct {
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
@@ -97,10 +97,10 @@ static void look_up_all(void) {
     look_up(&next.delete_array_sized, "_ZdaPvm");
     look_up(&next.delete_aligned, "_ZdlPvSt11align_val_t");
     look_up(&next.delete_aligned_sized, "_ZdlPvmSt11align_val_t");
-    look_up(&next.malloc, "malloc"); /* last: from then on all are known */
+    look_up(&next.malloc, "malloc"); /* last: once it is set, all are known */
 }
 
-/* What the lookup itself asks for, before there is an allocator to ask. Never given back. */
+/* Memory for the lookup itself, before there is an allocator. It is never freed. */
 static _Alignas(16) char first_memory[4096];
 static size_t first_used;
 
@@ -116,8 +116,8 @@ static bool is_first(const void *block) {
     return (const char *)block >= first_memory && (const char *)block < first_memory + sizeof first_memory;
 }
 
-/* False while the lookup runs, which is before there is a second thread. Volatile, because the compiler is told that
- * dlsym never comes back here, and it does where it words an error. */
+/* False while the lookup runs, which is before there is a second thread. Volatile, since the compiler assumes that
+ * dlsym never calls back into this file, but dlsym does when it formats an error message. */
 static bool is_ready(void) {
     static volatile bool looking;
     if (next.malloc != NULL) return true;
@@ -165,7 +165,7 @@ EXPORT void *calloc(size_t count, size_t size) {
     return end_allocation(&c, next.calloc(count, size));
 }
 
-/* Of a first block it is only known that it lies in the first memory, which is all that is read. */
+/* The size of a first block is not known. It lies in the first memory, and only that is read. */
 static void *outgrow_first(void *block, size_t size) {
     size_t rest = (size_t)(first_memory + sizeof first_memory - (char *)block);
     void *larger = malloc(size);
@@ -195,7 +195,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     return status;
 }
 
-/* One whose result is a block, and that an allocator may lack: `otherwise` serves then. */
+/* A function that returns a block and that an allocator may lack: then `otherwise` serves. */
 #define TAKES(name, member, parameters, arguments, otherwise)                                                          \
     EXPORT void *name parameters;                                                                                      \
     EXPORT void *name parameters {                                                                                     \
@@ -219,7 +219,8 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 TAKES(aligned_alloc, aligned_alloc, (size_t alignment, size_t size), (alignment, size), NULL)
 TAKES(memalign, memalign, (size_t alignment, size_t size), (alignment, size), NULL)
 
-/* operator new and delete. A program that catches bad_alloc is no longer counted in that thread afterwards. */
+/* operator new and delete. After a program has caught bad_alloc in a thread, that thread's calls are no longer
+ * counted. */
 TAKES(_Znwm, new_one, (size_t size), (size), next.malloc(size))
 TAKES(_Znam, new_array, (size_t size), (size), next.malloc(size))
 TAKES(_ZnwmRKSt9nothrow_t, new_quiet, (size_t size, const void *tag), (size, tag), next.malloc(size))
@@ -234,7 +235,7 @@ GIVES(_ZdlPvSt11align_val_t, delete_aligned, (void *block, size_t alignment), (b
 GIVES(_ZdlPvmSt11align_val_t, delete_aligned_sized, (void *block, size_t size, size_t alignment),
       (block, size, alignment))
 
-/* The file, of the record's size and mapped; NULL iff there can be none. */
+/* The mapped file, of the record's size; NULL iff it cannot be created. */
 static flatline_probe_record *map_file(const char *folder) {
     char path[FLATLINE_PROBE_PATH];
     const int length = snprintf(path, sizeof path, "%s/%d", folder, (int)getpid());
@@ -251,7 +252,7 @@ __attribute__((constructor)) static void start_record(void) {
     const char *folder = getenv(FLATLINE_PROBE_VARIABLE);
     flatline_probe_record *shared = folder != NULL && is_ready() ? map_file(folder) : NULL;
     if (shared == NULL) return;
-    inside = true; /* of what is no call of the program's */
+    inside = true; /* the calls below are not the program's */
     const flat_clock clock = flat_clock_calibrate();
     Dl_info about;
     void *address;

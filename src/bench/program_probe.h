@@ -1,6 +1,6 @@
-/* What libflatline-probe.so tells of the process it was preloaded into: one record in the file <folder>/<process id>,
- * where the folder is named by the environment. It is kept up to date while the process runs, so that it is complete
- * however the process ends. */
+/* The report of libflatline-probe.so about the process it was preloaded into: one record in the file <folder>/<process
+ * id>, whose folder is named by the environment. It is updated while the process runs, so it is complete however the
+ * process ends. */
 #ifndef FLATLINE_BENCH_PROGRAM_PROBE_H
 #define FLATLINE_BENCH_PROGRAM_PROBE_H
 
@@ -10,11 +10,11 @@
 
 enum { FLATLINE_PROBE_PATH = 1024 };
 
-/* All counts are since the process began. Invariant: allocations + frees are the calls that ticks were summed over. */
+/* All counts are since the process began. Invariant: `ticks` is the sum over exactly allocations + frees calls. */
 typedef struct flatline_probe_record {
-    uint64_t allocations; /* calls of malloc, calloc, realloc, operator new, and those that align */
-    uint64_t frees;       /* calls of free and operator delete that were given a block */
-    uint64_t ticks;       /* of the clock, in these calls; one reading of the clock a call is in them */
+    uint64_t allocations; /* calls of malloc, calloc, realloc, operator new, and their aligned variants */
+    uint64_t frees;       /* calls of free and operator delete with a block */
+    uint64_t ticks;       /* clock ticks in these calls, including one reading of the clock for each call */
     double ticks_per_ns;
     double cost_ns;                    /* of that reading */
     char library[FLATLINE_PROBE_PATH]; /* the file whose malloc is called */

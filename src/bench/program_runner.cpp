@@ -23,11 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As for the drivers: up to a page of environment moves the stack and all that comes after it.
+/// As for the drivers: up to a page of environment moves the stack and everything placed after it.
 constexpr std::size_t most_padding = 4096;
 
-/// No block is a mapping of its own, nothing is given back, and the heap grows by 16 MiB at a time: what a program's
-/// owner can ask of glibc by the environment alone.
+/// No block is a mapping of its own, no memory is returned to the OS, and the heap grows by 16 MiB at a time. A
+/// program's owner can set this in glibc by the environment alone.
 constexpr std::string_view tuned_glibc =
     "GLIBC_TUNABLES=glibc.malloc.mmap_max=0:"
     "glibc.malloc.trim_threshold=18446744073709551615:glibc.malloc.top_pad=16777216";
@@ -41,7 +41,7 @@ struct Turn {
     std::size_t padding;
 };
 
-/// Every run in the order in which it is made: decided beforehand, by the schedule alone.
+/// Every run, in the order in which they run: decided beforehand, by the schedule alone.
 std::vector<Turn> turns_of(const ProgramSchedule &schedule) {
     std::mt19937_64 random(schedule.seed);
     std::vector<Turn> turns;
@@ -77,17 +77,17 @@ std::uint64_t kib_in(const std::string &status, std::string_view name) {
     return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 2 + name.size(), nullptr, 10);
 }
 
-/// What the subject's last moment showed.
+/// The results of examining the subject just before it ended.
 struct Sight {
     pid_t process = 0;
     std::string status;
-    double running = 1; // the share of the time in which it could have run that it did run
+    double running = 1; // the share of its ready time in which it ran
     fs::path executable;
     std::vector<Mapping> mappings;
     std::vector<Binding> bindings;
 };
 
-/// From /proc/PID/schedstat: ns on a processor, ns waiting for one. 1 where the kernel does not tell.
+/// From /proc/PID/schedstat: ns on a processor, ns waiting for one. 1 if the kernel does not report them.
 double running_share(pid_t process) {
     std::ifstream in(fmt::format("/proc/{}/schedstat", process));
     double ran = 0, waited = 0;
@@ -110,7 +110,7 @@ std::string described_status(int status) {
                                : fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 
-/// Throws std::runtime_error iff not everything ended well.
+/// Throws std::runtime_error iff anything ended with an error.
 void require_success(const TracedCommand &command, const TracedEnding &ending) {
     const auto say = [&](const std::string &what, const char *errors) {
         const std::string said = first_line_of(command.folder / errors);
@@ -155,7 +155,7 @@ class Programs {
 
     bool has_failed(const Turn &turn) const { return !slot(turn).failure.empty(); }
 
-    /// What comes of a process in this turn; what ends the campaign is thrown.
+    /// Returns the result of a process in this turn. Throws what ends the campaign.
     ProgramEntry run(const Turn &turn) {
         try {
             return run_to_its_end(turn, slot(turn));
@@ -168,7 +168,7 @@ class Programs {
         }
     }
 
-    /// What came of a process in its turn. Throws std::runtime_error iff the turn was to find something else.
+    /// Takes the result of a process in its turn. Throws std::runtime_error iff the turn was to collect something else.
     void take(const Turn &turn, const ProgramEntry &entry) {
         ProgramMeasurement &measurement = slot(turn);
         if (const auto *failure = std::get_if<std::string>(&entry)) {
@@ -258,8 +258,8 @@ class Programs {
         return figures_of(command, ending, sight);
     }
 
-    /// Throws std::runtime_error iff another library served than the row in the table will say. Under the probe the
-    /// calls go to it, and it tells where they go on to.
+    /// Throws std::runtime_error iff the serving library is not the one that the table's row will name. Under the probe
+    /// the calls go to the probe, and it reports where they go on to.
     void require_library(const ProgramMeasurement &measurement, Pass pass, const Sight &sight) const {
         const fs::path served = pass == Pass::probe ? schedule_.probe : measurement.library;
         const std::string doubt = reason_to_doubt(served, sight.executable, sight.mappings, sight.bindings);

@@ -9,7 +9,7 @@
 namespace flat::bench {
 namespace {
 
-/// At least one, however small the scale.
+/// At least one, even with the smallest scale.
 unsigned scaled(double count, double scale) { return static_cast<unsigned>(std::max(1.0, std::round(count * scale))); }
 
 /// xorshift64: the same numbers on every machine and with every library.
@@ -126,7 +126,7 @@ for my $round (1 .. $rounds) {
 print "$total\n";
 )perl";
 
-/// A table of {rows}, and what makes and takes apart many short texts.
+/// A table of {rows}, and statements that build and take apart many short texts.
 constexpr const char *sql_script = R"sql(
 PRAGMA temp_store = MEMORY;
 CREATE TABLE item(id INTEGER PRIMARY KEY, owner INTEGER, name TEXT, note TEXT);
@@ -167,7 +167,7 @@ std::string differences(Numbers &numbers, unsigned problem) {
     return text;
 }
 
-/// Writes to an array in two orders, which differ where two indices are equal.
+/// Writes to an array in two orders, which differ if two indices are equal.
 std::string stores(Numbers &numbers) {
     constexpr unsigned writes = 12;
     std::string text = "(declare-const a (Array Int Int))\n(declare-const k Int)\n";
@@ -190,7 +190,7 @@ std::string product(Numbers &numbers) {
                        width, p * q % 4096);
 }
 
-/// Types that recurse, functions over them, and containers of them.
+/// Recursive types, functions over them, and containers of them.
 constexpr const char *source_head = R"cpp(
 #include <algorithm>
 #include <functional>
@@ -213,7 +213,7 @@ template <int Family> struct Many<0, Family> { using type = List<>; };
 template <typename... All> constexpr int sum(List<All...>) { return (0 + ... + All::value); }
 )cpp";
 
-/// One family: a class of its own in each container, sorted, mapped and visited.
+/// One family: each container has a class of its own, and is sorted, mapped and visited.
 constexpr const char *source_family = R"cpp(
 struct Kind@ { int key; std::string name; std::vector<int> parts; bool operator<(const Kind@ &o) const { return key < o.key; } };
 using Either@ = std::variant<int, Kind@, std::unique_ptr<Kind@>, std::tuple<Kind@, double, Number<@>>>;
@@ -257,7 +257,7 @@ Work z3_work(double scale) {
     std::string text;
     const unsigned problems = scaled(380, scale);
     for (unsigned problem = 0; problem < problems; ++problem) {
-        const unsigned kind = problem % 8; // arrays ask most of the allocator
+        const unsigned kind = problem % 8; // arrays use the allocator most
         text += kind == 0 ? differences(numbers, problem / 8) : kind == 1 ? product(numbers) : stores(numbers);
         text += "(check-sat)\n(reset)\n";
     }

@@ -1,5 +1,5 @@
-// What each program is given to do. Everything is generated from `scale` alone: at 1 a program runs for some seconds,
-// which is what figures are made of; tests take less.
+// The work of each program. It is generated from `scale` alone: at 1 a program runs for some seconds, which reported
+// figures need; tests use less.
 #pragma once
 
 #include "program.hpp"

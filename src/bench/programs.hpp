@@ -1,5 +1,4 @@
-// The real programs that allocators are compared in, and the work that each is given: generated, and the same each
-// time.
+// The real programs in which allocators are compared, and the work of each, which is generated and the same each time.
 #pragma once
 
 #include "program.hpp"
@@ -12,10 +11,10 @@
 
 namespace flat::bench {
 
-/// What a program must have to say anything about allocators, under glibc.
+/// The minima that a program must reach under glibc for its figures to say anything about allocators.
 constexpr double least_seconds = 2;
 constexpr double least_calls = 1e6;
-constexpr double least_share = 0.05; // of its processor time, in the allocator
+constexpr double least_share = 0.05; // share of its processor time in the allocator
 
 /// In the order in which they are shown.
 std::span<const Program> programs();
@@ -30,7 +29,7 @@ struct FoundProgram {
 
 struct MissingProgram {
     const Program *program;
-    std::string how; // it is had
+    std::string how; // to get it
 };
 
 struct FoundPrograms {
@@ -38,7 +37,7 @@ struct FoundPrograms {
     std::vector<MissingProgram> missing;
 };
 
-/// Debian's, and not whatever comes first in PATH: another python3 is another program.
+/// Debian's directories, not all of PATH: another python3 is another program.
 std::vector<std::filesystem::path> program_directories();
 
 FoundPrograms locate_programs(const std::vector<const Program *> &wanted,

@@ -59,7 +59,7 @@ Quantity quantity_of(const json &series) {
     fail("a series in " + unit);
 }
 
-/// Cuts the samples of one series off the front of `bytes`.
+/// Cuts the samples of one series from the front of `bytes`.
 std::vector<std::uint64_t> take_values(const json &line, std::string_view &bytes) {
     const std::size_t samples = line.at("samples").get<std::size_t>();
     if (samples == 0) fail("an empty series");
@@ -70,7 +70,7 @@ std::vector<std::uint64_t> take_values(const json &line, std::string_view &bytes
     return values;
 }
 
-/// Where a figure of this unit stands in the report; nullptr iff it is one of a series.
+/// The report's member for a figure of this unit; nullptr iff it is one of a series.
 std::optional<std::uint64_t> *figure_of(DriverReport &report, std::string_view unit) {
     if (unit == "heap calls") return &report.heap_calls;
     if (unit == "held bytes") return &report.held_bytes;
@@ -78,7 +78,7 @@ std::optional<std::uint64_t> *figure_of(DriverReport &report, std::string_view u
     return nullptr;
 }
 
-/// The figures that stand beside the times come as series of one value.
+/// Figures that are not times come as series of one value.
 void take_series(DriverReport &report, const json &line, std::string_view &bytes) {
     std::vector<std::uint64_t> values = take_values(line, bytes);
     if (std::optional<std::uint64_t> *figure = figure_of(report, line.at("unit").get<std::string>())) {

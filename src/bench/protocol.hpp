@@ -1,4 +1,4 @@
-// What a driver says: one line of JSON, then the samples. The form is described at the head of driver/print.c.
+// Parses a driver's output: one line of JSON, then the samples. The head of driver/print.c describes the format.
 #pragma once
 
 #include <array>
@@ -20,35 +20,35 @@ enum class Quantity {
 struct Series {
     std::string operation; // pair, alloc, free, ...
     Quantity quantity;
-    std::uint64_t calls; // or blocks: how many each value is for
+    std::uint64_t calls; // or blocks: the number that each value stands for
     std::vector<std::uint64_t> values;
-    bool ranked = true; // false: told beside the others, no merit of the backend
+    bool ranked = true; // false: reported, but no merit of the backend
 };
 
-/// What a processor counts, in user mode, by the names that a driver gives it.
+/// The processor's counters, in user mode, by the names that a driver gives them.
 constexpr std::array<std::string_view, 4> counter_names{"instructions", "branch_misses", "cache_misses", "tlb_misses"};
 
-/// By counter_names; nothing where this machine does not count it.
+/// In the order of counter_names; nothing if this machine does not count it.
 using Counters = std::array<std::optional<std::uint64_t>, counter_names.size()>;
 
 struct DriverReport {
     std::string driver, library, version, compiler, flags, timer;
     bool optimized = false, assertions = false, sanitizer = false, timer_invariant = false, pinned = false;
-    bool own_code = false; // ran from pages that no other process had
+    bool own_code = false; // ran from pages that no other process shared
     double ticks_per_ns = 1, timer_cost_ns = 0;
     std::uint64_t page_faults = 0, page_faults_setup = 0, context_switches = 0, migrations = 0, resident_kib = 0;
-    std::uint64_t operations = 0; // calls, or pairs of them, that the counters are of; 0: not of calls alone
+    std::uint64_t operations = 0; // calls, or pairs of them, that the counters cover; 0: not calls alone
     Counters counters{};
     std::optional<std::uint64_t> heap_calls; // in one round of the standard containers
-    std::optional<std::uint64_t> held_bytes; // of the memory that these came from
-    std::optional<std::uint64_t> peak_bytes; // resident at most, without the driver's own
+    std::optional<std::uint64_t> held_bytes; // of the memory source of that round
+    std::optional<std::uint64_t> peak_bytes; // the most resident bytes, without the driver's own
     std::vector<Series> series;
 };
 
-/// Throws std::runtime_error, saying what is wrong, iff the output is not exactly what the protocol asks for.
+/// Throws std::runtime_error, which says what is wrong, iff the output is not exactly what the protocol requires.
 DriverReport parse_report(std::string_view output);
 
-/// Why nothing built like this may be timed; empty iff it may.
+/// The reason why a driver that was built like this must not be timed; empty iff it may.
 std::string reason_to_refuse(const DriverReport &report);
 
 } // namespace flat::bench

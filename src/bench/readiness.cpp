@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The pools of the laboratory's largest cells, with room: 100,000 blocks of 4 KiB.
+/// The pools of the largest cells, with a margin: 100,000 blocks of 4 KiB.
 constexpr std::uint64_t enough_locked_bytes = std::uint64_t{1} << 30;
 
 std::string line_of(const fs::path &file) {
@@ -102,7 +102,7 @@ Condition fixed_frequency(const Machine &machine, const fs::path &root) {
 
 Condition no_sibling(const Machine &machine) {
     const bool off = machine.smt == "off";
-    const bool hidden = off && machine.hypervisor != "none"; // a guest is not shown its host's threads
+    const bool hidden = off && machine.hypervisor != "none"; // a guest does not see its host's threads
     return {"no sibling thread", "SMT " + machine.smt + (hidden ? ", as far as a guest can see" : ""),
             "another thread of the same core takes half of it", "echo off > /sys/devices/system/cpu/smt/control",
             hidden ? std::nullopt : known(machine.smt, off)};

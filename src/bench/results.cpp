@@ -19,7 +19,7 @@ std::vector<double> figures_of(const std::vector<Distribution> &processes, Rank 
     return figures;
 }
 
-/// What the processes say of the figures of all.
+/// Adds the figures of each process, and the intervals over processes.
 void add_processes(Row &row, const std::vector<Distribution> &processes, double step) {
     constexpr Rank median = 500'000, tail = 999'000;
     row.processes = processes.size();
@@ -29,13 +29,13 @@ void add_processes(Row &row, const std::vector<Distribution> &processes, double 
     row.p999_interval = interval_of(resample(processes, tail, step));
 }
 
-/// By how many percent less or more, as a text: "3 to 8 %", "10 %".
+/// The percentage by which a figure is less or more, as a text: "3 to 8 %", "10 %".
 std::string percent_between(double low, double high) {
     const std::string from = fmt::format("{:.0f}", low * 100), to = fmt::format("{:.0f}", high * 100);
     return from == to ? fmt::format("{} %", from) : fmt::format("{} to {} %", from, to);
 }
 
-/// The clock was read once a sample: this is its share of one call, in the median process.
+/// The clock's cost for one call, in the median process: the clock was read once for each sample.
 double timer_share(const Measurement &measurement) {
     std::vector<double> costs;
     for (const Run &run : measurement.runs) costs.push_back(run.timer_cost_ns);
@@ -50,12 +50,12 @@ void add_times(Row &row, const Measurement &measurement, const Distribution &all
     if (measurement.cell.calls != 0) row.curve = curve_of(all, step);
 }
 
-/// The more of the two, as far as they are told.
+/// Raises `most` to the larger of the two, if they are known.
 void raise_to(std::optional<std::uint64_t> &most, const std::optional<std::uint64_t> &other) {
     if (other && (!most || *other > *most)) most = other;
 }
 
-/// Over all processes; nothing where one of them could not count, or did other things besides.
+/// Over all processes; nothing if one of them could not count, or did other work too.
 std::optional<double> count_per_operation(const Measurement &measurement, std::size_t counter) {
     double counted = 0, operations = 0;
     for (const Run &run : measurement.runs) {
@@ -115,7 +115,7 @@ bool same_work(const Group &group, const Measurement &measurement) {
            group.cell.threads == measurement.cell.threads && group.operation == measurement.operation;
 }
 
-/// What a sample of the group is, where calls are timed one by one or as a whole phase; else nothing.
+/// The kind of the group's samples, if calls are timed one by one or as a whole phase; else nothing.
 std::string samples_text(const Group &group) {
     if (group.unit == Unit::bytes) return fmt::format("{} of {} blocks", group.operation, grouped(group.calls));
     if (group.cell.calls == 0 && suite_of(group.cell).is_series)
@@ -127,7 +127,7 @@ std::string samples_text(const Group &group) {
     return {};
 }
 
-/// Of each process, in the order of the rounds.
+/// The figure of each process, in the order of the rounds.
 std::vector<double> processes_of(const Row &row, Figure figure) {
     if (figure == Figure::p50) return row.process_p50;
     std::vector<double> figures = row.process_p999;

@@ -15,11 +15,12 @@
 namespace flat::bench {
 namespace {
 
-/// Up to a page of environment moves the stack and everything placed after it: no backend owes its figures to one
-/// lucky layout. Address randomisation stays on besides.
+/// Up to a page of environment moves the stack and everything placed after it, so that no backend depends on one lucky
+/// layout. Address randomisation also stays on.
 constexpr std::size_t most_padding = 4096;
 
-/// Two calibrations of one steady clock differ by less, even on a busy machine; a clock that is not steady by more.
+/// Two calibrations of one steady clock differ by less, even on a busy machine. Those of an unsteady clock differ by
+/// more.
 constexpr double most_clock_drift = 0.01;
 
 /// Nothing of the user's environment reaches a driver: a MALLOC_CONF or GLIBC_TUNABLES would measure another allocator.
@@ -37,7 +38,7 @@ std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int
             std::to_string(cpu),          std::to_string(load)};
 }
 
-/// Throws std::runtime_error iff the process did not end well.
+/// Throws std::runtime_error iff the process failed.
 void require_success(const Ending &ending, std::chrono::milliseconds limit) {
     const std::string said = ending.complaint.empty() ? "" : ": " + ending.complaint;
     if (ending.timed_out)
@@ -51,7 +52,7 @@ void require_success(const Ending &ending, std::chrono::milliseconds limit) {
             fmt::format("the driver ended with status {}{}", WEXITSTATUS(ending.wait_status), said));
 }
 
-/// Throws std::runtime_error iff the calls were served by another library than the row in the table will say.
+/// Throws std::runtime_error iff the serving library is not the one that the table's row will name.
 void require_library(const Place &place, const DriverReport &report) {
     const std::filesystem::path served = report.library;
     std::error_code error;
@@ -86,7 +87,7 @@ DriverReport run_driver(const Schedule &schedule, const Turn &turn, std::uint64_
     return report;
 }
 
-/// Of one call, pair or block, in the unit; a rate counts the two operations of a pair.
+/// Values for one call, pair or block, in the unit; a rate counts the two operations of a pair.
 std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_ns) {
     std::vector<double> values;
     values.reserve(series.values.size());
@@ -109,16 +110,16 @@ class Recorder {
 
     bool has_failed(std::size_t cell, std::size_t place) const { return slot(cell, place).failure.has_value(); }
 
-    /// What the driver is given besides; nothing iff it depends on a capacity that nobody has.
+    /// The driver's load; nothing iff it depends on a capacity that no backend has reported.
     std::optional<std::uint64_t> load_of(const Cell &cell) const {
         if (cell.percent == 0) return cell.threads > 1 ? cell.threads : cell.load;
         if (slowest_request_ns_ == 0) return std::nullopt;
         return static_cast<std::uint64_t>(std::llround(1e7 * cell.percent / slowest_request_ns_));
     }
 
-    /// What came of a process in its turn.
+    /// Takes the result of a process in its turn.
     void take(const Turn &turn, Entry entry) {
-        if (schedule_.cells[turn.cell].percent != 0) capacity_is_settled_ = true; // a schedule was made of it
+        if (schedule_.cells[turn.cell].percent != 0) capacity_is_settled_ = true; // a schedule depends on it now
         std::optional<std::string> &failure = slot(turn.cell, turn.place).failure;
         if (auto *reason = std::get_if<std::string>(&entry)) {
             failure = std::move(*reason);
@@ -137,7 +138,7 @@ class Recorder {
             for (std::size_t series = 0; collect_series(cell, series); ++series) {
             }
         }
-        std::ranges::sort(campaign_.identities, {}, &Identity::backend); // they lie in one array, in their order
+        std::ranges::sort(campaign_.identities, {}, &Identity::backend); // they point into one array, in its order
         return std::move(campaign_);
     }
 
@@ -152,7 +153,7 @@ class Recorder {
         return slots_[cell * schedule_.places.size() + place];
     }
 
-    /// Throws std::runtime_error iff the clock does not run as it did for the processes before.
+    /// Throws std::runtime_error iff the clock does not run at the rate that it had in the earlier processes.
     void add(std::size_t cell, std::size_t place, DriverReport report) {
         watch_clock(report);
         std::vector<Measurement> &all = slot(cell, place).measurements;
@@ -182,7 +183,7 @@ class Recorder {
         identify(schedule_.places[place], std::move(report));
     }
 
-    /// The first process calibrates for all: its error is then the same for every backend and falls out of the ratios.
+    /// The first process calibrates for all: its error is the same for every backend and cancels in the ratios.
     void watch_clock(const DriverReport &report) {
         if (campaign_.identities.empty()) campaign_.ticks_per_ns = report.ticks_per_ns;
         if (std::abs(report.ticks_per_ns / campaign_.ticks_per_ns - 1) > most_clock_drift)
@@ -195,8 +196,8 @@ class Recorder {
         }
     }
 
-    /// The slowest of those that compete, interruptions included, for the schedule will meet them too; nothing more is
-    /// learnt once a schedule was made of it.
+    /// Keeps the slowest of those that compete. Its time includes interruptions, since the schedule will meet them too.
+    /// The value is fixed once a schedule depends on it.
     void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
         const bool is_capacity = suite_of(schedule_.cells[cell]).has_capacity && schedule_.cells[cell].percent == 0;
         if (is_capacity && !capacity_is_settled_ && competes(schedule_.places[place].backend->kind))
@@ -233,7 +234,7 @@ class Recorder {
     bool capacity_is_settled_ = false;
 };
 
-/// What one process says, or what went wrong with its driver alone; what ends the campaign is thrown.
+/// The report of one process, or what went wrong with its driver alone. Throws what ends the campaign.
 Entry run_turn(const Schedule &schedule, const Turn &turn, std::uint64_t load, const SignalWatch &signals) {
     try {
         return run_driver(schedule, turn, load, signals);
@@ -246,7 +247,7 @@ Entry run_turn(const Schedule &schedule, const Turn &turn, std::uint64_t load, c
     }
 }
 
-/// Every process of the campaign in the order in which they run: decided beforehand, by the schedule alone.
+/// Every process of the campaign, in the order in which they run: decided beforehand, by the schedule alone.
 std::vector<Turn> turns_of(const Schedule &schedule) {
     std::mt19937_64 random(schedule.seed);
     std::vector<Turn> turns;

@@ -25,9 +25,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int status_not_run = 127;                             // as a shell tells that there is no such program
-constexpr auto between_attempts = std::chrono::milliseconds(5); // to connect to a server that is not ready
-constexpr int wake_up_ms = 200;                                 // nothing depends on it: what happens wakes the loop
+constexpr int status_not_run = 127;                             // as a shell reports that there is no such program
+constexpr auto between_attempts = std::chrono::milliseconds(5); // between attempts to connect to a server that is not
+                                                                // ready
+constexpr int wake_up_ms = 200;                                 // not critical: an event wakes the loop earlier
 
 [[noreturn]] void fail(const char *what) { throw std::system_error(errno, std::generic_category(), what); }
 
@@ -53,7 +54,7 @@ class Descriptor {
     int number_;
 };
 
-/// While it lives, the end or a stop of a child is noticed in ppoll and nowhere else, so that none is missed.
+/// While an object exists, the end or a stop of a child is noticed only in ppoll, so that none is missed.
 class ChildWatch {
   public:
     ChildWatch() {
@@ -84,7 +85,7 @@ std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
     return pointers;
 }
 
-/// All that is needed between fork and exec, where only system calls may be made.
+/// Everything that is needed between fork and exec, where only system calls may be made.
 struct Launch {
     std::vector<std::string> words, variables;
     std::vector<char *> arguments, environment;
@@ -113,7 +114,7 @@ struct Launch {
         pinned = true;
     }
 
-    /// Waits until the other end of `gate` is closed, by one who is tracing by then.
+    /// Waits until the parent closes the other end of `gate`. If the process is to be traced, it is by then.
     [[noreturn]] void become(int gate) const {
         char nothing = 0;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -144,7 +145,7 @@ bool takes_connections(std::uint16_t port) {
     return connect(connection.number(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
 }
 
-/// Counts the instructions of a process, and of the threads it will have, in user mode. Negative iff they cannot be.
+/// Counts the user-mode instructions of a process and of its future threads. Negative iff they cannot be counted.
 int open_instruction_counter(pid_t process) {
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_HARDWARE;
@@ -165,7 +166,7 @@ bool is_thread_of(pid_t thread, pid_t process) {
     return access(fmt::format("/proc/{}/task/{}", process, thread).c_str(), F_OK) == 0;
 }
 
-/// One run: everything that was started, and what is known of it so far.
+/// One run: everything that was started, and its state so far.
 class TracedRun {
   public:
     TracedRun(const TracedCommand &command, const SignalWatch &signals, const LookAtEnd &look)
@@ -240,11 +241,11 @@ class TracedRun {
             told_to_end_ = true;
             kill(program_, SIGTERM);
         } else if (client_ != 0 && !ended(client_) && !serving) {
-            kill(client_, SIGKILL); // nobody is left to answer it
+            kill(client_, SIGKILL); // no server is left to answer it
         }
     }
 
-    /// Handles all that has happened, or else waits until something does.
+    /// Handles all events so far, or else waits for one.
     void take_news() {
         bool any = false;
         for (;;) {
@@ -281,7 +282,7 @@ class TracedRun {
 
     void resume(pid_t id, int signal) const {
         const bool counted = command_.count_system_calls && subject_ != 0 && is_thread_of(id, subject_);
-        // It may have been killed since: then there is nothing to resume, and its end is told next.
+        // It may have been killed since. Then there is nothing to resume, and its end is reported next.
         (void)ptrace(counted ? PTRACE_SYSCALL : PTRACE_CONT, id, nullptr,
                      reinterpret_cast<void *>(static_cast<long>(signal)));
     }
@@ -333,7 +334,8 @@ class TracedRun {
             ending_.instructions = count;
     }
 
-    /// What is traced was found by its parent's stop or its own; what is not was started here: nothing is left over.
+    /// Ends every process. A traced process is known by its parent's stop or its own, any other was started here. So
+    /// none is missed.
     void end_all() {
         for (const pid_t id : alive_) kill(id, SIGKILL);
         for (;;) {

@@ -16,7 +16,7 @@ std::size_t common_length(const std::vector<std::vector<double>> &processes) {
     return length;
 }
 
-/// Of the line that fits `values` at 0, 1, 2, ... best; 0 for a single value.
+/// The slope of the line that best fits `values` at 0, 1, 2, ...; 0 for a single value.
 double slope_of(const std::vector<double> &values) {
     const double middle = static_cast<double>(values.size() - 1) / 2;
     double product = 0, square = 0;

@@ -13,8 +13,8 @@ struct Trend {
     double slope;               // ns in a million operations: the least-squares line through values
 };
 
-/// `processes`: the windows of each, at least one process and one window, of as many operations each. Where processes
-/// have unequally many, the windows that all have count.
+/// `processes`: the windows of each process, at least one process and one window, each window with the same number of
+/// operations. If processes have different numbers of windows, only the windows that all have are used.
 Trend trend_of(const std::vector<std::vector<double>> &processes, std::size_t operations_in_window);
 
 } // namespace flat::bench

@@ -1,4 +1,4 @@
-// How a campaign goes through its turns: each is one process, in an order that was decided beforehand.
+// Runs a campaign's turns: each is one process, in an order that was decided beforehand.
 #pragma once
 
 #include "forecast.hpp"
@@ -12,7 +12,7 @@
 
 namespace flat::bench {
 
-/// What `run` returns, and how long it took.
+/// The result of `run`, and how long it took.
 template <typename Run> auto timed(Run run) {
     const auto began = std::chrono::steady_clock::now();
     auto entry = run();
@@ -20,14 +20,14 @@ template <typename Run> auto timed(Run run) {
                                   std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
 }
 
-/// Each turn in order: left out where what it measures has failed before, taken from `kept` as long as there is any,
-/// else run. `between_rounds` may be empty. `steps` is an object with
+/// Goes through the turns in order. A turn is left out if its measurement has failed before, taken from `kept` while
+/// there are entries left, else run. `between_rounds` may be empty. `steps` is an object with
 ///
-///     bool has_failed(turn);                     whether the turn is to be left out
+///     bool has_failed(turn);                     whether to leave the turn out
 ///     std::size_t kind_of(turn);                 for the forecast
-///     void begin(done, turn, seconds_left);      before a process runs
-///     Timed<What> run(turn);                     what came of it
-///     void take(turn, const What &);             of a turn that was run or kept
+///     void begin(done, turn, seconds_left);      called before a process runs
+///     Timed<What> run(turn);                     runs the turn, returns its result
+///     void take(turn, const What &);             takes the result of a turn that was run or kept
 template <typename Turn, typename What, typename Steps>
 void go_through(const std::vector<Turn> &turns, const std::vector<Timed<What>> &kept, Forecast forecast,
                 const std::function<void()> &between_rounds, Steps steps) {

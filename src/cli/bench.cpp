@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds driver_limit{60'000};
 
 constexpr unsigned usual_processes = 6;
 
-/// The suite of real programs, which takes half an hour and is run by itself.
+/// The suite of real programs, which takes half an hour and runs by itself.
 const std::string programs_suite = "programs";
 
 template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
@@ -90,7 +90,7 @@ Results measure(const bench::Schedule &schedule, std::vector<bench::Missing> mis
 
 std::string or_none(const std::string &text) { return text.empty() ? "none" : text; }
 
-/// The machine in a few lines: what it has, and what it lacks that such figures would gain from.
+/// The machine in a few lines: what it has, and what it lacks that would improve such figures.
 std::string machine_text(const Results &results, std::size_t width) {
     const bench::Circumstances &about = results.circumstances;
     const bench::Machine &machine = about.machine;
@@ -136,7 +136,7 @@ std::string libraries_text(const Results &results) {
     return text;
 }
 
-/// The details first and the summary last, where a terminal shows it when the run is over.
+/// Prints the details first and the summary last, where a terminal shows it when the run is over.
 void print_results(const Results &results, bool all_columns) {
     const Look look = Look::of(STDOUT_FILENO);
     for (const bench::Group &group : results.groups)
@@ -151,7 +151,7 @@ void print_results(const Results &results, bool all_columns) {
     fmt::print("{}", outcome_text(results.groups, look));
 }
 
-/// What is measured of a backend, as far as it is one file.
+/// The file that stands for a backend: the library that is preloaded, else a driver.
 const std::filesystem::path &file_of(const bench::Place &place) {
     if (!place.preload.empty()) return place.preload;
     return place.driver.empty() ? place.containers : place.driver;

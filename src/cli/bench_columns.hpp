@@ -22,20 +22,20 @@ struct ColumnLine {
     std::vector<Shown> last;    // as many as it has last heads
 };
 
-/// All columns of a kind have the same width; the last columns stand behind the figures.
+/// All columns of a kind have the same width; the last columns follow the figures.
 struct ColumnTable {
     std::vector<std::string> heads, last_heads;
     std::size_t figure_width, last_width;
     std::vector<ColumnLine> lines;
 };
 
-/// How many columns of figures fit beside labels of at most `label` columns and `last` columns; at least one.
+/// How many columns of figures fit next to labels of width `label` and last columns of width `last`; at least one.
 std::size_t columns_that_fit(std::size_t label, std::size_t figure_width, std::size_t last, const Look &look);
 
-/// Blocks one below the other, each with the labels and the last columns, where the width has no room for all figures.
+/// If the figures do not fit in the width, the text has several blocks, each with the labels and the last columns.
 std::string text_of(const ColumnTable &table, const Look &look);
 
-/// How the figures of a backend are shown, and those of the best.
+/// The style of a backend's figures; `best` if they are the best.
 Style style_of(const bench::Backend &backend, bool best);
 
 /// A figure in at most 6 columns below a million: decimals only where they matter.

@@ -1,4 +1,4 @@
-// Reading back what `flatline bench --json` wrote.
+// Reads the documents that `flatline bench --json` wrote.
 #pragma once
 
 #include <stdexcept>
@@ -13,16 +13,16 @@ namespace flat::cli {
 
 constexpr std::string_view bench_schema = "flatline.bench/1";
 
-/// ", CELLS" where a member of that name is missing; else it is of another kind, and nothing is said.
+/// ", CELLS" if a member of that name is missing; empty for any other kind of error.
 inline std::string missing_member(const nlohmann::json::exception &error) {
-    constexpr int not_found = 403; // the library's number for a member that is not there, whose name it quotes
+    constexpr int not_found = 403; // the library's number for a missing member, whose name its message quotes
     const std::string text = error.what();
     const std::size_t from = text.find('\''), to = text.rfind('\'');
     return error.id == not_found && from < to ? ", " + text.substr(from + 1, to - from - 1) : "";
 }
 
-/// What `read` makes of the document; members stay in their order. Throws std::runtime_error, in words of its own, iff
-/// the text is not flatline.bench/1, or lacks something that `read` asks it for.
+/// Returns what `read` makes of the document, whose members keep their order. Throws std::runtime_error, with its own
+/// message, iff the text is not flatline.bench/1 or lacks something that `read` asks for.
 template <typename Read> auto read_bench_document(const std::string &text, Read read) {
     const auto bench = bench::json_from(text);
     if (!bench)

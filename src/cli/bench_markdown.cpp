@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// A backend of the run and what it is there for.
+/// A backend of the run and its role.
 struct Column {
     std::string name, title, kind;
 
@@ -38,7 +38,7 @@ bool has_figure(const std::vector<Line> &lines, const std::string &backend) {
     return std::ranges::any_of(lines, [&](const Line &line) { return line.medians.contains(backend); });
 }
 
-/// All but the copies, and but those that have figures among the other lines alone.
+/// All backends except the copies and those that have figures only in the other lines.
 std::vector<Column> columns_of(const json &bench, const std::vector<Line> &lines, const std::vector<Line> &others) {
     std::vector<Column> columns;
     for (const json &each : bench.at("backends")) {
@@ -66,8 +66,8 @@ std::string name_of(const json &cell) {
     return unit == "ns" ? name : fmt::format("{}, {}", name, unit);
 }
 
-/// The cells of rounds; or those of calls whose samples are of many, where a median says something. In the order of the
-/// run.
+/// The cells of rounds, or those of calls whose samples time several calls, where a median is meaningful. In the order
+/// of the run.
 std::vector<Line> lines_of(const json &bench, bool of_rounds) {
     std::vector<Line> lines;
     for (const json &cell : bench.at("cells")) {
@@ -82,7 +82,7 @@ std::vector<Line> lines_of(const json &bench, bool of_rounds) {
     return lines;
 }
 
-/// The best median among the columns that `counts` says yes to.
+/// The best median among the columns for which `counts` is true.
 template <typename Predicate>
 std::optional<double> best_of(const Line &line, const std::vector<Column> &columns, Predicate counts) {
     std::optional<double> best;
@@ -94,7 +94,7 @@ std::optional<double> best_of(const Line &line, const std::vector<Column> &colum
     return best;
 }
 
-/// Of the first of the kind, beside the best general one.
+/// The ratio of the first backend of the kind to the best general-purpose allocator.
 std::string ratio_text(const Line &line, const std::vector<Column> &columns, std::string_view kind) {
     if (line.is_void) return "void";
     const auto subject = std::ranges::find_if(
@@ -103,12 +103,12 @@ std::string ratio_text(const Line &line, const std::vector<Column> &columns, std
     return subject != columns.end() && rival ? fmt::format("{:.2f}", line.medians.at(subject->name) / *rival) : "";
 }
 
-/// A last column, of ratios: of the first backend of a kind to the best malloc of others.
+/// A last column: the ratio of the first backend of a kind to the best other malloc.
 struct Beside {
     std::string_view head, kind;
 };
 
-/// Those whose kind has a column.
+/// The last columns whose kind has a column.
 std::vector<Beside> besides_of(const std::vector<Column> &columns) {
     std::vector<Beside> besides{{"pool / best malloc", "subject"}, {"malloc / best other", "drop-in"}};
     std::erase_if(besides, [&](const Beside &beside) {
@@ -140,7 +140,7 @@ std::string heading_of(const json &bench) {
                        int(bench.at("rounds")), std::string(bench.at("started")));
 }
 
-/// `last`: the heads of the columns behind those of the backends.
+/// `last`: the heads of the columns after those of the backends.
 std::string table_of(const std::vector<Line> &lines, const std::vector<Column> &columns,
                      const std::vector<std::string_view> &last) {
     std::string text = "| |";

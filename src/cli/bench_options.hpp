@@ -1,4 +1,4 @@
-// What `flatline bench` is asked for.
+// The options of `flatline bench`.
 #pragma once
 
 #include "bench_outputs.hpp"
@@ -16,16 +16,16 @@ struct BenchOptions {
     bool full = false;  // every suite that a driver runs
     bool list = false;
     bool all_columns = false;          // of the summary on the terminal
-    bool isolated = false;             // refuse where the machine cannot keep others away
+    bool isolated = false;             // refuse if the machine cannot keep other tasks away
     std::vector<std::string> suites;   // none: those of the quick run
     std::vector<std::string> backends; // none: all
     std::vector<std::size_t> sizes;    // none: all
     std::vector<std::string> programs; // of the suite programs; none: all
     std::vector<unsigned> threads;     // of suites threads and pipeline; empty: the usual
-    std::optional<unsigned> processes; // for each cell and backend; none: as many as the suite usually has
+    std::optional<unsigned> processes; // for each cell and backend; none: the suite's default
     std::optional<int> pin;
     std::optional<std::uint64_t> seed;
-    std::string resume; // what an interrupted run left, with which all other options come; or empty
+    std::string resume; // the file that an interrupted run left, which supplies all other options; or empty
     BenchOutputs outputs;
 };
 

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-/// As a field of a table: texts in quotes where they need them (RFC 4180), nothing for null.
+/// A value as a CSV field: strings are quoted where needed (RFC 4180), null is empty.
 std::string field_of(const json &value) {
     if (value.is_null()) return "";
     if (!value.is_string()) return value.dump();
@@ -43,7 +43,7 @@ std::string file_name_of(const json &cell) {
                        cell.at("backend").get<std::string>());
 }
 
-/// The count is whole but for what binary fractions do to `share`: 0.999 of 2000 is 1998 and not 1999.
+/// The count is whole except for the rounding of `share` to a binary fraction: 0.999 of 2000 is 1998, not 1999.
 std::string hgrm_line(double value, double share, double samples) {
     const std::string head = fmt::format("{:12.3f} {:2.12f} {:10.0f}", value, share, std::ceil(share * samples - 1e-6));
     return share < 1 ? fmt::format("{} {:14.2f}\n", head, 1 / (1 - share)) : head + "\n";

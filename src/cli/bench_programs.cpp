@@ -27,11 +27,11 @@ using bench::ProgramGroup;
 using bench::ProgramRow;
 using bench::Spread;
 
-/// The lowest and the highest of five are an interval for the median at 94 %; with 72 pairs of a program and an
-/// allocator, seven runs each take half an hour.
+/// The lowest and the highest of five are a 94 % interval for the median. With 72 pairs of a program and an allocator,
+/// seven runs each take half an hour.
 constexpr unsigned usual_processes = 5;
 
-/// A run takes three seconds, and under the slowest allocator with every system call counted a minute at most.
+/// A run takes three seconds, and at most a minute under the slowest allocator with every system call counted.
 constexpr std::chrono::milliseconds run_limit{180'000};
 
 /// Enough calls to learn a library's version from the process that it serves.
@@ -58,7 +58,7 @@ std::vector<const bench::Backend *> general_backends(const std::vector<std::stri
     return general;
 }
 
-/// Everything that is decided or found out before the first program runs.
+/// Everything that is decided before the first program runs.
 struct Preparation {
     bench::ProgramSchedule schedule;
     bench::Campaign glances; // one look at each allocator: its version
@@ -118,7 +118,7 @@ struct Measured {
     bench::Circumstances about;
 };
 
-/// What is measured, and what goes on with it once it was interrupted.
+/// The journal of the run, which records the files that must not change before it is resumed.
 bench::Journal journal_of(const Preparation &ready, const BenchOptions &options, std::optional<bench::Journal> left) {
     const bench::ProgramSchedule &schedule = ready.schedule;
     Stamped files = stamped(schedule.places);
@@ -145,7 +145,7 @@ Measured measure(const Preparation &ready, const bench::SignalWatch &signals, be
         Progress progress(Look::of(STDERR_FILENO));
         const auto show = [&](const bench::ProgramStep &step) {
             const std::string_view what = step.round == 0 ? "counting" : "programs";
-            const std::size_t tenths = 10 * step.done / step.total; // a line each, where there is no terminal
+            const std::size_t tenths = 10 * step.done / step.total; // one line each if there is no terminal
             progress.show({step.done, step.total, step.round, step.rounds, step.seconds_left},
                           fmt::format("{}: {}: {}", what, step.program->name, step.backend->name),
                           fmt::format("{}, {} %", what, tenths * 10));
@@ -222,7 +222,7 @@ std::string rows_text(const ProgramGroup &group, const Look &look) {
     return text;
 }
 
-/// What was measured besides the allocators: how the program qualifies for saying anything of them.
+/// What the program does and how much it allocates under glibc, which shows whether it can compare allocators.
 std::string standing_text(const ProgramGroup &group) {
     std::string text =
         fmt::format("{}, {}: {}.", group.found.executable.string(), group.version, group.found.program->work);

@@ -47,7 +47,7 @@ std::string short_name(const Group &group) {
     return group.is_single() ? std::string(group.cell.order) : fmt::format("{}, {}", group.cell.order, group.calls);
 }
 
-/// The best of those that compete; nullptr in a void cell.
+/// The best competing row; nullptr in a void cell.
 const Row *best_in(const Group &group, Figure figure) {
     if (figure == Figure::jitter) return steadiest_of(group);
     return is_void(group) ? nullptr : best_of(group, {Kind::subject, Kind::general, Kind::standard}, figure);
@@ -60,7 +60,7 @@ Shown shown_of(const Group &group, const Backend &backend, Figure figure) {
     return {compact(figure_of(*row, figure)) + (best ? "*" : " "), style_of(backend, best)};
 }
 
-/// All workloads in one figure.
+/// A table of one figure for all workloads.
 std::string summary_of(const std::vector<Group> &groups, Figure figure, const Look &look) {
     constexpr std::string_view voided = "void";
     const std::vector<const Backend *> columns = summarised(groups);
@@ -74,7 +74,7 @@ std::string summary_of(const std::vector<Group> &groups, Figure figure, const Lo
     return text_of(table, look);
 }
 
-/// What came of one subject against one rival, over all cells.
+/// The results of one subject against one rival over all cells.
 struct Standing {
     struct Count {
         std::size_t faster = 0, undecided = 0, slower = 0;

@@ -25,9 +25,9 @@ constexpr std::size_t least_label_width = 18;
 constexpr std::size_t figure_width = 7; // the last column is the winner's mark
 constexpr std::size_t ratio_width = 10;
 constexpr std::size_t best_shown = 3;
-constexpr std::array judged{Kind::subject, Kind::drop_in}; // against the best malloc of others, in the last columns
+constexpr std::array judged{Kind::subject, Kind::drop_in}; // against the best other malloc, in the last columns
 
-/// Where a median of calls timed together is told: a row of the summary.
+/// Whether the cell has a row in the summary: it has the median of calls timed together.
 bool in_summary(const Group &group) { return !group.is_single() && !group.has_rounds(); }
 
 std::string short_name(const Group &group) {
@@ -40,10 +40,10 @@ std::string short_name(const Group &group) {
     return of_one_kind && !group.is_single() ? fmt::format("{} {}", work, group.operation) : work;
 }
 
-/// How many times the time of the other one, of a rate too.
+/// The ratio of times, also for a rate: how many times as long as the other one takes.
 double times_of(const Group &group, double ratio) { return group.is_rate() ? 1 / ratio : ratio; }
 
-/// The geometric mean over the cells of how many times the best malloc's time a malloc takes.
+/// The logarithm of the geometric mean, over the cells, of a malloc's time divided by the best malloc's.
 double distance_from_best(const std::vector<Group> &groups, const Backend &backend) {
     double sum = 0;
     std::size_t cells = 0;
@@ -56,20 +56,20 @@ double distance_from_best(const std::vector<Group> &groups, const Backend &backe
     return cells == 0 ? HUGE_VAL : sum / static_cast<double>(cells);
 }
 
-/// The mallocs of others but the C library's, the best first.
+/// The other mallocs except the C library's, the best first.
 Backends best_mallocs(const std::vector<Group> &groups, const Backends &measured) {
     std::vector<std::pair<double, const Backend *>> all;
     for (const Backend *backend : measured) {
         if (backend->kind == Kind::general && backend->name != "glibc")
             all.emplace_back(distance_from_best(groups, *backend), backend);
     }
-    std::ranges::sort(all); // of two that are as good the first in the catalogue
+    std::ranges::sort(all); // ties are in the order of the catalogue
     Backends best;
     for (const auto &[distance, backend] : all) best.push_back(backend);
     return best;
 }
 
-/// Those that have room, in the order of `measured`: what a reader looks for comes before the others.
+/// The backends that fit, in the order of `measured`. Those that a reader looks for are chosen before the others.
 Backends chosen(const std::vector<Group> &groups, const Backends &measured, std::size_t room) {
     Backends wanted;
     const auto want = [&](const Backend *backend) {
@@ -99,7 +99,7 @@ Shown figure_of(const Group &group, const Backend &backend) {
     return {compact(row->p50) + (is_winner(group, *row) ? "*" : " "), style_of(backend, is_winner(group, *row))};
 }
 
-/// Of the first of the kind.
+/// The ratio of the first backend of the kind to the best other malloc.
 Shown ratio_of(const Group &group, Kind kind) {
     const Row *subject = row_of(group, kind);
     const Row *rival = best_of(group, {Kind::general}, Figure::p50);
@@ -122,7 +122,7 @@ ColumnTable table_of(const std::vector<Group> &groups, const Backends &columns, 
     return table;
 }
 
-/// What the longest label needs, a blank behind it.
+/// The width of the longest label with a blank after it.
 std::size_t label_width_of(const std::vector<Group> &groups) {
     std::size_t width = least_label_width;
     for (const Group &group : groups) width = std::max(width, short_name(group).size() + 1);

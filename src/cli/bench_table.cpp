@@ -24,12 +24,12 @@ using bench::Verdict;
 
 constexpr std::size_t title_width = 20;
 
-/// Text to the right of its column; text that needs more width takes it.
+/// Text aligned to the right of its column; text that needs more width takes it.
 std::string right(const std::string &text, std::size_t width) { return fmt::format("{:>{}}", text, width); }
 
 std::string grouped(double value) { return bench::grouped(static_cast<std::uint64_t>(std::llround(value))); }
 
-/// Whole parts per million, but never a 0 that is not one.
+/// Whole parts per million; a value above 0 is never shown as 0.
 std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<1" : grouped(value); }
 
 std::string_view unit_of(const Group &group) {
@@ -57,7 +57,7 @@ Column beside_floor(const Row &floor, Figure figure) {
 
 std::string count_text(const std::optional<std::uint64_t> &count) { return count ? bench::grouped(*count) : "-"; }
 
-/// What a process had resident at most, where that is told; else nothing.
+/// The peak resident memory of a process if it is known; else no column.
 std::vector<Column> columns_of_memory(const Group &group) {
     if (!std::ranges::any_of(group.rows, [](const Row &row) { return row.peak_bytes.has_value(); })) return {};
     return {{"peak KiB", 9, false, [](const Row &row) {
@@ -65,7 +65,7 @@ std::vector<Column> columns_of_memory(const Group &group) {
              }}};
 }
 
-/// What a round took, and what of the heap and of memory.
+/// The times of a round, its calls of the heap and its memory.
 std::vector<Column> columns_of_rounds(const Group &group) {
     const Row *steadiest = steadiest_of(group);
     const auto jitter = [steadiest](const Row &row) {
@@ -133,7 +133,7 @@ std::string rows_text(const Group &group, const Look &look) {
     return text;
 }
 
-/// The course over the windows of each backend: where it began and ended, the worst, what it gains in a million calls.
+/// Each backend's course over the windows: the first, the last, the worst, and the change in a million calls.
 std::string courses_text(const Group &group, const Look &look) {
     constexpr std::size_t figures = 2 + title_width + 3 * 10 + 12;
     const std::size_t width = std::min(look.width, widest);
@@ -154,7 +154,7 @@ std::string courses_text(const Group &group, const Look &look) {
     return text;
 }
 
-/// "P50   0.84  faster by 12 to 19 % (tcmalloc)"; no verdict beside what does not compete, or in a void cell.
+/// "P50   0.84  faster by 12 to 19 % (tcmalloc)"; no verdict against a rival that does not compete, or in a void cell.
 std::string ratio_text(const Group &group, const Row &subject, const Row &rival, Figure figure, const Look &look) {
     const Verdict verdict = judge(group, subject, rival, figure);
     const char *name = figure == Figure::p50 ? "P50" : "P99.9";
@@ -164,7 +164,7 @@ std::string ratio_text(const Group &group, const Row &subject, const Row &rival,
     return text + fmt::format("({})", rival.backend->title);
 }
 
-/// What one of Flatline's is beside the best of some kinds, in each figure that the cell is for.
+/// Compares one of Flatline's allocators with the best of some kinds, in each figure that the cell is for.
 std::string rival_lines(const Group &group, const Row &subject, std::string_view rivals, const std::vector<Kind> &kinds,
                         const Look &look) {
     const Row *by_p50 = best_of(group, kinds, Figure::p50);
@@ -176,7 +176,7 @@ std::string rival_lines(const Group &group, const Row &subject, std::string_view
     return text;
 }
 
-/// Whoever is no malloc itself is held against more than those.
+/// A subject that is not a malloc has more rivals than the mallocs.
 std::string all_rival_lines(const Group &group, const Look &look) {
     std::string text;
     for (const Row *subject : ours_of(group)) {

@@ -1,5 +1,5 @@
-// The figures of `flatline bench` as text for people, at most as wide as the terminal and never wider than 100 columns.
-// What only cells of rounds have is in bench_rounds.hpp, what came out of all in bench_summary.hpp.
+// The figures of `flatline bench` as readable text, at most as wide as the terminal and never wider than 100 columns.
+// The parts for cells of rounds are in bench_rounds.hpp, the summary of all cells in bench_summary.hpp.
 #pragma once
 
 #include "terminal.hpp"
@@ -11,10 +11,11 @@
 
 namespace flat::cli {
 
-/// One block for a cell: every backend by its P50, the winner marked, and what each of Flatline's is beside its rivals.
+/// One block for a cell: every backend in order of P50, the winner marked, and how each of Flatline's allocators
+/// compares with its rivals.
 std::string cell_table(const bench::Group &group, const std::vector<bench::Failure> &failures, const Look &look);
 
-/// Every backend that failed, with its first message and in how many cells; empty iff none did.
+/// Every backend that failed, its first message and the number of cells in which it failed; empty iff none did.
 std::string failures_text(const std::vector<bench::Failure> &failures, const Look &look);
 
 } // namespace flat::cli

@@ -56,7 +56,7 @@ struct CellOfRun {
 struct ComparedRun {
     std::string machine;
     std::map<std::string, std::string> identities; // by backend: version, source and flags of what served it
-    std::set<std::string> others;                  // backends that are not Flatline's, and may be controls
+    std::set<std::string> others;                  // backends that are not Flatline's and may be controls
     std::map<std::string, std::string> originals;  // by the name of the copy
     std::vector<CellOfRun> cells;
 };
@@ -67,7 +67,7 @@ const char *figure_of(const json &cell) {
 }
 
 void add_row(ComparedRun &run, const json &cell, double clock_step) {
-    if (!cell.value("ranked", true)) return; // no merit of the backend: a change there is neither good nor bad
+    if (!cell.value("ranked", true)) return; // not a merit of the backend: a change is neither good nor bad
     CellOfRun fresh;
     fresh.suite = cell.at("suite");
     fresh.operation = cell.at("operation");
@@ -87,13 +87,13 @@ ComparedRun run_of(const json &bench) {
     ComparedRun run;
     run.machine = fmt::format("{}, {}", bench.at("environment").at("processor").get<std::string>(),
                               bench.at("environment").at("kernel").get<std::string>());
-    // Not the path: builds to compare are often in folders of their own, with their peers beside them.
+    // Without the path: builds to compare are often in separate folders, each with its own peers.
     for (const json &each : bench.at("environment").at("allocators"))
         run.identities[each.at("backend")] = each.at("version").dump() + each.at("source").dump() +
                                              each.at("flags").dump() + bench.at("environment").at("compiler").dump();
     for (const json &each : bench.at("backends")) {
         if (each.at("kind") == "again")
-            run.originals[each.at("name")] = each.value("beside", "flatline-pool"); // which alone had one at first
+            run.originals[each.at("name")] = each.value("beside", "flatline-pool"); // alone has a copy in old results
         else if (each.at("kind") != "subject" && each.at("kind") != "drop-in")
             run.others.insert(each.at("name"));
     }
@@ -110,7 +110,7 @@ ComparedRun read_run(const std::string &file) {
     }
 }
 
-/// What served both runs unchanged, other than the backend compared.
+/// The backends that are unchanged between the runs, except the backend compared.
 std::vector<std::string> controls_of(const ComparedRun &before, const ComparedRun &after, const std::string &backend) {
     std::vector<std::string> controls;
     for (const std::string &name : before.others) {
@@ -122,7 +122,7 @@ std::vector<std::string> controls_of(const ComparedRun &before, const ComparedRu
     return controls;
 }
 
-/// How far each copy in the cell differs from its original, by its name; 0 where a coarse clock tells nothing.
+/// How far each copy in the cell differs from its original, by the copy's name; 0 if the clock is too coarse to tell.
 std::map<std::string, double> copy_differences(const CellOfRun &cell, const ComparedRun &run) {
     std::map<std::string, double> differences;
     for (const auto &[copy, original] : run.originals) {
@@ -138,14 +138,14 @@ std::map<std::string, double> copy_differences(const CellOfRun &cell, const Comp
     return differences;
 }
 
-/// Of several copies, that of the one that differs most.
+/// The largest difference of any copy.
 double copy_difference(const CellOfRun &cell, const ComparedRun &run) {
     double most = 0;
     for (const auto &[copy, difference] : copy_differences(cell, run)) most = std::max(most, difference);
     return most;
 }
 
-/// The copies that a run of this backend has in a suite, as the catalogue has them.
+/// The copies of this backend in a suite, according to the catalogue.
 std::set<std::string> copies_of(const std::string &backend, const std::string &suite) {
     std::set<std::string> copies;
     for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
@@ -187,7 +187,7 @@ struct CellOfBoth {
     const CellOfRun &before, &after;
 };
 
-/// `least`: the change that counts, as a share. Nothing iff the backend has no figure in one of them.
+/// `least`: the smallest change that counts, as a share. std::nullopt iff the backend has no figure in one of the runs.
 std::optional<Line> line_of(const CellOfBoth &both, const std::vector<std::string> &unchanged,
                             const CompareOptions &options, double least) {
     const auto &[old_run, new_run, before, after] = both;
@@ -209,12 +209,12 @@ std::optional<Line> line_of(const CellOfBoth &both, const std::vector<std::strin
                 controls.size()};
 }
 
-/// By how much each cell changed, as a share.
+/// The change of each cell, as a share.
 using Noise = std::map<std::string, double>;
 
 double change_of(const Line &line) { return bench::difference_of(line.comparison.ratio); }
 
-/// What is not in `noise` has none.
+/// A cell that is not in `noise` has none.
 std::vector<Line> lines_of(const ComparedRun &before, const ComparedRun &after, const CompareOptions &options,
                            const Noise &noise) {
     const std::vector<std::string> unchanged = controls_of(before, after, options.backend);
@@ -233,9 +233,9 @@ std::vector<Line> lines_of(const ComparedRun &before, const ComparedRun &after, 
     return lines;
 }
 
-/// Without a copy of the same code beside it nobody knows what a cell's figures are worth: what two runs of one build
-/// differ by would be told as a change. Throws std::runtime_error iff one run lacks a copy that the other has, or both
-/// lack that of the backend; or any, where the backend is Flatline's and has none of its own in the suite.
+/// Without an A/A copy, noise cannot be told from change: the difference of two runs of one build would be reported as
+/// a change. Throws std::runtime_error iff one run lacks a copy that the other has, both lack the backend's copy, or
+/// both lack any copy and the backend is one of Flatline's without its own copy in the suite.
 void require_copies(const ComparedRun &before, const ComparedRun &after, const CompareOptions &options) {
     for (const CellOfRun &cell : before.cells) {
         const auto other = std::ranges::find(after.cells, cell.key(), &CellOfRun::key);
@@ -258,7 +258,7 @@ void require_copies(const ComparedRun &before, const ComparedRun &after, const C
     }
 }
 
-/// From two runs of the same build.
+/// The noise is measured from two runs of the same build.
 Noise noise_of(const CompareOptions &options) {
     Noise noise;
     if (options.noise.empty()) return noise;

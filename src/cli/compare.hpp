@@ -19,8 +19,8 @@ struct CompareOptions {
 /// Adds the verb to the program; `options` must outlive it.
 CLI::App *add_compare(CLI::App &program, CompareOptions &options);
 
-/// Returns the exit status: 0, or 1 where a cell became worse. Throws std::runtime_error, with a message that says what
-/// to do, iff the runs cannot be read or have no cell in common.
+/// Returns the exit status: 0, or 1 if a cell became worse. Throws std::runtime_error, with a message that says what to
+/// do, iff the runs cannot be read or have no cell in common.
 int run_compare(const CompareOptions &options);
 
 } // namespace flat::cli

@@ -1,4 +1,4 @@
-// `flatline env`: what this machine has and lacks for tails that can be trusted.
+// `flatline env`: what this machine has and lacks for trustworthy tail latencies.
 #pragma once
 
 #include <CLI/CLI.hpp>

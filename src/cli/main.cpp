@@ -1,4 +1,4 @@
-// The program: reads the command line and hands over to a verb.
+// The program: reads the command line and runs a verb.
 //
 // Exit status: 0 done; 1 the answer is no (a gate failed); 2 it could not be run, and one line on standard error says
 // what to do.
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int status_not_run = 2;
 
-/// A message that names the verb, and ends where its options are explained.
+/// Prints a message that names the verb and, at its end, the command that explains its options.
 int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
     std::string name = "flatline";
     for (const CLI::App *verb : program.get_subcommands()) // those that were given
@@ -41,17 +41,17 @@ int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
     return status_not_run;
 }
 
-/// A file that exceeds `ulimit -f` is an error to be told like any other, and no end without a word. A handler, because
-/// programs that are run would inherit that the signal is ignored.
+/// Makes a file that exceeds `ulimit -f` an error that is reported like any other, instead of a silent end. It installs
+/// a handler, because programs that are run would inherit an ignored signal.
 void get_errors_for_files_too_large() {
     struct sigaction before{}, action{};
     action.sa_handler = [](int) {};
     action.sa_flags = SA_RESTART;
     if (sigaction(SIGXFSZ, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
-        (void)sigaction(SIGXFSZ, &action, nullptr); // fails for no signal that there is
+        (void)sigaction(SIGXFSZ, &action, nullptr); // cannot fail for a valid signal
 }
 
-/// What went wrong, in words of this house.
+/// What went wrong, in this program's own words.
 std::string in_words(const std::exception &error) {
     if (dynamic_cast<const nlohmann::json::exception *>(&error) != nullptr)
         return "something that was read is not whole: make it anew";
@@ -61,7 +61,7 @@ std::string in_words(const std::exception &error) {
     return error.what();
 }
 
-/// The status of what is run, of which all that it printed must have been written.
+/// Returns the status of `run`, if everything that it printed was written.
 int run_as(const std::string &name, const std::function<int()> &run) {
     try {
         const int status = run();
@@ -71,7 +71,7 @@ int run_as(const std::string &name, const std::function<int()> &run) {
         std::string what = in_words(error);
         try {
             flat::cli::require_written();
-        } catch (const std::exception &unwritten) { // which is why, and what printed says less of it
+        } catch (const std::exception &unwritten) { // the cause, of which `error` says less
             what = unwritten.what();
         }
         fmt::print(stderr, "{}: {}\n", name, what);

@@ -1,4 +1,4 @@
-// What the machine does while a run lasts: what it is, what it takes from the processor, and how long all of it took.
+// The circumstances of a run: the machine, the processor time that was lost to other work, and how long the run took.
 #pragma once
 
 #include "bench/document.hpp"
@@ -7,14 +7,15 @@
 
 namespace flat::cli {
 
-/// One for each run. Tells `about`, which must outlive it, the machine and the moment when it is made, and the rest
-/// when the run is over. Metering spins on the processor for half a second, so nothing else may be timed then.
+/// Make one for each run. The constructor writes the machine and the start time to `about`, which must outlive it; the
+/// rest is written when the run is over. Metering spins on the processor for half a second, so nothing else may be
+/// timed then.
 class Meanwhile {
   public:
-    /// `about.cpu` is set.
+    /// `about.cpu` must be set.
     explicit Meanwhile(bench::Circumstances &about);
 
-    /// Between two rounds; meters only if that is ten seconds ago, for rounds may be short.
+    /// Call it between two rounds. It meters only if the last metering is ten seconds ago, since rounds may be short.
     void between_rounds();
 
     void finish();

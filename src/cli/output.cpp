@@ -44,7 +44,7 @@ void require_written() {
     errno = 0;
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
     const int error = errno;
-    std::clearerr(stdout); // said once
+    std::clearerr(stdout); // report it once
     throw std::runtime_error(fmt::format("standard output could not be written{}: free some room or send it elsewhere",
                                          error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
 }

@@ -56,7 +56,7 @@ const bench::Failure *failure_of(const Findings &findings, const bench::Backend 
 
 std::string short_version(const std::string &version) { return version.substr(0, version.find('-')); }
 
-/// What stands below a peer's line: how it was built, or why it is not the one that was to be built.
+/// The remarks below a peer's line: how it was built, or why the packaged one is used instead.
 std::string remarks(const bench::Place &place, std::size_t width) {
     std::string text;
     if (place.build) text = fmt::format("{}, {}, {}", place.build->source, place.build->compiler, place.build->flags);

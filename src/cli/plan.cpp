@@ -22,7 +22,7 @@
 namespace flat::cli {
 namespace {
 
-/// "4K:16": bytes before the colon, a plain number behind it.
+/// "4K:16": bytes before the colon, a plain number after it.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> pair_from(std::string_view text) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) return std::nullopt;
@@ -114,7 +114,7 @@ void require_no_declaration(const PlanOptions &options) {
             "{} declares everything: leave --class, --share, --bytes, --arena and --heap out", options.file));
 }
 
-/// At most one of the outputs may have standard output.
+/// At most one of the outputs may go to standard output.
 void require_outputs(const PlanOptions &options) {
     const std::array<std::pair<const char *, const std::string *>, 3> outputs{
         {{"--json", &options.json}, {"--header", &options.header}, {"--toml", &options.toml}}};
@@ -155,7 +155,7 @@ void write_outputs(const plan::Plan &plan, const std::optional<plan::Tracking> &
     if (!options.json.empty()) write_output(options.json, plan_document(plan, tracking));
 }
 
-/// Where what was written is found.
+/// The paths of the files that were written.
 std::string paths_of(const PlanOptions &options) {
     std::string text;
     for (const auto &[what, file] : {std::pair{"header", &options.header}, std::pair{"declaration", &options.toml},

@@ -1,4 +1,4 @@
-// `flatline plan`: what memory a program will have, before it runs.
+// `flatline plan`: computes the memory that a program will have, before it runs.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -26,8 +26,8 @@ struct PlanOptions {
 /// Adds the verb to the program; `options` must outlive it.
 CLI::App *add_plan(CLI::App &program, PlanOptions &options);
 
-/// Returns the exit status: 0, or 1 where the plan does not hold the sizes that it was given. Throws
-/// std::runtime_error, with a message that says what to do, iff nothing could be planned or the result not be written.
+/// Returns the exit status: 0, or 1 if the plan does not hold the given sizes. Throws std::runtime_error, with a
+/// message that says what to do, iff nothing could be planned or the result could not be written.
 int run_plan(const PlanOptions &options);
 
 } // namespace flat::cli

@@ -20,7 +20,7 @@ using plan::Plan;
 using plan::PlannedClass;
 using plan::PoolPlan;
 
-/// "64 B", "4 KiB", "1 GiB"; what is no whole number of these is bytes.
+/// "64 B", "4 KiB", "1 GiB"; any other size is in bytes.
 std::string size_text(std::uint64_t bytes) {
     constexpr std::array<std::string_view, 3> units{"KiB", "MiB", "GiB"};
     std::size_t unit = 0;
@@ -31,7 +31,7 @@ std::string size_text(std::uint64_t bytes) {
     return fmt::format("{} {}", grouped(bytes), unit == 0 ? "B" : units[unit - 1]);
 }
 
-/// As many bytes, to be read at a glance.
+/// The bytes, rounded to be read at a glance.
 std::string roughly(std::uint64_t bytes) {
     constexpr std::array<std::string_view, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
     if (bytes < 10000) return fmt::format("{} B", grouped(bytes));
@@ -45,7 +45,7 @@ std::string count_text(std::uint64_t count, std::string_view one) {
     return fmt::format("{} {}{}", grouped(count), one, count == 1 ? "" : one.ends_with('s') ? "es" : "s");
 }
 
-/// Rounded down, so that it promises nothing that is not there.
+/// Rounded down, so that it never promises too much.
 std::string times_text(double growth) { return fmt::format("{:.2f}", std::floor(growth * 100 + 1e-9) / 100); }
 
 double percent_of(std::uint64_t part, std::uint64_t whole) {
@@ -62,7 +62,7 @@ struct LabelPlace {
     std::string_view bar;
 };
 
-/// A mapping of its own, where the library maps it.
+/// A mapping of its own if the library maps it.
 struct Memory {
     std::uint64_t bytes = 0;
     std::vector<LabelPlace> places;
@@ -93,7 +93,7 @@ std::vector<Memory> memories_of(const Plan &plan, bool with_arena) {
     return memories;
 }
 
-/// Puts bytes into columns: each memory begins in a column of its own, between two for its guard pages.
+/// Maps bytes to columns. Each memory begins in a column of its own, between two columns for its guard pages.
 class Drawing {
   public:
     Drawing(const std::vector<Memory> &memories, std::size_t width) {
@@ -109,8 +109,8 @@ class Drawing {
         return static_cast<std::size_t>((bytes + scale_ - 1) / scale_);
     }
 
-    /// A bar of at least one column, what was left free before it in front, in a memory drawn from `column` on. What
-    /// lies last in its memory reaches to the end of that.
+    /// A bar of at least one column, with the padding in front of it, in a memory drawn from `column` on. The last bar
+    /// in a memory reaches to the memory's end.
     std::string bar(const LabelPlace &place, const Memory &memory, std::size_t column) const {
         const bool last = &place == &memory.places.back();
         const std::size_t free_from = column + static_cast<std::size_t>((place.offset - place.padding) / scale_);
@@ -126,7 +126,7 @@ class Drawing {
     std::uint64_t scale_ = 1;
 };
 
-/// The figures of the map, the padding only where the terminal is wide enough.
+/// The figures of the map, with the padding only if the terminal is wide enough.
 std::string figures(bool wide, std::string_view what, std::string_view alignment, std::string_view count,
                     std::string_view bytes, std::string_view offset, std::string_view padding) {
     return fmt::format("{:>11}{:>8}{:>11}{:>15}{:>15}{}  ", what, alignment, count, bytes, offset,
@@ -204,7 +204,7 @@ std::string unserved_text(const std::vector<plan::DemandRow> &unserved, const Lo
 
 // What was chosen -----------------------------------------------------------------------------------------------------
 
-/// Some numbers of classes, the best one among them: what fewer would cost.
+/// Some numbers of classes, including the best one: what fewer classes would cost.
 std::string counts_text(const Plan &plan, const Look &look) {
     const plan::Choices &choices = plan.choice->choices;
     const plan::Choice &best = choices.by_count[choices.best];
@@ -224,8 +224,8 @@ std::string counts_text(const Plan &plan, const Look &look) {
     return text;
 }
 
-/// What a margin costs over none. It may cost less than nothing: with more blocks a pool's map may have more and
-/// smaller spans, and its classes less padding.
+/// The cost of a margin over none. It may be negative: with more blocks a pool's map may have more and smaller spans,
+/// and its classes less padding.
 std::int64_t cost_of(const plan::Margin &none, const plan::Margin &with) {
     return static_cast<std::int64_t>(with.bytes) - static_cast<std::int64_t>(none.bytes);
 }
@@ -234,7 +234,7 @@ std::string cost_text(std::int64_t cost) {
     return cost < 0 ? "-" + grouped(static_cast<std::uint64_t>(-cost)) : grouped(static_cast<std::uint64_t>(cost));
 }
 
-/// The bytes for which the demand may grow by another percent, up to this margin.
+/// The bytes for each percent by which the demand may grow, up to this margin.
 std::string percent_cost(const plan::Margin &none, const plan::Margin &with) {
     const double percents = (with.growth - none.growth) * 100;
     return grouped(static_cast<std::uint64_t>(std::llround(static_cast<double>(cost_of(none, with)) / percents)));
@@ -259,11 +259,11 @@ std::string margins_text(const Plan &plan, const Look &look) {
 
 // The summary ---------------------------------------------------------------------------------------------------------
 
-/// A line of the summary: what it is about, and a sentence that is wrapped beside it.
+/// A line of the summary: its topic, and next to it a sentence that is wrapped.
 std::string about(std::string_view what, const std::string &sentence, const Look &look, Style style = Style::plain) {
     constexpr std::size_t label = 11;
     const std::size_t width = std::clamp<std::size_t>(look.width, 50, widest) - label;
-    constexpr char bond = '\x1f'; // between a number and its %, which are not to be parted
+    constexpr char bond = '\x1f'; // between a number and its %, which stay on one line
     std::string text = sentence;
     for (std::size_t at = text.find(" %"); at != std::string::npos; at = text.find(" %", at)) text[at] = bond;
     text = wrapped(text, width);
@@ -371,7 +371,7 @@ std::string section(const std::string &title, const std::string &text, const Loo
     return text.empty() ? "" : look.dress(title, Style::strong) + "\n" + text + "\n";
 }
 
-/// The arena of a tracking file stands in the pool's place and not beside it.
+/// The arena of a tracking file is an alternative to the pool, so the map leaves it out if there is a pool.
 std::string tables_text(const Plan &plan, bool with_arena, const Look &look) {
     if (!plan.pool && !plan.arena && !plan.heap) return {};
     std::string text = section("Map", map_text(plan, with_arena, look), look);

@@ -11,11 +11,12 @@
 
 namespace flat::cli {
 
-/// The tables first and the summary last, where a terminal shows it. `tracking` is what the plan was made from, if it
-/// was.
+/// The tables come first and the summary last, where a terminal shows it. `tracking` is the recording that the plan was
+/// made from, if any.
 std::string plan_text(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking, const Look &look);
 
-/// Every memory with what lies in it and where, one column of the drawing being so many bytes of all of them.
+/// Draws every mapping with its parts and their places. A column of the drawing is the same number of bytes in all of
+/// them.
 std::string map_text(const plan::Plan &plan, bool with_arena, const Look &look);
 
 /// `flatline.plan/1`.

@@ -33,9 +33,9 @@ bool is_executable(const fs::path &file) {
     return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
 }
 
-constexpr int most_interpreters = 4; // as the kernel follows them
+constexpr int most_interpreters = 4; // as many as the kernel follows
 
-/// What stands after "#!" in a script, or empty.
+/// The text after "#!" in a script, or empty.
 std::string interpreter_line(const fs::path &program) {
     std::ifstream in(program, std::ios::binary);
     std::array<char, 2> mark{};
@@ -45,7 +45,7 @@ std::string interpreter_line(const fs::path &program) {
     return line;
 }
 
-/// The ELF file that runs where `program` is started. `#!/usr/bin/env NAME` means NAME.
+/// The ELF file that runs when `program` is started. `#!/usr/bin/env NAME` means NAME.
 fs::path loaded_file(fs::path program) {
     for (int i = 0; i < most_interpreters; i++) {
         std::istringstream words(interpreter_line(program));
@@ -75,7 +75,7 @@ class ElfFile {
     ElfFile &operator=(const ElfFile &) = delete;
 
     Elf *get() const { return elf_; }
-    int error() const { return error_; } // for which it could not be opened; else 0
+    int error() const { return error_; } // why it could not be opened; else 0
 
   private:
     int file_, error_ = 0;
@@ -99,7 +99,7 @@ std::string text_of(Elf *elf, const GElf_Phdr &segment) {
     return std::string(text.substr(0, text.find('\0')));
 }
 
-/// The path of the dynamic linker, or empty: it has none.
+/// The path of the dynamic linker, or empty if it has none.
 std::string loader_of(Elf *elf) {
     std::size_t count = 0;
     if (elf_getphdrnum(elf, &count) != 0) return "";
@@ -111,7 +111,7 @@ std::string loader_of(Elf *elf) {
     return "";
 }
 
-/// Whether the file itself has a malloc that its libraries call as well: it comes before everything preloaded.
+/// Whether the file exports its own malloc. Its libraries call that as well, as it comes before everything preloaded.
 bool exports_malloc(Elf *elf) {
     for (Elf_Scn *section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
@@ -128,7 +128,7 @@ bool exports_malloc(Elf *elf) {
     return false;
 }
 
-/// Whether the kernel gives it other rights than the caller's, for which the loader ignores what is to be preloaded.
+/// Whether the kernel gives it other rights than the caller's; the loader then ignores the preload.
 bool changes_rights(const fs::path &program) {
     struct stat about{};
     if (stat(program.c_str(), &about) != 0) return false;
@@ -137,7 +137,7 @@ bool changes_rights(const fs::path &program) {
     return other_user || other_group || getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-/// Throws std::runtime_error iff nothing can be preloaded into `file`, which is called `shown`.
+/// Throws std::runtime_error iff nothing can be preloaded into `file`, which messages call `shown`.
 void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     const ElfFile opened(file);
     GElf_Ehdr header;
@@ -149,7 +149,7 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
         refuse(shown, "is for another machine, where this malloc cannot be preloaded");
     const std::string loader = loader_of(opened.get());
-    const bool is_the_loader = shown.filename() == glibc_loader; // which is told by its first argument what to load
+    const bool is_the_loader = shown.filename() == glibc_loader; // its first argument names what to load
     if (loader.empty() && !is_the_loader)
         refuse(shown, "is linked statically, and nothing can be preloaded: link flatline::malloc-static into it");
     if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
@@ -162,8 +162,8 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
                       "flatline::malloc instead");
 }
 
-/// What stands behind `name`, "NAME=", in a process's environment as it was begun: empty where it has none; nothing
-/// where nobody may look.
+/// The text after `name`, "NAME=", in a process's environment at its start: empty if it has none; std::nullopt if the
+/// environment may not be read.
 std::optional<std::string> environment_of(pid_t process, std::string_view name) {
     std::ifstream in(fmt::format("/proc/{}/environ", process), std::ios::binary);
     if (!in) return std::nullopt;

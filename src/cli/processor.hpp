@@ -5,7 +5,7 @@
 
 namespace flat::cli {
 
-/// The one that was asked for, or else the last one allowed: the first usually serves the interrupts. Throws
+/// The requested processor, or else the last one allowed: the first usually serves the interrupts. Throws
 /// std::runtime_error iff this process may not run on it, or cannot find out.
 int processor_to_time_on(std::optional<int> asked);
 

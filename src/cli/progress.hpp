@@ -1,4 +1,4 @@
-// How far a run is: a bar with the time left on a terminal, a line now and then elsewhere. On standard error.
+// The progress of a run on standard error: a bar with the time left on a terminal, an occasional line elsewhere.
 #pragma once
 
 #include "terminal.hpp"
@@ -10,11 +10,11 @@
 
 namespace flat::cli {
 
-/// Where a run of any kind is.
+/// The position of a run of any kind.
 struct Advance {
     std::size_t done, total; // processes
     unsigned round, rounds;  // of the next one, from 1; 0 before the first
-    double seconds_left;     // negative until it can be told
+    double seconds_left;     // negative until it is known
 };
 
 class Progress {
@@ -26,10 +26,10 @@ class Progress {
 
     void show(const bench::CampaignStep &step);
 
-    /// `what` is running; `part` is what it belongs to, told where there is no terminal.
+    /// `what` is running; `part` is what it belongs to, which is printed if there is no terminal.
     void show(const Advance &advance, std::string_view what, std::string_view part);
 
-    /// Takes the bar away.
+    /// Removes the bar.
     void clear();
 
   private:
@@ -42,7 +42,7 @@ class Progress {
 std::string progress_bar(const bench::CampaignStep &step, std::size_t width);
 std::string progress_bar(const Advance &advance, std::string_view what, std::size_t width);
 
-/// "1 min 52 s left"; "estimating" while that is negative.
+/// "1 min 52 s left"; "estimating" while `seconds` is negative.
 std::string describe_time_left(double seconds);
 
 } // namespace flat::cli

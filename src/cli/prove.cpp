@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// libflatline beside the bin/ that holds the running program, in a build tree and in an installed one alike.
+/// libflatline next to the bin/ of the running program, both in a build tree and in an installed one.
 std::string installed_library() {
     const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
     for (const char *folder : {FLATLINE_LIBRARY_FOLDER, "lib"})
@@ -35,7 +35,7 @@ struct Target {
     std::vector<std::string> functions;
 };
 
-/// Where a function's name ends: at a comma or colon that is not a part of it, as in A::f(int, B<C, D>).
+/// Where a function's name ends: at a comma or colon that is not part of it, as in A::f(int, B<C, D>).
 std::size_t end_of_name(const std::string &text, std::size_t at) {
     unsigned depth = 0;
     for (; at < text.size(); at++) {
@@ -50,7 +50,7 @@ std::size_t end_of_name(const std::string &text, std::size_t at) {
     return text.size();
 }
 
-/// The colon behind the file's name, which may have colons itself.
+/// The colon after the file's name, which may itself contain colons.
 std::size_t end_of_file_name(const std::string &text) {
     std::error_code ignored;
     for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1))
@@ -58,7 +58,7 @@ std::size_t end_of_file_name(const std::string &text) {
     return text.find(':', text.rfind('/') == std::string::npos ? 0 : text.rfind('/'));
 }
 
-/// "FILE", or "FILE:FUNCTION,FUNCTION:FUNCTION". A file whose name has a colon counts as it is.
+/// "FILE", or "FILE:FUNCTION,FUNCTION:FUNCTION". If a file of the whole name exists, colons are part of its name.
 Target target_from(const std::string &text) {
     std::error_code ignored;
     const std::size_t colon = end_of_file_name(text);
@@ -81,7 +81,7 @@ Target target_of(const ProveOptions &options) {
     return target;
 }
 
-/// Refuses what can have no estimate before anything is proved or measured.
+/// Refuses a binary that can have no estimate, before anything is proved or measured.
 void require_this_machine(const prove::Binary &binary) {
 #if defined(__x86_64__)
     constexpr prove::Architecture here = prove::Architecture::x86_64;

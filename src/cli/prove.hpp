@@ -1,4 +1,4 @@
-// `flatline prove`: a worst case read from machine code.
+// `flatline prove`: reads a worst case from machine code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,8 +22,8 @@ struct ProveOptions {
 /// Adds the verb to the program; `options` must outlive it.
 CLI::App *add_prove(CLI::App &program, ProveOptions &options);
 
-/// Returns the exit status: 0, or 1 where a function has no bound or a limit is not kept. Throws std::runtime_error,
-/// with a message that says what to do, iff nothing could be looked at or the result not be written.
+/// Returns the exit status: 0, or 1 if a function has no bound or exceeds a limit. Throws std::runtime_error, with a
+/// message that says what to do, iff nothing could be examined or the result could not be written.
 int run_prove(const ProveOptions &options);
 
 } // namespace flat::cli

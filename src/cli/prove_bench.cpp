@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// The function that the cell times by single calls, or empty.
+/// The function whose single calls the cell times, or empty.
 std::string function_of(const json &cell) {
     if (cell.at("calls_per_sample") != 1 || cell.at("unit") != "ns") return "";
     const auto operation = cell.at("operation").get<std::string>(), backend = cell.at("backend").get<std::string>();

@@ -1,4 +1,4 @@
-// What `flatline bench` saw of the functions that `flatline prove` proves.
+// The times that `flatline bench` measured for the functions that `flatline prove` proves.
 #pragma once
 
 #include <map>
@@ -6,8 +6,9 @@
 
 namespace flat::cli {
 
-/// By function, the longest single call of it that a run timed, in ns: of the pool's and the heap's alloc and free.
-/// Throws std::runtime_error, which says what to do, iff `file` is no flatline.bench/1, or timed no single call of any.
+/// By function, the longest single call that a run timed, in ns: of the pool's and the heap's alloc and free. Throws
+/// std::runtime_error, with a message that says what to do, iff `file` is not flatline.bench/1 or has no single call of
+/// any.
 std::map<std::string, double> longest_calls_of(const std::string &file);
 
 } // namespace flat::cli

@@ -55,10 +55,10 @@ std::string row_of(const ProvedFunction &function, std::size_t width, const Look
     return row + "\n";
 }
 
-/// As many digits as a measured latency is worth.
+/// With as many digits as a measured latency justifies.
 std::string figure(double ns) { return fmt::format("{:.{}f}", ns, ns < 1 ? 2 : ns < 10 ? 1 : 0); }
 
-/// Lines of source files, each of which is read once; empty where a file is not there.
+/// Lines of source files. Each file is read once; the lines of a missing file are empty.
 class Sources {
   public:
     std::string at(const prove::SourceLine &place) {
@@ -80,7 +80,7 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-/// Cut to so many columns; the sources are taken to be ASCII, or a letter may be cut in half.
+/// Text cut or padded to `width` columns. It is assumed to be ASCII; other letters may be cut in half.
 std::string column(const std::string &text, std::size_t width) {
     return text.size() <= width ? fmt::format("{:<{}}", text, width) : text.substr(0, width - 1) + "~";
 }

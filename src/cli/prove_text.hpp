@@ -1,4 +1,4 @@
-// A certificate as a person reads it in a terminal.
+// A certificate as text for a terminal.
 #pragma once
 
 #include "prove/certificate.hpp"
@@ -8,15 +8,15 @@
 
 namespace flat::cli {
 
-/// The figures of each function, and why one has none.
+/// The figures of each function, or the reason why it has none.
 std::string prove_text(const prove::Certificate &certificate, const prove::Binary &binary,
                        const prove::SourceLines &lines, const Look &look);
 
-/// What the longest path of each proved function may take on this machine; empty where none is proved.
+/// The time that the longest path of each proved function may take on this machine; empty if none is proved.
 std::string estimate_text(const prove::Certificate &certificate, const prove::MachineEstimate &estimate,
                           const Look &look);
 
-/// The longest path of each proved function by instructions: source lines beside machine code.
+/// The longest path of each proved function by instructions: source lines next to machine code.
 std::string path_text(const prove::Certificate &certificate, const prove::SourceLines &lines, const Look &look);
 
 } // namespace flat::cli

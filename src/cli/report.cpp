@@ -19,7 +19,7 @@ int run_report(const ReportOptions &options) {
         outputs.markdown = "-";
     const BenchWriter writer(outputs);
     const std::string document = content_of(options.result);
-    (void)markdown_of(document); // the page would take anything: what is no whole result is refused here
+    (void)markdown_of(document); // refuses an incomplete result, which the page would accept
     writer.write(document);
     return 0;
 }

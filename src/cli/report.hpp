@@ -1,4 +1,4 @@
-// `flatline report`: the page, or tables, of a run that was written down.
+// `flatline report`: makes the page, or tables, of a recorded run.
 #pragma once
 
 #include "bench_outputs.hpp"
@@ -18,7 +18,7 @@ struct ReportOptions {
 CLI::App *add_report(CLI::App &program, ReportOptions &options);
 
 /// Returns the exit status, 0. Throws std::runtime_error, with a message that says what to do, iff the result cannot be
-/// read or the report not be written.
+/// read or the report cannot be written.
 int run_report(const ReportOptions &options);
 
 } // namespace flat::cli

@@ -32,7 +32,7 @@ void set(const char *name, const std::string &value) {
     if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is no memory for the environment");
 }
 
-/// What was to be preloaded already comes after.
+/// Libraries that LD_PRELOAD already names come after it.
 void preload(const std::string &library) {
     const char *others = std::getenv("LD_PRELOAD");
     set("LD_PRELOAD", others == nullptr || *others == 0 ? library : fmt::format("{}:{}", library, others));

@@ -1,4 +1,4 @@
-// A course of values as a line of small bars.
+// A series of values as a line of small bars.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace flat::cli {
 
-/// At most `width` bars, each the greatest of as many neighbours as share it, from the least of all values (▁) to the
-/// greatest (█); all ▁ where they are equal. `width` at least 1.
+/// At most `width` bars, from the least of all values (▁) to the greatest (█); all ▁ if the values are equal.
+/// Neighbours that share a bar are shown by the greatest of them. `width` must be at least 1.
 std::string sparkline(std::span<const double> values, std::size_t width);
 
 } // namespace flat::cli

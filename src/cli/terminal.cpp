@@ -22,7 +22,7 @@ std::string_view code_of(Style style) {
     return "";
 }
 
-/// By the NO_COLOR convention: set, and not to nothing.
+/// The NO_COLOR convention: set, and not empty.
 bool colours_unwanted() {
     const char *value = std::getenv("NO_COLOR");
     return value != nullptr && *value != '\0';

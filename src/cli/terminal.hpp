@@ -1,4 +1,4 @@
-// How the program looks on a terminal: colours where they are wanted, and the width there is.
+// How the program's output looks on a terminal: its colours and its width.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Look {
     bool colours = false;  // on a terminal, and NO_COLOR is not set
     std::size_t width = 100;
 
-    /// Of standard output or standard error, by descriptor.
+    /// For standard output or standard error, by descriptor.
     static Look of(int descriptor);
 
     std::string dress(std::string_view text, Style style) const;
@@ -24,7 +24,7 @@ struct Look {
 /// No table is wider, however wide the terminal is: it must fit a page and a mail.
 constexpr std::size_t widest = 100;
 
-/// Words on lines of at most `width` columns, those after the first indented; a longer word has its own line.
+/// Wraps words to lines of at most `width` columns. Lines after the first are indented; a longer word has its own line.
 std::string wrapped(const std::string &text, std::size_t width);
 
 } // namespace flat::cli

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr std::string_view schema = "flatline.unfinished/1";
 
-/// Absolute, since a run may be gone on with from another folder.
+/// Absolute, since a run may be resumed from another folder.
 std::string absolute(const std::string &path) {
     return path.empty() || path == "-" ? path : fs::absolute(path).lexically_normal().string();
 }
@@ -66,7 +66,7 @@ fs::path journal_place(const BenchOptions &settled) {
     return folder / fmt::format("flatline-bench-{}.unfinished", settled.seed.value());
 }
 
-/// One line, with all that going on takes.
+/// One line with everything that resuming needs.
 std::string journal_head(const BenchOptions &settled, const Stamped &files) {
     return json{{"schema", schema},
                 {"version", FLAT_VERSION_STRING},

@@ -1,4 +1,4 @@
-// A run of `flatline bench` that was interrupted: what its journal says of it besides what was measured.
+// An interrupted run of `flatline bench`: what its journal records in addition to the measurements.
 #pragma once
 
 #include "bench_options.hpp"
@@ -16,17 +16,17 @@
 
 namespace flat::cli {
 
-/// What must not change before a run is gone on with: a name for each, and its file.
+/// The files that must not change before a run is resumed, each with a name.
 using Stamped = std::vector<std::pair<std::string, std::filesystem::path>>;
 
 /// The drivers and the libraries that they preload.
 Stamped stamped(const std::vector<bench::Place> &places);
 
-/// The options that a run was begun with, the seed and the processor among them, from the head of its journal. Throws
-/// std::runtime_error iff the head is not of a run, or of one by another version of Flatline.
+/// The options that a run was started with, including the seed and the processor, from the head of its journal. Throws
+/// std::runtime_error iff the head is not that of a run, or is from another version of Flatline.
 BenchOptions options_of(const std::string &head);
 
-/// The options with what the schedule decided of them: processes, processor and seed.
+/// The options with the processes, processor and seed that the schedule decided.
 template <typename Schedule> BenchOptions decided(BenchOptions options, const Schedule &schedule) {
     options.processes = schedule.rounds;
     options.pin = schedule.cpu;
@@ -34,20 +34,19 @@ template <typename Schedule> BenchOptions decided(BenchOptions options, const Sc
     return options;
 }
 
-/// The journal of a run: `left`, where that is to be gone on with, else a new one beside the figures that the run will
-/// write, or among the temporary files.
+/// The journal of a run: `left` if that is to be resumed, else a new one in the folder of the figures that the run will
+/// write, or in the folder of temporary files.
 ///
-/// Throws std::runtime_error iff it cannot be written, or `files` are not what they were when the run was begun: one
-/// was built or installed again, or is gone, or came.
+/// Throws std::runtime_error iff it cannot be written, or `files` have changed since the run was started: one was
+/// rebuilt, reinstalled, removed or added.
 bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std::optional<bench::Journal> left);
 
-/// How to go on with the run, for the end of a message.
+/// How to resume the run, for the end of a message.
 std::string way_to_go_on(const bench::Journal &journal);
 
-/// What `measure` returns, given the journal, which is gone once the run is over or nothing may be timed. A run that
-/// ends in another way, by a signal, because the machine fails or because what was measured cannot be written, leaves
-/// the journal, and std::runtime_error says how
-/// to go on.
+/// Returns what `measure` returns, given the journal. The journal is removed when the run is over or nothing may be
+/// timed. A run that ends by a signal, because the machine fails or because the measurements cannot be written, leaves
+/// the journal, and std::runtime_error says how to resume.
 template <typename Measure> auto measure_and_keep(bench::Journal journal, Measure measure) {
     try {
         auto results = measure(journal);

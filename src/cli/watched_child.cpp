@@ -25,7 +25,7 @@ void hand_on(int number) {
     if (child > 0) (void)kill(child, number);
 }
 
-/// While it lives, signals are the program's.
+/// While it exists, signals go to the program.
 class SignalsOf {
   public:
     explicit SignalsOf(pid_t program) {
@@ -66,7 +66,7 @@ struct Pipe {
     }
 };
 
-/// Waits until `gate` is closed by one who is tracing by then; tells through `trouble` why there is no program.
+/// Waits until the tracer closes `gate`, then executes the program. Writes to `trouble` why it could not.
 [[noreturn]] void become(const char *program, char *const *words, int gate, int trouble) {
     char nothing = 0;
     while (read(gate, &nothing, 1) < 0 && errno == EINTR) {
@@ -77,10 +77,10 @@ struct Pipe {
     _exit(1);
 }
 
-/// Whether something is so, as far as anybody may look.
+/// Whether something is so; `hidden` if it may not be inspected.
 enum class Seen { no, yes, hidden };
 
-/// Follows a traced process, through every program that it becomes, to its end.
+/// Follows a traced process to its end, through every program that it executes.
 class Watch {
   public:
     Watch(pid_t process, std::string library, const LookAtProgram &look)
@@ -106,17 +106,17 @@ class Watch {
         return status;
     }
 
-    /// Where nobody may look, nothing is known against it.
+    /// Also true if the memory may not be inspected.
     bool was_mapped() const { return mapped_ != Seen::no; }
 
   private:
     bool seize() const { return ptrace(PTRACE_SEIZE, process_, nullptr, PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC) == 0; }
 
-    /// Nothing is left to be looked for: the next stop can be waited for.
+    /// Nothing is left to look for, so waiting for the next stop may block.
     bool is_settled() const { return mapped_ == Seen::yes && !first_thread_ended_; }
 
     void look_again() {
-        if (first_thread_ended_ && seize()) { // another thread has made the process another program
+        if (first_thread_ended_ && seize()) { // another thread has executed another program
             first_thread_ended_ = false;
             become_another();
         }
@@ -132,7 +132,7 @@ class Watch {
         return Seen::no;
     }
 
-    /// What it was before no longer matters.
+    /// The program before no longer matters.
     void become_another() {
         mapped_ = Seen::hidden;
         try {
@@ -149,7 +149,7 @@ class Watch {
         for (pid_t changed = process_; changed == process_ || errno == EINTR;) {
             changed = waitpid(process_, &status, __WALL);
             if (changed == process_ && !WIFSTOPPED(status)) return;
-            if (changed == process_) (void)ptrace(PTRACE_CONT, process_, nullptr, nullptr); // on its way out
+            if (changed == process_) (void)ptrace(PTRACE_CONT, process_, nullptr, nullptr); // let it exit
         }
     }
 
@@ -163,7 +163,7 @@ class Watch {
         }
         if (event == PTRACE_EVENT_STOP && is_stop)
             (void)ptrace(PTRACE_LISTEN, process_, nullptr, nullptr);
-        else // fails only where it has been killed meanwhile, as the next wait tells
+        else // fails only if it has been killed meanwhile, which the next wait reports
             (void)ptrace(PTRACE_CONT, process_, nullptr, event == 0 ? number : 0);
     }
 

@@ -1,4 +1,4 @@
-// A program that runs to its end with this process's streams, while it is looked at what it becomes, and whether a
+// Runs a program to its end with this process's streams, and watches which programs its process executes and whether a
 // library is in its memory.
 #pragma once
 
@@ -13,17 +13,17 @@ namespace flat::cli {
 
 struct ChildEnding {
     int status;      // its exit status, or 128 and the signal that ended it
-    bool was_mapped; // the library was in the memory of what it was last; also where nobody may look
+    bool was_mapped; // the library was in the last program's memory; also true if that may not be read
 };
 
-/// Called with the process each time that it has become another program, of which nothing has run yet. Where it throws
-/// nothing of that program runs: the process is killed, and the exception goes on.
+/// Called with the process each time that it has executed another program, before any of that program's code runs. If
+/// it throws, none of that code runs: the process is killed, and the exception propagates.
 using LookAtProgram = std::function<void(pid_t)>;
 
-/// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are handed on to the program; what the terminal sends reaches it by itself. Its
-/// first thread is traced to the end: it stops where the process becomes another program, where it ends, and for a
-/// moment at each signal; processes that it makes are not traced. Throws std::system_error iff it could not be started,
-/// and what `look` throws. By one thread, once at a time.
+/// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to the program; signals from the terminal reach it directly. Its
+/// first thread is traced to the end. It stops when the process executes another program, when it ends, and for a
+/// moment at each signal; child processes are not traced. Throws std::system_error iff the program could not be
+/// started, and what `look` throws. Call it from one thread, one call at a time.
 ChildEnding run_watched(const std::filesystem::path &program, const std::vector<std::string> &words,
                         const std::filesystem::path &library, const LookAtProgram &look);
 

@@ -1,5 +1,4 @@
-/* What an arena does beside handing out blocks, which <flatline/arena.h> compiles into its callers. Nothing here has a
- * loop. */
+/* The arena's functions except the allocs, which <flatline/arena.h> compiles into its callers. None has a loop. */
 #include <flatline/arena.h>
 #include <flatline/bounded.h>
 
@@ -10,9 +9,9 @@ flat_status flat_arena_init(flat_arena *arena, flat_memory memory) {
     if (arena == NULL || memory.size > FLAT_ARENA_MAX_BYTES) return FLAT_INVALID_ARGUMENT;
     if (memory.size > 0 && (first == 0 || first > UINTPTR_MAX - memory.size)) return FLAT_INVALID_ARGUMENT;
     const uintptr_t end = (first + memory.size) & ~ROUNDING;
-    /* Where no multiple of the granule lies in the memory, `end` comes before it: an arena of 0 bytes. */
+    /* If the memory contains no multiple of the granule, `end` comes before it: an arena of 0 bytes. */
     const uintptr_t start = end < first ? end : (first + ROUNDING) & ~ROUNDING;
-    /* One by one, since gcc clears a whole struct of this size in a loop. */
+    /* Assigned one by one, since gcc clears a whole struct of this size in a loop. */
     arena->cursor = start;
     arena->end = end;
     arena->missing = 0;
@@ -34,7 +33,7 @@ static size_t high_water(const flat_arena *arena) { return most(arena->high_wate
 
 static size_t needed(const flat_arena *arena) { return most(arena->needed, used(arena) + arena->missing); }
 
-/* Every way down passes here, so that alloc, which only goes up, need not look at the peaks. */
+/* Every downward move of the cursor passes here, so that alloc, which only moves it up, need not update the peaks. */
 static void move_down(flat_arena *arena, uintptr_t cursor, size_t missing) {
     arena->high_water = high_water(arena);
     arena->needed = needed(arena);

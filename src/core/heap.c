@@ -1,5 +1,6 @@
-/* The bounded functions: alloc, aligned alloc, realloc and free. The usual path of alloc and free is a straight line;
- * what halves and merges is apart, one forward step for each order between two sizes, unrolled: at most STEPS. */
+/* The bounded functions: alloc, aligned alloc, realloc and free. The fast path of alloc and free is straight-line code.
+ * The code that halves and merges is separate. It takes one forward step for each order between two sizes, unrolled: at
+ * most STEPS. */
 #include "heap.h"
 
 #include "compiler.h"
@@ -20,14 +21,14 @@ static inline void count_live(flat_heap *heap, size_t bytes) {
     if (UNLIKELY(heap->live > heap->high_water)) heap->high_water = heap->live;
 }
 
-/* Gives the order a cell whose first slot is live, and the others, if it has others, are free. */
+/* Gives `order` to a cell whose first slot is live and whose other slots, if it has any, are free. */
 static inline void open_cell(flat_heap *heap, unsigned order, size_t cell) {
     heap->states[cell] = cell_state(order, 1);
     if (order < CELL_ORDER) list_push(heap, order, cell);
 }
 
-/* A piece of `order`, cut from the smallest free one that holds it; `cells` where there is none. The smallest: that is
- * what the bound rests on, and why each upper half is alone in its list. */
+/* A piece of `order`, cut from the smallest free one that holds it; `cells` if there is none. The bound depends on
+ * taking the smallest, and so does the fact that each upper half is alone in its list. */
 static inline size_t cut_piece(flat_heap *heap, unsigned order) {
     uint32_t enough = heap->lists >> order << order;
     if (enough == 0) return heap->cells;
@@ -52,7 +53,7 @@ static NOINLINE void *refuse(flat_heap *heap) {
     return NULL;
 }
 
-/* A block of `order` where its list is empty: of a larger piece. */
+/* Allocates a block of `order` from a larger piece, because the order's list is empty. */
 static NOINLINE void *take_rarely(flat_heap *heap, unsigned order, size_t size) {
     size_t cell = cut_piece(heap, order < CELL_ORDER ? CELL_ORDER : order);
     if (cell == heap->cells) return refuse(heap);
@@ -63,7 +64,7 @@ static NOINLINE void *take_rarely(flat_heap *heap, unsigned order, size_t size) 
     return block;
 }
 
-/* The first free slot of `cell`, the head of the list of `order`. */
+/* Takes the first free slot of `cell`, the head of the list of `order`. */
 static inline void *take_slot(flat_heap *heap, unsigned order, size_t cell) {
     uint32_t state = heap->states[cell];
     uint32_t slots = heap->all_slots[order] & ~state;
@@ -94,14 +95,13 @@ void *flat_heap_aligned_alloc(flat_heap *heap, size_t alignment, size_t size) {
 }
 FLAT_BOUNDED("flat_heap_aligned_alloc");
 
-/* Whether nothing is live in the other half of what the piece at `cell` came from; below CELL_ORDER, in the cell
- * itself. */
+/* Whether the other half of the parent of the piece at `cell` is free; below CELL_ORDER, whether the cell itself is. */
 static inline bool is_half_free(const flat_heap *heap, unsigned order, size_t cell) {
     size_t half = cell ^ piece_cells(order);
     return half < heap->cells && heap->states[half] == all_free(order);
 }
 
-/* Adds the cell, none of whose slots is live, to the free pieces, merged with whatever it can be merged with. */
+/* Adds the cell, which has no live slot, to the free pieces, and merges it as far as possible. */
 static NOINLINE flat_status merge(flat_heap *heap, size_t cell) {
     unsigned order = order_in(heap->states[cell]);
     if (order < CELL_ORDER) {
@@ -129,7 +129,8 @@ static NOINLINE flat_status refusal(const flat_heap *heap, const void *address) 
     size_t granule = offset / FLAT_HEAP_GRANULE;
     uint32_t cell = (uint32_t)(granule / CELL_GRANULES);
     uint32_t state = heap->states[cell];
-    /* The piece that holds the cell starts at a multiple of its size; between its start and the cell all is NONE. */
+    /* The piece that holds the cell starts at a multiple of its size; the cells between its start and this cell are
+     * NONE. */
 #pragma GCC unroll 28
     for (unsigned step = 1; step < STEPS; step++) {
         if (state != NONE) break;
@@ -139,14 +140,14 @@ static NOINLINE flat_status refusal(const flat_heap *heap, const void *address) 
     return (state & slot) == 0 ? FLAT_DOUBLE_FREE : FLAT_INTERIOR_POINTER;
 }
 
-/* The number of the granule at which `address` lies; at or above `granules` iff none starts there: one rotation asks
- * both whether it is a start and whether it is one of ours. */
+/* The number of the granule at `address`; at or above `granules` iff none starts there. One rotation answers whether it
+ * is a start and whether it is in this heap. */
 static inline size_t granule_of(const flat_heap *heap, const void *address) {
     size_t offset = (uintptr_t)address - heap->start;
     return offset / FLAT_HEAP_GRANULE | offset * (SIZE_MAX / FLAT_HEAP_GRANULE + 1);
 }
 
-/* Whether a live slot starts at the granule, whose cell has the state. */
+/* Whether a live slot starts at the granule, in a cell with this state. */
 static inline bool slot_is_live(uint32_t state, size_t granule) { return (state >> granule % CELL_GRANULES & 1) != 0; }
 
 flat_status flat_heap_free(flat_heap *heap, void *block) {
@@ -165,7 +166,7 @@ flat_status flat_heap_free(flat_heap *heap, void *block) {
 }
 FLAT_BOUNDED("flat_heap_free");
 
-/* The order of the live block that starts at `address`; ORDERS where none does. */
+/* The order of the live block that starts at `address`; ORDERS if none does. */
 static inline unsigned live_order(const flat_heap *heap, const void *address) {
     size_t granule = granule_of(heap, address);
     if (granule >= heap->granules) return ORDERS;
@@ -181,7 +182,7 @@ size_t flat_heap_usable_size(const flat_heap *heap, const void *block) {
 }
 FLAT_BOUNDED("flat_heap_usable_size");
 
-/* Moves the first `size` bytes of the live block of `order` to a new one. NULL: there is none. */
+/* Moves the first `size` bytes of the live block of `order` to a new block. NULL: the heap has none. */
 static NOINLINE void *move(flat_heap *heap, void *from, unsigned order, size_t size) {
     void *block = flat_heap_alloc(heap, size);
     if (block == NULL) return NULL;
@@ -216,7 +217,7 @@ static NOINLINE void cut_back(flat_heap *heap, unsigned order, size_t cell, unsi
 }
 
 /* Whether a new block of `to` would come from something smaller than a piece of `order`. A block that shrinks must then
- * move there: else small blocks could come to lie where no request places them, and the bound would not hold. */
+ * move there. Otherwise small blocks could be at places where no request puts them, and the bound would not hold. */
 static inline bool has_smaller(const flat_heap *heap, unsigned to, unsigned order) {
     uint32_t pieces = ((uint32_t)1 << order) - ((uint32_t)1 << (to < CELL_ORDER ? CELL_ORDER : to));
     return (heap->lists & (pieces | (uint32_t)1 << to)) != 0;
@@ -227,7 +228,7 @@ static inline void *shrink(flat_heap *heap, void *block, unsigned order, unsigne
         uint64_t refused = heap->refused;
         void *moved = move(heap, block, order, size);
         if (moved != NULL) return moved;
-        heap->refused = refused; /* it stays as it is, and nothing was refused */
+        heap->refused = refused; /* the block stays as it is, and nothing was refused */
     } else {
         cut_back(heap, order, granule_of(heap, block) / CELL_GRANULES, to);
     }

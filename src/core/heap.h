@@ -1,23 +1,23 @@
-/* The heap as it lies in memory, and the steps that its parts share.
+/* The heap's layout in memory, and the steps that its parts share.
  *
- * A block's size is a power of two, 32 << order bytes. From CELL_ORDER on a block is a piece of the region in a binary
- * buddy system (Knuth, The Art of Computer Programming, 2.5): it starts at a multiple of its size, a larger piece is
- * halved until it fits, and a free piece merges with the other half of what it came from as soon as that is free.
- * Below, a cell of 512 bytes holds 16, 8, 4 or 2 slots of one order. A piece counts as a cell with one slot, so that
- * the usual path of an alloc or a free need not ask which of the two it has.
+ * A block's size is a power of two, 32 << order bytes. From CELL_ORDER on, a block is a piece of the region in a binary
+ * buddy system (Knuth, The Art of Computer Programming, 2.5). It starts at a multiple of its size, a larger piece is
+ * halved until it fits, and a free piece merges with the other half of its parent piece as soon as that is free. Below
+ * CELL_ORDER, a cell of 512 bytes holds 16, 8, 4 or 2 slots of one order. A piece counts as a cell with one slot, so
+ * that the fast path of an alloc or a free need not distinguish the two.
  *
  *     cells    |   c   | c + 1 | c + 2 | c + 3  | ...
  *     states   [ 5 | 1 | NONE ][ 4 | 0 ][ 0 | 0xF ] ...     order | live slots
  *                live 1024      free 512  4 live slots of 32
  *
- * For each order there is a list of the cells with a free slot, which are the free pieces from CELL_ORDER on. All of it
- * is in the metadata:
+ * For each order there is a list of the cells with a free slot; from CELL_ORDER on, these are the free pieces. All of
+ * it is in the metadata:
  *
  *     states[c]  what starts at cell c: the order, and a bit for each granule at which a live slot starts; NONE in the
  *                middle of a piece
  *     links[c]   of a cell with a free slot: its neighbours in the list
  *
- * links[cells] belongs to no cell: a list ends there, and writing to it does no harm.
+ * links[cells] belongs to no cell: a list ends there, and writing to it has no effect.
  *
  *     bit o of `lists` is set iff heads[o] != cells iff list o has a member
  *     no two halves of one piece are both free; a cell of slots below CELL_ORDER has at least one live slot
@@ -37,18 +37,18 @@
 
 enum {
     ORDER_SHIFT = 16,
-    NONE = 0, /* slots of order 0 of which none is live: no cell stays so */
+    NONE = 0, /* a cell of order 0 without a live slot: no cell stays in this state */
 };
 
 typedef struct heap_link {
     uint32_t next, previous;
 } heap_link;
 
-/* What is seldom used comes first, and what an alloc or a free needs comes after it: the heap starts a page, and so do
- * blocks of a page or more. The first line of a page is therefore the one that a cache with a set for each line of a
- * page can keep least: all those blocks compete for its set. */
+/* The members that are seldom used come first, and those that an alloc or a free needs come after them. The heap starts
+ * a page, and so do blocks of a page or more. All those blocks compete with the first line of the heap's page in a
+ * cache that has a set for each line of a page, so that this line is the least likely to stay cached. */
 struct flat_heap {
-    void *backing; /* what flat_heap_create mapped; NULL of a heap made by flat_heap_init */
+    void *backing; /* what flat_heap_create mapped; NULL for a heap made by flat_heap_init */
     uint64_t refused;
     size_t alignment; /* the largest power of two that divides `start` */
     _Alignas(CACHE_LINE) uint32_t *states;
@@ -60,7 +60,7 @@ struct flat_heap {
     uint32_t lists;
     size_t live, high_water;
     uint32_t heads[ORDERS];
-    uint16_t all_slots[ORDERS]; /* slots_of_cell(order), where a cache can keep it */
+    uint16_t all_slots[ORDERS]; /* slots_of_cell(order), in memory that a cache can keep */
 };
 
 static inline size_t block_bytes(unsigned order) { return (size_t)FLAT_HEAP_GRANULE << order; }
@@ -77,7 +77,7 @@ static inline uint32_t cell_state(unsigned order, uint32_t live_slots) {
     return (uint32_t)order << ORDER_SHIFT | live_slots;
 }
 
-/* The state of a free piece, or of a cell none of whose slots is live. */
+/* The state of a free piece, or of a cell without a live slot. */
 static inline uint32_t all_free(unsigned order) { return cell_state(order, 0); }
 
 static inline unsigned order_in(uint32_t state) { return state >> ORDER_SHIFT; }
@@ -103,7 +103,7 @@ static inline void list_push(flat_heap *heap, unsigned order, size_t cell) {
     heap->links[cell].next = next;
 }
 
-/* `cell` is the head of its list, whose `previous` means nothing. */
+/* `cell` is the head of its list; the `previous` of a head is undefined. */
 static inline void list_pop(flat_heap *heap, unsigned order, size_t cell) {
     uint32_t next = heap->links[cell].next;
     heap->heads[order] = next;

@@ -1,4 +1,4 @@
-/* What a heap tells about itself. */
+/* Queries about a heap. */
 #include "heap.h"
 
 #include <flatline/bounded.h>
@@ -19,7 +19,7 @@ void flat_heap_get_stats(const flat_heap *heap, flat_heap_stats *stats) {
 }
 FLAT_BOUNDED("flat_heap_get_stats");
 
-/* Bits that are set: counted here, for lack of an instruction some targets call a library. */
+/* Counts the bits that are set, by a loop: without an instruction for it some targets call a library. */
 static size_t count_bits(uint32_t bits) {
     size_t count = 0;
     for (; bits != 0; bits &= bits - 1) count++;
@@ -45,7 +45,7 @@ size_t flat_heap_visit(const flat_heap *heap, void (*visit)(void *context, void 
     return count;
 }
 
-/* What the states tell, for check(): members of each list, live bytes. */
+/* Counts from the states, for check(): members of each list, live bytes. */
 typedef struct census {
     uint32_t members[ORDERS];
     size_t live;
@@ -92,8 +92,8 @@ static bool is_member(const flat_heap *heap, unsigned order, uint32_t cell) {
     return order_in(state) == order && free_slots_in(heap, state) != 0 && state != NONE;
 }
 
-/* A walk of as many steps as the list has members, back along the links each time, that ends at the end cannot have met
- * a member twice. */
+/* Walks as many steps as the list has members, and checks the link back each time. If the walk ends at the end of the
+ * list, it cannot have met a member twice. */
 static bool check_list(const flat_heap *heap, unsigned order, uint32_t members) {
     bool marked = (heap->lists >> order & 1) != 0;
     uint32_t cell = heap->heads[order];

@@ -1,5 +1,5 @@
-/* How a heap is laid out and made, and the region that never runs out. Nothing here is on the path of an alloc or a
- * free. Sizes are computed in 64 bits. */
+/* The layout and construction of a heap, and the region that never runs out. Nothing here is on the path of an alloc or
+ * a free. Sizes are computed in 64 bits. */
 #include "heap.h"
 
 #include "instrument.h"
@@ -34,7 +34,7 @@ flat_status flat_heap_footprint(size_t bytes, flat_footprint *footprint) {
     return FLAT_OK;
 }
 
-/* Everything free: a piece for each bit that is set in the number of cells, the largest first. */
+/* Makes everything free: a piece for each bit that is set in the number of cells, the largest first. */
 static void make_pieces(flat_heap *heap) {
     size_t cell = 0;
     for (unsigned order = ORDERS; order-- > CELL_ORDER;) {
@@ -86,21 +86,22 @@ void flat_heap_reset(flat_heap *heap) {
     instrument_begin(heap, (void *)heap->start, heap->bytes);
 }
 
-/* What a program within its demand can ask for. */
+/* The requests that a program within its demand can make. */
 typedef struct requests {
     uint64_t live, smallest, alignment; /* bytes */
     unsigned first, last;               /* orders of its blocks */
 } requests;
 
-/* The fewest bytes that a request for a block of `order` asks for: the smallest request may be aligned to any power of
- * two up to the largest alignment. */
+/* The fewest bytes that a request for a block of `order` can ask for: the smallest request may be aligned to any power
+ * of two up to the largest alignment. */
 static uint64_t least(const requests *of, unsigned order) {
     bool any = order == of->first || block_bytes(order) <= of->alignment;
     return any ? of->smallest : block_bytes(order - 1) + 1;
 }
 
-/* The most cells that are in use and not part of a larger block. Each order takes its cells with what the smaller ones
- * leave, which keep one live slot in every cell of theirs; its last cell may hold one slot alone. */
+/* The most cells that can be in use without being part of a larger block. Each order takes its cells with the bytes
+ * that the smaller ones leave, which keep one live slot in each of their cells; the last cell of an order may hold a
+ * single slot. */
 static uint64_t most_cells(const requests *of) {
     uint64_t bytes = 0, left = of->live;
     for (unsigned order = of->first; order <= CELL_ORDER && order <= of->last; order++) {
@@ -111,16 +112,17 @@ static uint64_t most_cells(const requests *of) {
     return bytes / CELL_SIZE;
 }
 
-/* The most windows of `order` that are in use and not part of a larger block, from the same of the order before. Those
- * that hold something smaller keep at least the smallest request alive; blocks of `order` take the rest. */
+/* The most windows of `order` that can be in use without being part of a larger block, from the same figure for the
+ * order below. Windows that hold something smaller keep at least the smallest request live; blocks of `order` take the
+ * rest. */
 static uint64_t most_windows(const requests *of, unsigned order, uint64_t before) {
     uint64_t scattered = (before + 1) / 2;
     uint64_t pins = scattered * of->smallest;
     return scattered + (pins < of->live ? (of->live - pins) / least(of, order) : 0);
 }
 
-/* While a block moves its old copy and the new one are both live: beyond the demand, the smaller request of the two. It
- * has a block of a smaller order, unless the old block is larger than its size for its alignment's sake. */
+/* While a block moves, its old copy and the new one are both live: beyond the demand, the smaller request of the two.
+ * That one has a block of a smaller order, unless the old block is larger than its size because of its alignment. */
 static uint64_t most_twice(const flat_heap_demand *demand, const requests *of) {
     unsigned order = order_of(demand->largest);
     if (block_bytes(of->first) < of->alignment) return demand->largest;

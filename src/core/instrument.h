@@ -1,11 +1,11 @@
-/* What the pool tells memory checkers, in the builds that use one; nothing at all in every other build.
+/* What the pool tells memory checkers, in builds that use one. In every other build it is empty.
  *
- * A checker that only sees one large mapping would take every block for valid for ever. So the pool declares its blocks
- * unaddressable when it is made, each block addressable for exactly the requested bytes while it is with the caller,
- * and unaddressable again when it comes back. Capacity and layout stay what they are in the release build.
+ * A checker that only sees one large mapping would regard every block as valid for ever. So the pool declares its
+ * blocks unaddressable when it is made. A block becomes addressable, for exactly the requested bytes, when it is
+ * allocated, and unaddressable again when it is freed. Capacity and layout are the same as in the release build.
  *
- * AddressSanitizer is recognised by <flatline/sanitizer.h>. Valgrind needs FLATLINE_VALGRIND, which the CMake option
- * of the same name sets; its requests live in src/os/valgrind.c, since core includes no foreign header. */
+ * <flatline/sanitizer.h> detects AddressSanitizer. Valgrind needs FLATLINE_VALGRIND, which the CMake option of the same
+ * name sets; its requests are in src/os/valgrind.c, since core includes no foreign header. */
 #ifndef FLATLINE_CORE_INSTRUMENT_H
 #define FLATLINE_CORE_INSTRUMENT_H
 
@@ -37,7 +37,7 @@ static inline void instrument_resize(const void *pool, const void *block, size_t
     __asan_poison_memory_region(block, block_size);
     __asan_unpoison_memory_region(block, size != 0 ? size : 1);
 }
-/* The caller has learnt how many bytes it may really use: from now on they all count. */
+/* The caller has asked for the usable size: from now on all bytes of the block are addressable. */
 static inline void instrument_widen(const void *pool, const void *block, size_t block_size) {
     (void)pool;
     flat_sanitizer_open(block, block_size);
@@ -71,7 +71,7 @@ void flat_instrument_widen(const void *pool, const void *block, size_t block_siz
 #endif
 
 #if defined(FLAT_ADDRESS_SANITIZER) || defined(FLATLINE_VALGRIND)
-/* The block is about to be freed by a thread that may not be its owner's, iff its word says `live`. */
+/* The block is about to be freed, perhaps by a thread that is not its owner, iff its word says `live`. */
 static inline void instrument_claim(const void *pool, const uint32_t *word, uint32_t live, void *block,
                                     size_t block_size) {
     if (__atomic_load_n(word, __ATOMIC_RELAXED) == live) instrument_free(pool, block, block_size);

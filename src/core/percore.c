@@ -1,12 +1,12 @@
 /* The bounded functions of a set of shards. None has a loop or calls anything; flat_percore_free_as ends in a jump to
- * flat_percore_free where the block is another shard's. */
+ * flat_percore_free if the block is another shard's. */
 #include "percore.h"
 
 #include "pool_steps.h"
 
 #include <flatline/bounded.h>
 
-/* A remote free's block: where it lies, and what of its shard belongs to it. */
+/* The block of a remote free: its place, and its metadata in its shard. */
 typedef struct remote_block {
     const block_map *map;
     uintptr_t metadata; /* of its shard */
@@ -17,8 +17,8 @@ ALWAYS_INLINE size_t *node(const remote_block *of, unsigned level, size_t number
     return (size_t *)(of->metadata + of->map->nodes_at[level]) + number;
 }
 
-/* Marks a claimed block, as far up as this thread is the one to do it. At each return the block is the owner's to find;
- * or, where a word was not empty, it will be when the thread that made it so is done. */
+/* Marks a claimed block, upwards until a word was not empty before. After each return the owner can find the block; or,
+ * if a word was not empty, it can as soon as the thread that filled that word is done. */
 ALWAYS_INLINE void mark(const remote_block *of) {
     size_t group = of->index / GROUP_BLOCKS;
     size_t leaf = group / LEAF_GROUPS;
@@ -30,7 +30,7 @@ ALWAYS_INLINE void mark(const remote_block *of) {
     step_add_to_trunk(node(of, 2, branch / NODE_BITS), (size_t)1 << branch % NODE_BITS);
 }
 
-/* Why no block starts `offset` bytes into a shard's blocks, in whose class it can only be. */
+/* Why no block starts `offset` bytes into a shard's blocks; `map` is of the only class that it can be in. */
 ALWAYS_INLINE flat_status refusal_at(const block_map *map, size_t offset) {
     return offset - map->start < map->count * map->size ? FLAT_INTERIOR_POINTER : FLAT_FOREIGN_POINTER;
 }
@@ -45,7 +45,7 @@ flat_status flat_percore_free(flat_percore *set, void *block) {
     of.index = block_index_at(offset - map->start, map->inverse, map->twos);
     if (UNLIKELY(of.index >= map->count)) return refusal_at(map, offset);
     uint32_t *word = (uint32_t *)(of.metadata + map->words_at) + of.index;
-    /* Now, for once it is claimed the owner may hand the block out. */
+    /* Before the claim, since after it the owner may allocate the block again. */
     instrument_claim((flat_pool *)(of.metadata + set->pool_at), word, WORD_LIVE, block, map->size);
     if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;
     mark(&of);
@@ -53,7 +53,7 @@ flat_status flat_percore_free(flat_percore *set, void *block) {
 }
 FLAT_BOUNDED("flat_percore_free");
 
-/* Another shard's block, or none: both are told by the set. */
+/* Another shard's block, or no block at all: the set distinguishes the two. */
 ALWAYS_INLINE flat_status free_by_set(const flat_pool *shard, const pool_class *class, const returned_block *of) {
     (void)class;
     return flat_percore_free(shard->shard->set, of->block);
@@ -64,7 +64,7 @@ flat_status flat_percore_free_as(flat_pool *shard, void *block) {
 }
 FLAT_BOUNDED("flat_percore_free_as");
 
-/* The word of the top with something in it, as far as the owner can know; NULL: there is none. */
+/* A word of the top that has a mark, as far as the owner can see; NULL: there is none. */
 ALWAYS_INLINE size_t *first_marked(size_t *top) {
     _Static_assert(TOP_NODES == 8, "as many as are looked at here");
     if (step_look_at_top(top)) return top;
@@ -89,13 +89,13 @@ ALWAYS_INLINE void be_patient(returned *of, const pool_class *class) {
     of->patient_until = class->fresh + (uint32_t)(fresh < PATIENCE ? fresh : PATIENCE);
 }
 
-/* Whether what is taken, which is not nothing, is no more than the count of one group. */
+/* Whether `taken`, which is not empty, is no more than the count of one group. */
 ALWAYS_INLINE bool is_one_group(const returned *of) {
     unsigned lowest = (unsigned)__builtin_ctzl(of->taken[0]) / COUNT_BITS * COUNT_BITS;
     return (of->taken[1] | of->taken[2]) == 0 && of->taken[0] >> lowest <= COUNT_MASK;
 }
 
-/* Takes from the top when nothing that was taken before is left. False: nothing is there. */
+/* Takes a word from the top, when nothing is left of what was taken before. False: the top is empty. */
 ALWAYS_INLINE bool take_from_top(returned *of) {
     size_t *top = of->leaves + (of->trunk_at != 0 ? of->trunk_at : of->branches_at);
     size_t *word = first_marked(top);
@@ -106,7 +106,7 @@ ALWAYS_INLINE bool take_from_top(returned *of) {
     return true;
 }
 
-/* Takes marks until the counts of some groups are at hand, at most one word of each level: false iff there are none. */
+/* Takes marks until it has the counts of some groups, at most one word of each level: false iff there are none. */
 ALWAYS_INLINE bool refill(returned *of, const pool_class *class) {
     bool looks = (of->taken[1] | of->taken[2]) == 0;
     if (of->taken[1] == 0) {
@@ -123,12 +123,12 @@ ALWAYS_INLINE bool refill(returned *of, const pool_class *class) {
         of->at[0] = of->at[1] * (uint32_t)NODE_BITS + use_lowest(&of->taken[1]);
         of->taken[0] = step_take_leaf(of->leaves + of->at[0]);
     }
-    if (UNLIKELY(of->taken[0] == 0)) return false; /* only where a count ran over: see <flatline/percore.h> */
+    if (UNLIKELY(of->taken[0] == 0)) return false; /* only if a count overflowed: see <flatline/percore.h> */
     if (looks && is_one_group(of)) be_patient(of, class);
     return true;
 }
 
-/* A bit for each claimed block of the group whose words these are. */
+/* A bit for each claimed block of the group with these words. */
 ALWAYS_INLINE uint16_t claimed_of(const uint32_t *words) {
     uint32_t claimed = 0;
 #pragma GCC unroll 16
@@ -136,7 +136,7 @@ ALWAYS_INLINE uint16_t claimed_of(const uint32_t *words) {
     return (uint16_t)claimed;
 }
 
-/* The index of a block that was claimed and marked, which is now neither; `class->count` iff there is none. */
+/* The index of a block that was claimed and marked, and now is neither; `class->count` iff there is none. */
 ALWAYS_INLINE size_t collect(flat_pool *pool, const pool_class *class, returned *of) {
     if (of->due == 0) {
         if (of->taken[0] == 0 && !refill(of, class)) return class->count;
@@ -157,8 +157,8 @@ ALWAYS_INLINE size_t collect(flat_pool *pool, const pool_class *class, returned 
     return index;
 }
 
-/* As take_from(), but where the list is empty, blocks that other threads freed come before fresh ones: unless it was
- * looked for them a short while ago, and few were found. */
+/* As take_from(), but if the list is empty, blocks that other threads freed come before fresh ones, unless a recent
+ * look found few of them. */
 ALWAYS_INLINE void *take_from_shard(flat_pool *pool, pool_class *class, size_t size) {
     size_t index = class->head_index;
     if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, size);

@@ -1,9 +1,9 @@
-/* Whether a shard's marks are what they should be, for tests. */
+/* Checks a shard's marks, for tests. */
 #include "percore.h"
 
 static size_t mark_of(size_t number) { return (size_t)1 << number % NODE_BITS; }
 
-/* What the owner has taken of word `number` of a level. */
+/* The part of word `number` of a level that the owner has taken. */
 static size_t taken_of(const returned *of, unsigned level, size_t number) {
     return of->at[level] == number ? of->taken[level] : 0;
 }
@@ -14,8 +14,8 @@ static size_t nodes_of(const block_map *map, unsigned level) {
     return (map->count + each - 1) / each;
 }
 
-/* Every word of the level that holds something has its mark in the level above, set once or taken, and no other has,
- * nor has any that does not exist. */
+/* Every word of the level that is not empty has its mark in the level above, either set or taken but not both. No other
+ * word has a mark, and none is set for a word that does not exist. */
 static bool check_marks(const returned *of, const size_t *nodes, const size_t *above, unsigned level, size_t count) {
     bool is_top = above == of->leaves + (of->trunk_at != 0 ? of->trunk_at : of->branches_at);
     size_t marks = is_top ? TOP_NODES * NODE_BITS : (size_t)round_up(count, NODE_BITS);
@@ -38,7 +38,7 @@ static size_t claimed_in(const pool_class *class, size_t group) {
     return claimed;
 }
 
-/* Every claimed block is counted, and none that does not exist. */
+/* Every claimed block is counted, and no block that does not exist. */
 static bool check_counts(const returned *of, const pool_class *class) {
     size_t leaves = (class->count + LEAF_BLOCKS - 1) / LEAF_BLOCKS;
     if (of->branches_at == 0) leaves = TOP_NODES;

@@ -1,12 +1,12 @@
-/* How a set of shards is laid out and made, who owns a shard, and what an idle owner does. Nothing here is on the path
- * of an alloc or a free. */
+/* The layout and construction of a set of shards, the ownership of shards, and the functions for idle owners. Nothing
+ * here is on the path of an alloc or a free. */
 #include "percore.h"
 
 #include "instrument.h"
 #include "memory.h"
 #include "pool_layout.h"
 
-/* Where everything lies. Offsets of the second kind are from the start of a shard's metadata. */
+/* The layout of a set. The offsets in the second line are from the start of a shard's metadata. */
 typedef struct set_layout {
     uint64_t spans_at, shards_at, metadata_bytes;
     uint64_t shard_at, nodes_at[FLAT_POOL_MAX_CLASSES][LEVELS], pool_at, words_at[FLAT_POOL_MAX_CLASSES], shard_bytes;
@@ -21,7 +21,8 @@ static unsigned levels_of(size_t block_count) {
     return block_count <= LEAF_LEVEL_BLOCKS ? 1 : block_count <= BRANCH_LEVEL_BLOCKS ? 2 : 3;
 }
 
-/* The trees of a class begin at `at`: the levels from the leaves upwards, each at its own lines. Returns their end. */
+/* The trees of a class begin at `at`: the levels from the leaves upwards, each in its own cache lines. Returns their
+ * end. */
 static uint64_t place_tree(uint64_t nodes_at[LEVELS], uint64_t at, size_t block_count) {
     unsigned levels = levels_of(block_count);
     uint64_t nodes = nodes_for(block_count, LEAF_BLOCKS);
@@ -142,7 +143,7 @@ static void make_set(flat_percore *set, const flat_percore_options *options, con
     set->pool_at = (size_t)(place->pool_at + place->pool.pool_at);
     set->shard_count = options->shard_count;
     set->backing = NULL;
-    /* The maps are read off the first pool, which is then made once more as a shard. */
+    /* The maps are copied from the first pool, which is then made again as a shard. */
     flat_pool *first = pool_number(set, 0);
     flat_pool_make(first, &each, &place->pool, blocks);
     for (size_t i = 0; i < options->class_count; i++) map_class(&set->maps[i], place, i, class_number(first, i));

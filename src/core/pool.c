@@ -1,5 +1,5 @@
 /* The bounded functions: alloc, aligned alloc and free. None has a loop or calls anything, and the jumps of alloc and
- * free all go forward. Those that go on elsewhere do so by a jump, as the last thing. */
+ * free all go forward. Those that continue elsewhere do so by a jump, as their last step. */
 #include "pool_steps.h"
 
 #include <flatline/bounded.h>

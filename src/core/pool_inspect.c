@@ -1,4 +1,4 @@
-/* What a pool tells about itself, and the operations on many blocks. */
+/* Queries about a pool, and the operations on many blocks. */
 #include "pool_state.h"
 
 #include "instrument.h"
@@ -20,7 +20,7 @@ size_t flat_pool_usable_size(const flat_pool *pool, const void *block) {
 }
 FLAT_BOUNDED("flat_pool_usable_size");
 
-/* In a shard other threads may be claiming blocks meanwhile. */
+/* In a shard, other threads may claim blocks meanwhile. */
 static uint32_t word_of(const pool_class *class, uint32_t index) {
     return __atomic_load_n(&class->words[index], __ATOMIC_RELAXED);
 }
@@ -97,9 +97,9 @@ size_t flat_pool_get_stats(const flat_pool *pool, flat_pool_stats *stats, size_t
     return pool->class_count;
 }
 
-/* The list must visit each used free block once and end, but for those that other threads freed and that are not in it
- * yet: a walk of exactly as many steps as there are such words below `fresh`, all to free blocks, that ends there
- * cannot have met a block twice, since it would never end. */
+/* The list must visit each used free block once and end, except blocks that other threads freed and that are not in it
+ * yet. The walk takes exactly as many steps as there are such words below `fresh`, all to free blocks. If it ends
+ * there, it cannot have met a block twice, since it would never end. */
 static bool check_list(const flat_pool *pool, const pool_class *class) {
     size_t claimed = pool->shard == NULL ? 0 : count_words(class, WORD_CLAIMED);
     size_t left = class->fresh - count_live(class) - claimed;

@@ -1,4 +1,4 @@
-/* How a pool is laid out and made. Nothing here is on the path of an alloc or a free.
+/* The layout and construction of a pool. Nothing here is on the path of an alloc or a free.
  * Sizes are computed in 64 bits: 64 classes of 2^24 blocks of 2^30 bytes are 2^60, so that no sum or product overflows
  * before it is compared with MOST_BYTES. */
 #include "pool_layout.h"
@@ -6,7 +6,7 @@
 
 #include "instrument.h"
 
-/* Bytes above which no budget is looked at, so that no sum overflows: a share of 1 % of half as much pays for more
+/* No budget above this many bytes is considered, so that no sum overflows: a share of 1 % of half as much pays for more
  * blocks of any size than a class can have. */
 #define MOST_BUDGET ((uint64_t)1 << 62)
 
@@ -47,8 +47,8 @@ uint32_t flat_pool_map_length(size_t classes, uint64_t blocks) {
     return spans;
 }
 
-/* Nodes of the search tree, the unused [0] included: its lowest level holds the least power of two that is at or above
- * half the classes, at the left. A pool without a class above SMALL_SIZE has none of its own. */
+/* Nodes of the search tree, the unused [0] included: its lowest level has the least power of two that is at or above
+ * half the number of classes, at the left. A pool without a class above SMALL_SIZE has none of its own. */
 static uint32_t tree_length(const flat_class *classes, size_t count) {
     if (rounded_size(classes[count - 1].block_size) <= SMALL_SIZE) return 0;
     uint32_t lowest = 1;
@@ -56,7 +56,7 @@ static uint32_t tree_length(const flat_class *classes, size_t count) {
     return FLAT_POOL_MAX_CLASSES / 2 + lowest;
 }
 
-/* Works everything out for `blocks` blocks in all, over a map of `spans` entries. A class may have no block. */
+/* Computes the layout for `blocks` blocks in all, over a map of `spans` entries. A class may have no block. */
 static void lay_out_over(pool_layout *to, const flat_class *classes, size_t count, uint64_t blocks, uint32_t spans) {
     to->spans = spans;
     uint32_t span_shift = 4;
@@ -111,7 +111,7 @@ static size_t inverse_of_odd(size_t odd) {
     return inverse;
 }
 
-/* Every block of the class fresh. */
+/* Makes every block of the class fresh. */
 static void clear_class(pool_class *class) {
     for (uint32_t i = 0; i < class->count; i++) class->words[i] = WORD_LAST;
     class->head = class->start;
@@ -130,7 +130,7 @@ static void make_class(pool_class *class, const flat_class *from, char *start, u
 }
 
 /* Node k, at depth d and position p of its level, has the rank (2p + 1) * 2^(5 - d) - 1 among the 63 of a whole tree.
- * Nodes left out at the end of the lowest level have ranks that no class but the last has. */
+ * Nodes that are absent at the end of the lowest level have ranks that no class but the last has. */
 static void make_search_tree(const flat_pool *pool, uint32_t *tree, uint32_t nodes) {
     if (nodes > 0) tree[0] = 0;
     for (uint32_t node = 1; node < nodes; node++) {
@@ -141,7 +141,7 @@ static void make_search_tree(const flat_pool *pool, uint32_t *tree, uint32_t nod
     }
 }
 
-/* The tree of a pool without a class above SMALL_SIZE: a search goes left all the way, to class 0, which is too small.
+/* The tree of a pool without a class above SMALL_SIZE: a search goes left at each step, to class 0, which is too small.
  */
 #define ABOVE_ALL UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX
 static const uint32_t no_larger_class[] = {ABOVE_ALL, ABOVE_ALL, ABOVE_ALL, ABOVE_ALL, UINT32_MAX};
@@ -159,7 +159,7 @@ static void make_small_table(flat_pool *pool) {
     }
 }
 
-/* Spans behind the last class are folded addresses only; they get the last class. */
+/* Spans after the last class occur only for folded addresses; they get the last class. */
 static void map_spans(flat_pool *pool, const pool_layout *place) {
     size_t class = 0;
     for (uint64_t span = 0; span < place->spans; span++) {
@@ -220,7 +220,7 @@ void flat_pool_reset(flat_pool *pool) {
     instrument_begin(pool, (void *)pool->start, pool->length);
 }
 
-/* The classes that shares of `budget` bytes pay for; a block also pays for its word. */
+/* Computes the classes that shares of `budget` bytes pay for; each block also costs its word. */
 static void spend(uint64_t budget, const flat_share *shares, size_t count, flat_class *classes) {
     for (size_t i = 0; i < count; i++) {
         uint64_t per_block = rounded_size(shares[i].block_size) + sizeof(uint32_t);
@@ -242,12 +242,12 @@ static bool valid_shares(const flat_share *shares, size_t count) {
     return total == 100;
 }
 
-/* The largest budget whose classes need a map of at most `spans` entries and, laid out over one of just so many, fit in
- * `bytes`, the metadata behind the blocks. 0: there is none.
+/* The largest budget whose classes need a map of at most `spans` entries and, laid out over a map of exactly that
+ * length, fit in `bytes`, the metadata after the blocks. 0: there is none.
  *
- * Bisection finds it, for over a map of one length a larger budget never needs less: each class has as many blocks or
- * more, so that each begins and ends where it did or further up, whatever the span; the span is the least with which
- * the end lies in the map, and grows with it. */
+ * Bisection finds it, because over a map of a given length a larger budget never needs less. Each class has as many
+ * blocks or more, so that it begins and ends at the same place or further up, whatever the span. The span is the
+ * smallest with which the end is in the map, and grows with it. */
 static uint64_t largest_budget(uint64_t bytes, uint32_t spans, const flat_share *shares, size_t count,
                                flat_class *tried) {
     uint64_t enough = 0;
@@ -271,9 +271,9 @@ static uint64_t largest_budget(uint64_t bytes, uint32_t spans, const flat_share 
     return enough;
 }
 
-/* What a budget needs may fall where it grows: a longer map makes the spans shorter, and with them what lies unused
- * between the classes. So each length is looked at, the longest first, of which there are eight. Where the largest
- * budget for a length needs a shorter map, none fits that needs just that one. */
+/* A larger budget may need fewer bytes: a longer map makes the spans shorter, and with them the unused bytes between
+ * the classes. So each map length is tried, the longest first; there are eight. If the largest budget for a length
+ * needs a shorter map, no budget that fits needs exactly that length. */
 flat_status flat_classes_from_shares(size_t bytes, const flat_share *shares, size_t count, flat_class *classes) {
     flat_class tried[FLAT_POOL_MAX_CLASSES];
     if (classes == NULL || !valid_shares(shares, count)) return FLAT_INVALID_ARGUMENT;

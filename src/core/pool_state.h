@@ -1,11 +1,11 @@
-/* The pool's metadata, shared by the files that make it, work it and inspect it.
+/* The pool's metadata, shared by the files that make it, use it and inspect it.
  *
  *   metadata:  [ ... class 2 | class 1 | flat_pool, class 0 in it | class_of_span | search tree | refused | words ... ]
  *   blocks:    [ class 0: block 0, block 1, ... | padding | class 1: block 0, ... | padding | ... ]
  *
- * The classes stand in descending order, and the pool begins with class 0, which is therefore found without arithmetic.
- * The blocks of each class begin at a multiple of the span, so that the number of the span an address lies in decides
- * its class. */
+ * The classes are in descending order, and the pool begins with class 0, which is therefore found without arithmetic.
+ * The blocks of each class begin at a multiple of the span, so that the number of an address's span determines its
+ * class. */
 #ifndef FLATLINE_CORE_POOL_STATE_H
 #define FLATLINE_CORE_POOL_STATE_H
 
@@ -15,19 +15,19 @@
 #include <flatline/pool.h>
 #include <limits.h>
 
-/* The guesses LIKELY, UNLIKELY and UNPREDICTABLE are chosen so that the usual paths of alloc and free take none or one
- * jump, and every jump of their machine code goes forward: code whose addresses only ascend needs no further argument
- * that it ends. tests/build/straight_line.py looks at it. For the same reason src/core/CMakeLists.txt asks gcc to leave
- * basic blocks in the order in which they are written. HIDE_VALUE keeps a value from being held in a register on the
- * usual path for the sake of a second use: an address that the instruction itself can compute, a member that only a
- * refusal needs again. */
+/* LIKELY, UNLIKELY and UNPREDICTABLE are chosen so that the fast paths of alloc and free take at most one jump, and
+ * every jump of their machine code goes forward: code whose addresses only ascend needs no further argument that it
+ * ends. tests/build/straight_line.py checks it. For the same reason src/core/CMakeLists.txt asks gcc to leave basic
+ * blocks in the order in which they are written. HIDE_VALUE prevents the compiler from holding a value in a register on
+ * the fast path for a second use: an address that the instruction itself can compute, a member that only a refusal
+ * needs again. */
 
-/* Requests up to this many bytes find their class in a table of one entry a granule; larger ones by a search in six
- * steps. A larger table would pay for sizes whose blocks take longer to fill than the search takes. */
+/* Requests up to this many bytes find their class in a table with one entry per granule; larger ones by a search in six
+ * steps. A larger table would serve sizes whose blocks take longer to fill than the search takes. */
 #define SMALL_SIZE 4096
 #define SMALL_GRANULES (SMALL_SIZE / FLAT_POOL_GRANULE)
 
-/* The span is the smallest power of two with which the map of spans has at most 8 entries a class and one for 32
+/* The span is the smallest power of two with which the map of spans has at most 8 entries per class and one per 32
  * blocks, but no more than 2048. A longer map would take more of the cache; a shorter one would cost more padding,
  * since each class is rounded up to whole spans. */
 #define SPANS_PER_CLASS 8
@@ -38,17 +38,17 @@
 #define ALIGNMENTS 9
 
 /* The word of a block. One word is the free list, the double-free check and the never-allocated check:
- *   WORD_LIVE     the block is with the caller
+ *   WORD_LIVE     the block is live
  *   WORD_CLAIMED  it is free, and not in the list yet: see below
- *   otherwise     it is free, and the word is the index of the block to hand out after it; WORD_LAST: there is none
+ *   otherwise     it is free, and the word is the index of the next block in the list; WORD_LAST: there is none
  *
- * Used blocks are handed out again before fresh ones, which are in no list: they are handed out in order, from
+ * Used blocks are allocated again before fresh ones. Fresh blocks are in no list: they are allocated in order, from
  * block `fresh` to the last. Init writes WORD_LAST into their words, so that they count as free.
  *
- * In a shard (percore.h) a block can be freed by another thread, which sets the word from WORD_LIVE to WORD_CLAIMED by
- * one compare-and-swap; nobody but the owner, who collects the block, changes it then. The owner's allocs and frees
- * read and write the words of free blocks and of the block that is freed, so that they meet a claim only where a block
- * is freed twice at once. */
+ * In a shard (percore.h) another thread can free a block. It sets the word from WORD_LIVE to WORD_CLAIMED by one
+ * compare-and-swap; then only the owner, which collects the block, changes the word. The owner's allocs and frees read
+ * and write the words of free blocks and of the block that is freed, so that they meet a claim only if a block is freed
+ * twice at once. */
 #define WORD_LIVE UINT32_MAX
 #define WORD_LAST (UINT32_MAX - 1)
 #define WORD_CLAIMED (UINT32_MAX - 2)
@@ -56,13 +56,13 @@
 /* One size class: all that alloc and free need, in one cache line.
  *   live + free == count      free == used blocks on the list + (count - fresh)      fresh == high-water mark */
 typedef struct pool_class {
-    _Alignas(CACHE_LINE) char *head; /* start + head_index * size, if there is one. Kept beside the index so that a free
-                                        and the alloc after it exchange an address, without arithmetic */
-    uint32_t head_index;             /* the used block to hand out next; WORD_LAST iff none is free */
-    uint32_t fresh;                  /* blocks ever handed out: 0 .. fresh - 1; also the most that were ever live at
+    _Alignas(CACHE_LINE) char *head; /* start + head_index * size, if there is one. Stored next to the index so that a
+                                        free and the alloc after it pass on an address, without arithmetic */
+    uint32_t head_index;             /* the used block to allocate next; WORD_LAST iff none is free */
+    uint32_t fresh;                  /* blocks ever allocated: 0 .. fresh - 1; also the most that were ever live at
                                         once, since a fresh block is taken only when all of those are live */
     uint32_t *words;
-    char *start;         /* block i lies at start + i * size */
+    char *start;         /* block i is at start + i * size */
     size_t inverse;      /* of the odd factor of `size`, modulo 2^(bits of size_t) */
     size_t size;         /* bytes */
     size_t count;        /* blocks, at least 1 */
@@ -70,7 +70,7 @@ typedef struct pool_class {
     uint32_t refused_at; /* distance from here to the count of refused requests */
 } pool_class;
 
-/* Classes are named by their distance from the first one in bytes, which the two tables below hold ready: the address
+/* Classes are identified by their distance from the first one in bytes, which the two tables below store: the address
  * of a class is one subtraction away. */
 struct flat_pool {
     pool_class first;
@@ -81,15 +81,15 @@ struct flat_pool {
     size_t length;       /* bytes from `start` to the end of the last block */
     uint32_t class_count;
     const uint32_t *search_tree;
-    void *backing;                        /* what `flat_pool_create` mapped; NULL where the memory is the caller's */
-    struct shard_state *shard;            /* what a shard of <flatline/percore.h> has besides; NULL: it is none */
+    void *backing;                        /* what `flat_pool_create` mapped; NULL if the memory is the caller's */
+    struct shard_state *shard;            /* the further state of a shard of <flatline/percore.h>; NULL: not a shard */
     uint64_t aligned_classes[ALIGNMENTS]; /* bit c: class c is aligned to 16 << index */
     int16_t class_of_size[SMALL_GRANULES + 1]; /* by size in granules, rounded up */
     int16_t class_of_span[];                   /* by number of the span, modulo the number of entries */
 };
 
-/* Where `aligned_classes` keeps `alignment`, a power of two up to FLAT_POOL_MAX_ALIGNMENT; every block has the least.
- */
+/* The index in `aligned_classes` of `alignment`, a power of two up to FLAT_POOL_MAX_ALIGNMENT; every block has the
+ * least. */
 static inline unsigned alignment_index(size_t alignment) {
     unsigned twos = (unsigned)__builtin_ctz((unsigned)alignment | FLAT_POOL_MAX_ALIGNMENT);
     return twos < 4 ? 0 : twos - 4;
@@ -107,11 +107,10 @@ static inline uint64_t *refused_by(const pool_class *class) {
     return (uint64_t *)((uintptr_t)class + class->refused_at);
 }
 
-/* One step down the search tree below: to the left child of `node`, or to the right one where the node is below `key`.
- */
+/* One step down the search tree below: to the left child of `node`, or to the right one if the node is below `key`. */
 static inline size_t descend(const uint32_t *tree, size_t node, uint32_t key) {
 #if defined(__x86_64__)
-    /* The comparison leaves in the carry what the addition takes up: two instructions, where compilers make four. */
+    /* The comparison sets the carry, and the addition adds it: two instructions, for which compilers emit four. */
     __asm__("cmp %[key], %[entry]\n\tadc %[node], %[node]"
             : [node] "+r"(node)
             : [entry] "m"(tree[node]), [key] "r"(key)
@@ -122,11 +121,12 @@ static inline size_t descend(const uint32_t *tree, size_t node, uint32_t key) {
 #endif
 }
 
-/* The first class that holds `size`, which is above SMALL_SIZE; the last one where none does: six steps down a search
- * tree in breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition, no branch.
- * The 64 positions below the last level are the classes in ascending order, the nodes between them the sizes of all but
- * the last; where there are fewer, all of the tree that they need lies to the left, and the nodes above it hold
- * UINT32_MAX. Of `size` only 32 bits count: who asks compares it with the class's. */
+/* The first class that holds `size`, which is above SMALL_SIZE; the last one if none does. The search takes six steps
+ * down a search tree in breadth-first order (node k has the children 2k and 2k + 1), each a comparison and an addition,
+ * no branch. The 64 positions below the last level are the classes in ascending order; the nodes between them are the
+ * sizes of all classes but the last. If there are fewer classes, the part of the tree that they need is at the left,
+ * and the nodes above it hold UINT32_MAX. Only 32 bits of `size` count: the caller compares it with the class's size.
+ */
 static inline pool_class *search_class(const flat_pool *pool, size_t size) {
     const uint32_t *tree = pool->search_tree;
     uint32_t key = (uint32_t)size;
@@ -140,18 +140,18 @@ static inline pool_class *search_class(const flat_pool *pool, size_t size) {
     return class_number(pool, node - FLAT_POOL_MAX_CLASSES);
 }
 
-/* The same of a size up to SMALL_SIZE. */
+/* The same for a size up to SMALL_SIZE. */
 static inline pool_class *small_class(const flat_pool *pool, size_t size) {
     return class_at(pool, pool->class_of_size[(size + FLAT_POOL_GRANULE - 1) / FLAT_POOL_GRANULE]);
 }
 
-/* The same of any size. */
+/* The same for any size. */
 static inline pool_class *class_of_size(const flat_pool *pool, size_t size) {
     return UNPREDICTABLE(size > SMALL_SIZE) ? search_class(pool, size) : small_class(pool, size);
 }
 
-/* The only class that `address` can be in, of a pool with more than one: its span's. Addresses outside the blocks are
- * folded into the table like any other, and lie outside the class that they get. */
+/* The only class that `address` can be in, in a pool with more than one class: its span's. Addresses outside the blocks
+ * are folded into the table like any other, and are outside the class that they get. */
 static inline pool_class *class_of_span(const flat_pool *pool, const void *address) {
     size_t span = ((uintptr_t)address - pool->start) >> pool->span_shift & pool->span_mask;
     return class_at(pool, pool->class_of_span[span]);
@@ -178,8 +178,8 @@ static inline size_t block_index(const pool_class *class, const void *address) {
     return block_index_at((uintptr_t)address - (uintptr_t)class->start, class->inverse, class->twos);
 }
 
-/* Calls `visit` for each stretch of the blocks' memory between live blocks, as long as it is, ascending: free blocks
- * and the padding behind classes. O(high-water marks). */
+/* Calls `visit` for each whole stretch of the blocks' memory between live blocks, ascending: free blocks and the
+ * padding after classes. O(high-water marks). */
 void flat_pool_visit_free(const flat_pool *pool, void (*visit)(void *context, uintptr_t start, size_t bytes),
                           void *context);
 

@@ -1,12 +1,11 @@
-/* What the bounded functions of pools and of shards are made of: finding a class, handing a block out, taking it back.
- */
+/* The steps of the bounded functions of pools and shards: find a class, allocate a block, free it. */
 #ifndef FLATLINE_CORE_POOL_STEPS_H
 #define FLATLINE_CORE_POOL_STEPS_H
 
 #include "instrument.h"
 #include "pool_state.h"
 
-/* An alloc's arguments beside the pool. Without `otherwise` a refusal is returned. */
+/* The arguments of an alloc other than the pool. Without `otherwise` a refusal is returned. */
 typedef struct request {
     size_t size, alignment;
     flat_pool_otherwise *otherwise;
@@ -16,8 +15,9 @@ ALWAYS_INLINE void *refuse_request(const request *of) {
     return of->otherwise == NULL ? NULL : of->otherwise->alloc(of->otherwise, of->size, of->alignment);
 }
 
-/* Hands out the head of the list of `class`, whose index is `index`. Where it was the last, the new head is no address;
- * nobody asks for it before a free sets it. Reckoned from the old one and not from `start`: one load less. */
+/* Allocates the head of the list of `class`, whose index is `index`. If it was the last, the new head is not a valid
+ * address, but it is not read before a free sets it. It is computed from the old head and not from `start`, which saves
+ * a load. */
 ALWAYS_INLINE void *hand_out(flat_pool *pool, pool_class *class, size_t index, size_t size) {
     uint32_t *words = class->words;
     uint32_t after = words[index];
@@ -30,7 +30,7 @@ ALWAYS_INLINE void *hand_out(flat_pool *pool, pool_class *class, size_t index, s
     return block;
 }
 
-/* Hands out the first block of `class` that never was, where there is one. */
+/* Allocates the first block of `class` that was never used, if there is one. */
 ALWAYS_INLINE void *hand_out_fresh(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->fresh;
     if (UNLIKELY((uint32_t)index == (uint32_t)class->count)) {
@@ -44,15 +44,15 @@ ALWAYS_INLINE void *hand_out_fresh(flat_pool *pool, pool_class *class, const req
     return block;
 }
 
-/* Hands out a block of `class`, which holds the request: used ones first. */
+/* Allocates a block of `class`, which holds the request: used ones first. */
 ALWAYS_INLINE void *take_from(flat_pool *pool, pool_class *class, const request *of) {
     size_t index = class->head_index;
     if (LIKELY((uint32_t)index != WORD_LAST)) return hand_out(pool, class, index, of->size);
     return hand_out_fresh(pool, class, of);
 }
 
-/* A jump that gcc for x86-64 leaves where it is: without it the search would come last and jump back. What follows it,
- * the usual path, begins a cache line; a churn takes a tenth longer where that path lies across one more. */
+/* A jump that gcc for x86-64 does not move: without it the search would come last and jump back. The fast path follows
+ * it and begins a cache line; a churn takes a tenth longer if that path spans one more line. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define GO_TO(label)                                                                                                   \
     __asm__ goto("jmp %l[" #label "]\n\t.p2align 6" : : : : label);                                                    \
@@ -61,8 +61,8 @@ ALWAYS_INLINE void *take_from(flat_pool *pool, pool_class *class, const request 
 #define GO_TO(label) goto label
 #endif
 
-/* The class that serves `size`; where none does, one that is too small. Of the two ways the table's is the usual one:
- * it takes one jump, over the search. The probability is no guess but places the search before the table. */
+/* The class that serves `size`; if none does, one that is too small. The table is the usual way: it takes one jump,
+ * over the search. The probability is not an estimate: it places the search before the table. */
 ALWAYS_INLINE pool_class *class_for(const flat_pool *pool, size_t size) {
     pool_class *class;
     if (__builtin_expect_with_probability(size > SMALL_SIZE, 1, 0.6)) {
@@ -74,7 +74,7 @@ found:
     return class;
 }
 
-/* The usual path, a used block of a small class: 7 loads, 3 stores, 3 branches. */
+/* The fast path, a used block of a small class: 7 loads, 3 stores, 3 branches. */
 ALWAYS_INLINE void *alloc_steps(flat_pool *pool, const request *of) {
     pool_class *class = class_for(pool, of->size);
     if (UNLIKELY(of->size > class->size)) return refuse_request(of);
@@ -86,13 +86,13 @@ ALWAYS_INLINE pool_class *class_for_aligned(const flat_pool *pool, size_t alignm
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > FLAT_POOL_MAX_ALIGNMENT) return NULL;
     if (size > pool->largest) return NULL;
     size_t first = (size_t)(class_number(pool, 0) - class_of_size(pool, size));
-    /* Of the classes aligned well enough, those from `first` on; the lowest is the smallest that serves. */
+    /* Of the classes with sufficient alignment, those from `first` on; the lowest is the smallest that serves. */
     uint64_t classes = pool->aligned_classes[alignment_index(alignment)] >> first << first;
     if (classes == 0) return NULL;
     return class_number(pool, (size_t)__builtin_ctzll(classes));
 }
 
-/* A free's arguments beside the pool. Without `otherwise` a refusal is returned. */
+/* The arguments of a free other than the pool. Without `otherwise` a refusal is returned. */
 typedef struct returned_block {
     void *block;
     size_t size, alignment;
@@ -104,7 +104,7 @@ ALWAYS_INLINE flat_status refuse_block(const returned_block *of, flat_status why
     return of->otherwise->free(of->otherwise, of->block, of->size, of->alignment, why);
 }
 
-/* Takes back block `index` of `class`, which is the one returned. */
+/* Frees block `index` of `class`, which is the block of the call. */
 ALWAYS_INLINE flat_status take_back(flat_pool *pool, pool_class *class, size_t index, const returned_block *of) {
     uint32_t *words = class->words;
     if (UNLIKELY(words[index] != WORD_LIVE)) return refuse_block(of, FLAT_DOUBLE_FREE);
@@ -127,7 +127,7 @@ ALWAYS_INLINE flat_status refusal(const pool_class *class, const void *block) {
     return (flat_status)(status & unless_null);
 }
 
-/* What becomes of an address at which no block of the pool starts, and that could only be one of `class`. */
+/* Handles an address at which no block of the pool starts, and that could only be in `class`. */
 typedef flat_status no_block(const flat_pool *pool, const pool_class *class, const returned_block *of);
 
 ALWAYS_INLINE flat_status refuse_address(const flat_pool *pool, const pool_class *class, const returned_block *of) {
@@ -135,9 +135,9 @@ ALWAYS_INLINE flat_status refuse_address(const flat_pool *pool, const pool_class
     return refuse_block(of, refusal(class, of->block));
 }
 
-/* A pool of one class needs no table. That saves more than the steps it skips: where the head will be stored is then
- * known before the address is, and the alloc that reads it next need not wait. Each of the two paths is usual for the
- * pools that take it; the second begins with a jump, and neither takes another. */
+/* A pool of one class needs no table. That saves more than the steps that it skips: the place where the head will be
+ * stored is then known before the address is, and the alloc that reads it next need not wait. Each of the two paths is
+ * the fast path for its kind of pool. The second begins with a jump, and neither takes another. */
 ALWAYS_INLINE flat_status free_steps(flat_pool *pool, const returned_block *of, no_block *otherwise) {
     pool_class *class;
     if (LIKELY(pool->class_count == 1)) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Asks for what flat_give_to_span() will read. */
+/* Prefetches what flat_give_to_span() will read. */
 static void fetch_place(const void *block) {
     size_t granule = offset_of(block) / GRANULE;
     __builtin_prefetch(&flat_space.pages[granule / (PAGE / GRANULE)], 1);
@@ -31,7 +31,7 @@ void flat_settle_some(thread_heap *heap) {
 }
 
 void flat_settle_heap(thread_heap *heap) {
-    (void)flat_take_from_rings(heap, RINGS * RING_BLOCKS); /* what was there: others may go on sending without an end */
+    (void)flat_take_from_rings(heap, RINGS * RING_BLOCKS); /* what was there: others may go on sending for ever */
     while (flat_has_returned(heap)) flat_take_back(heap, RETURNED_PAGES);
     for (size_t class = 1; class < CLASS_COUNT; class ++) settle_class(heap, class);
     flat_leave_rings(heap);
@@ -42,14 +42,14 @@ static void fill_stack(thread_heap *heap, size_t class) {
     block_at_hand *top = heap->stacks.top[class];
     page_tag tag = tag_of_class(class);
     uint32_t count = flat_span_take(heap, class, blocks, flat_size_classes[class].taken);
-    while (count != 0) { /* the first of them comes out first */
+    while (count != 0) { /* the first block is taken first */
         count--;
         *top++ = (block_at_hand){blocks[count], state_at(tag, half_of(blocks[count]))};
     }
     heap->stacks.top[class] = top;
 }
 
-/* A block at hand that nobody holds; NULL: there is none. One that somebody holds was freed twice. */
+/* Takes a cached block that nobody holds; NULL: there is none. A block that somebody holds was freed twice. */
 static void *take_at_hand(thread_heap *heap, size_t class) {
     while (flat_count_at_hand(heap, class) != 0) {
         const block_at_hand *entry = --heap->stacks.top[class];
@@ -62,7 +62,7 @@ static void *take_at_hand(thread_heap *heap, size_t class) {
     return NULL;
 }
 
-/* Where memory would have to be taken that was never written, some of what lies at hand becomes free besides. */
+/* If memory would be taken that was never written, some cached blocks are freed as well. */
 static uint32_t take_pages(thread_heap *heap, uint32_t count, unit_state *state) {
     uint32_t head = flat_pages_take(heap, count, state);
     if (flat_policy.settles && (head == NO_UNIT || *state == UNIT_CLEAN)) flat_settle_some(heap);
@@ -96,12 +96,12 @@ void *flat_allocate_large(thread_heap *heap, large_request of, bool *zeroed) {
     return flat_large_begin(heap, page, state, of);
 }
 
-/* Of the oldest blocks `given` that are the heap's own go home, and of those before and between them, up to half of
- * what is kept in all, the ones that are foreign. */
+/* Returns `given` of the oldest blocks that the heap owns to their spans. Of the blocks before and between them, up to
+ * half of what is kept in total, the foreign ones return to their owners. */
 static void make_room(thread_heap *heap, size_t class) {
     const size_class *of = &flat_size_classes[class];
     block_at_hand *end = heap->stacks.end[class], *first = end - of->kept;
-    for (size_t i = 0; i < of->given; i++) fetch_place(first[i].block); /* long out of the cache: one wait for all */
+    for (size_t i = 0; i < of->given; i++) fetch_place(first[i].block); /* cache misses: one wait for all */
     size_t given = flat_give_home(heap, class, first, (gifts){of->given, of->kept / 2});
     memmove(first, first + given, (size_t)(end - (first + given)) * sizeof *first);
     heap->stacks.top[class] = end - given;

@@ -1,5 +1,5 @@
-// A try and a throw, the one thing of this library that C cannot say. All that they are made of is the C++ runtime's,
-// and each name of it is weak: nothing is loaded or linked for them, and where one is missing they are not used.
+// A try and a throw, the one thing in this library that C cannot express. All that they need is in the C++ runtime, and
+// each name of it is weak: nothing is loaded or linked for them, and if one is missing they are not used.
 #include "exceptions.h"
 
 #include <new>

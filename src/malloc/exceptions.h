@@ -1,5 +1,5 @@
-/* What operator new needs of a C++ runtime, in a library that must not load one. Programs in C++ bring theirs, which
- * may be libstdc++ or libc++, shared or part of the program, and may come late, with a plugin of a program in C. */
+/* What operator new needs from a C++ runtime, in a library that must not load one. C++ programs bring their own:
+ * libstdc++ or libc++, shared or part of the program. It may also come late, with a plugin of a C program. */
 #ifndef FLATLINE_MALLOC_EXCEPTIONS_H
 #define FLATLINE_MALLOC_EXCEPTIONS_H
 
@@ -10,25 +10,24 @@
 extern "C" {
 #endif
 
-typedef void flat_any_function(void); /* to be cast to what it is */
+typedef void flat_any_function(void); /* cast it to its real type */
 
-/* A function of the shared C++ runtime that serves `caller`: the one that the caller's program or library is or needs;
- * else the first one loaded. NULL: there is none, or it has no such function. */
+/* Returns a function of the shared C++ runtime that serves `caller`: the one that the caller's program or library is or
+ * needs, else the first one loaded. NULL: there is none, or it has no such function. */
 flat_any_function *flat_runtime_function(const char *name, const void *caller);
 
-/* The rest goes by what was there when this library was loaded, or was linked with it. */
+/* The rest depends on the C++ runtime that was there when this library was loaded, or that was linked with it. */
 
-/* By an operator new, or NULL if it takes none. */
+/* `by`: the operator new to call; NULL if the taker calls none. */
 typedef void *flat_taker(flat_any_function *by, size_t alignment, size_t size);
 
-#ifdef FLATLINE_WITHOUT_CXX /* nothing can be caught or thrown: the project that this is a part of has no compiler of  \
-                               C++ */
+#ifdef FLATLINE_WITHOUT_CXX /* the enclosing project has no C++ compiler: nothing can be caught or thrown */
 static inline void *flat_take_or_null(flat_taker *take, flat_any_function *by, size_t alignment, size_t size) {
     return take(by, alignment, size);
 }
 static inline void flat_throw_bad_alloc(void) {}
 #else
-/* What `take` returns; NULL where it throws. Where there is nothing to catch with, whatever it throws goes on. */
+/* Returns what `take` returns; NULL if it throws. If there is nothing to catch with, its exceptions pass through. */
 void *flat_take_or_null(flat_taker *take, flat_any_function *by, size_t alignment, size_t size);
 
 /* Throws std::bad_alloc; returns iff there is nothing to throw with. */

@@ -11,8 +11,8 @@ void flat_extents_init(void) { flat_runs_init(&flat_extents.free_pages, tables_o
 
 static void lock_space(void) { (void)pthread_mutex_lock(&flat_extents.lock); }
 
-/* Pages that should go back once so many more are free, beside those that threads are giving back; the lock is held.
- * What is owed goes whatever is kept; for less credit than a step's there is none. */
+/* Pages that should return to the OS once `coming` more are free, apart from those that threads are returning; the lock
+ * is held. Owed pages return whatever is kept. With less credit than a step's, no others do. */
 static uint32_t due_with(uint32_t coming) {
     const run_set *pages = &flat_extents.free_pages;
     uint32_t of_heaps = __atomic_load_n(&flat_space.heap_chunks, __ATOMIC_RELAXED) * CHUNK_PAGES;
@@ -29,7 +29,7 @@ static void unlock_space(void) {
     (void)pthread_mutex_unlock(&flat_extents.lock);
 }
 
-/* Pages beside which a run of free ones may grow: not into a chunk, whose pages are its heap's business. */
+/* The bounds within which a run of free pages may grow: not into a chunk, whose pages are its heap's business. */
 static run_bounds bounds_of(uint32_t head, uint32_t count) {
     uint32_t end = head + count;
     bool chunk_before = head != 0 && heap_of_chunk((head - 1) / CHUNK_PAGES) != 0;
@@ -37,13 +37,13 @@ static run_bounds bounds_of(uint32_t head, uint32_t count) {
     return (run_bounds){chunk_before ? head : 0, chunk_behind ? end : flat_extents.begun};
 }
 
-/* Used pages, one at least, become free; the lock is held. Returns the run that they are part of then. */
+/* Frees used pages, at least one; the lock is held. Returns the run that they are then part of. */
 static run_part give(uint32_t head, run_given given) {
     uint32_t first = flat_runs_give(&flat_extents.free_pages, head, given, bounds_of(head, given.count));
     return (run_part){first, flat_run(&flat_extents.free_pages, first)->count};
 }
 
-/* Pages that nobody ever had: NO_UNIT iff there are no addresses, or no memory for tables. */
+/* Takes pages that were never in use; NO_UNIT iff there are no addresses, or no memory for tables. */
 static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
     uint32_t from = flat_extents.begun, before = -(from + alignment.bias) & (alignment.to - 1);
     if (before > PAGES_MAX - from || count > PAGES_MAX - from - before) return NO_UNIT;
@@ -58,7 +58,7 @@ static uint32_t begin_pages(uint32_t count, run_alignment alignment) {
     return from + before;
 }
 
-/* Addresses, whose pages are mapped or not. */
+/* Takes addresses, whose pages may be mapped or not. */
 static uint32_t take_addresses(uint32_t count, uint32_t align) {
     run_alignment alignment = {align, (uint32_t)(flat_space.start >> PAGE_SHIFT) & (align - 1)};
     lock_space();
@@ -82,8 +82,8 @@ static void part_in_two(uint32_t head, uint32_t count, uint32_t behind) {
     flat_runs_set_used(&flat_extents.free_pages, head + count, behind);
 }
 
-/* Used pages up to `at` and from there on become runs of their own, if there are any: each may be given back by itself,
- * and what stays used is known as such whatever becomes of the other. */
+/* Divides used pages at `at` into two runs, if both parts have pages. Each may then be given back by itself, and what
+ * stays used is known as such whatever becomes of the other. */
 static void part_at(uint32_t head, uint32_t at, uint32_t end) {
     if (at == head || at == end) return;
     lock_space();
@@ -100,8 +100,8 @@ static run_part next_clean_part(uint32_t first, uint32_t end) {
     return part;
 }
 
-/* Maps those of a number of used pages that are not, and returns up to where this was done: `end`, if the system did
- * not refuse. `*state`: UNIT_CLEAN iff all of them were clean. */
+/* Maps those of some used pages that are not mapped. Returns how far this got: `end`, if the system did not refuse.
+ * `*state`: UNIT_CLEAN iff all of them were clean. */
 static uint32_t map_clean_parts(uint32_t first, uint32_t end, unit_state *state, map_result *result) {
     *state = UNIT_CLEAN;
     *result = MAP_MADE;
@@ -116,17 +116,17 @@ static uint32_t map_clean_parts(uint32_t first, uint32_t end, unit_state *state,
     return end;
 }
 
-/* Of used pages; the memory first, which goes even where the addresses are lost. */
+/* Unmaps used pages. Their memory is discarded first, so that it is freed even if the addresses are lost. */
 static unmap_result unmap_pages(run_part part) {
     (void)flat_discard(page_address(part.first), (size_t)part.count * PAGE);
     return flat_unmap(page_address(part.first), (size_t)part.count * PAGE);
 }
 
-/* Gives back pages that were taken to be unmapped, as they are now; whole chunks among them need no tables. */
+/* Frees pages that were taken to be unmapped, as they are now; whole chunks among them need no tables. */
 static void give_unmapped(run_part part, unmap_result result) {
     if (result == UNMAP_DONE) {
         (void)__atomic_fetch_add(&flat_space.discarded, part.count, __ATOMIC_RELAXED);
-        /* Their units are nobody's until they are given back. */
+        /* Nobody uses their units until they are given back. */
         uint32_t first = (part.first + CHUNK_PAGES - 1) / CHUNK_PAGES, end = (part.first + part.count) / CHUNK_PAGES;
         for (uint32_t chunk = first; chunk < end; chunk++) flat_discard_tables(chunk);
     }
@@ -147,12 +147,12 @@ static bool unmap_part(run_part part) {
 
 static void spend(uint32_t pages) { flat_extents.credit -= pages < flat_extents.credit ? pages : flat_extents.credit; }
 
-/* Pages that are due once so many more are free, up to `most`, for the calling thread to give back, a step at least:
- * others count them as gone. What is owed is paid first. The lock is held. */
+/* Claims pages that are due once `coming` more are free, for the calling thread to return: up to `most`, at least a
+ * step. Other threads count them as gone. Owed pages are paid first. The lock is held. */
 static uint32_t claim(uint32_t coming, uint32_t most) {
     uint32_t due = due_with(coming);
     if (due == 0) return 0;
-    if (coming >= EXTENT_STEP) due += EXTENT_STEP; /* so that smaller blocks that come and go find room */
+    if (coming >= EXTENT_STEP) due += EXTENT_STEP; /* so that smaller blocks that are freed and taken find room */
     due = least(due < EXTENT_STEP ? EXTENT_STEP : due, most);
     uint32_t owed = least(flat_extents.owed, due);
     flat_extents.owed -= owed;
@@ -169,8 +169,8 @@ static void give_claim_up(uint32_t pages) {
     unlock_space();
 }
 
-/* Unmaps up to a step's pages of those that have been free for longest, more than are claimed if these are fewer: small
- * pieces would cost as many calls of the system, and tables. False: there are none, or the system refuses. */
+/* Unmaps up to a step of the pages that have been free longest; more than are claimed, if fewer are. Small pieces would
+ * cost as many system calls, and tables. False: there are none, or the system refuses. */
 static bool clean_step(uint32_t *claimed) {
     lock_space();
     run_part part = flat_runs_take_dirty(&flat_extents.free_pages, EXTENT_STEP);
@@ -182,22 +182,23 @@ static bool clean_step(uint32_t *claimed) {
     return unmap_part(part);
 }
 
-/* All of them, if they are no smaller pieces than steps. */
+/* Unmaps all claimed pages, unless they lie in smaller pieces than steps. */
 static void clean_claimed(uint32_t claimed) {
     for (uint32_t steps = claimed / EXTENT_STEP + 1; claimed != 0 && steps != 0 && clean_step(&claimed); steps--)
         continue;
     give_claim_up(claimed);
 }
 
-/* How many of a used run's pages go next, from the last one back: to where its chunk begins, so that whole chunks go
- * together; but no run that is not long, as the tables have an entry for each page of such. */
+/* How many pages of a used run are unmapped next, from the last one back: to where its chunk begins, so that whole
+ * chunks go together. Neither part becomes shorter than LONG_RUN, because the tables have an entry for each page of
+ * such runs. */
 static uint32_t last_step(run_part of) {
     uint32_t step = (of.first + of.count - 1) % CHUNK_PAGES + 1;
     if (step < LONG_RUN) step += CHUNK_PAGES;
     return step + LONG_RUN < of.count ? step : of.count;
 }
 
-/* Where to write down what is left of a block while it goes back; NULL: many do. The lock is held. */
+/* Where to record what is left of a block while it is returned; NULL: too many blocks are. The lock is held. */
 static run_part *place_for_rest(void) {
     for (unsigned i = 0; i < RESTS; i++) {
         if (flat_extents.rests[i].count == 0) return &flat_extents.rests[i];
@@ -205,8 +206,8 @@ static run_part *place_for_rest(void) {
     return NULL;
 }
 
-/* Unmaps of a block's own pages as many as are claimed, the last ones first, and gives the others back. Returns how
- * many of the claimed are left. */
+/* Unmaps as many of a block's own pages as are claimed, the last ones first, and frees the others. Returns how many of
+ * the claimed pages are left. */
 static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
     for (bool done = true; done && block.count != 0 && claimed >= LONG_RUN;) {
         uint32_t step = least(last_step(block), claimed);
@@ -214,7 +215,7 @@ static uint32_t clean_own(run_part block, run_part *rest, uint32_t claimed) {
         claimed -= step;
         lock_space();
         if (block.count != 0) part_in_two(block.first, block.count, step);
-        *rest = block; /* from 0 on it is another's */
+        *rest = block; /* from count == 0 on another may use it */
         flat_extents.coming -= step;
         flat_extents.claimed -= step;
         unlock_space();
@@ -240,19 +241,20 @@ static void pay_for(uint32_t pages) {
     if (extents_are_due()) flat_extents_clean(pages);
 }
 
-#define LEFT_OUT_MAX ((uint32_t)1 << 22) /* pages: 16 GiB, whose tables take addresses only */
+#define LEFT_OUT_MAX ((uint32_t)1 << 22) /* pages: 16 GiB, whose tables take only addresses */
 
-/* Goes past a mapping of somebody else's, which may be long: by more pages with each try. */
+/* Skips a foreign mapping, which may be long: more pages with each try. */
 static void leave_out(unsigned tries) {
     lock_space();
     (void)begin_pages(tries < 6 ? CHUNK_PAGES << 2 * tries : LEFT_OUT_MAX, (run_alignment){1, 0});
     unlock_space();
 }
 
-#define PLACES_TRIED 16      /* where another mapping is found in the way */
+#define PLACES_TRIED 16      /* if another mapping is in the way */
 #define LARGE_REQUEST 65536u /* pages: 256 MiB */
 
-/* Whether the system would refuse the pages, which is asked for many before tables are made for them. */
+/* Whether the system would refuse that many pages. It is asked only for large requests, before tables are made for
+ * them. */
 static bool is_too_large(uint32_t count) { return count >= LARGE_REQUEST && !flat_system_has((size_t)count * PAGE); }
 
 uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state) {
@@ -272,7 +274,7 @@ uint32_t flat_extent_take(uint32_t count, uint32_t alignment, unit_state *state)
             give_back(mapped, head + count - mapped, UNIT_MIXED);
             return NO_UNIT;
         }
-        leave_out(i); /* and where another mapping is, the addresses stay used for ever */
+        leave_out(i); /* the addresses of the other mapping stay used for ever */
     }
     return NO_UNIT;
 }
@@ -292,7 +294,7 @@ static bool take_behind(uint32_t head, uint32_t more) {
 bool flat_extent_extend(uint32_t head, uint32_t more) {
     uint32_t count = pages_of(head), end = head + count;
     if (more > EXTENT_MAX - count || is_too_large(more) || !take_behind(head, more)) return false;
-    /* One mapping as long as that can be: only such can be moved. */
+    /* One mapping as long as possible: only a single mapping can be moved. */
     run_part clean = next_clean_part(end, end + more);
     size_t bytes = (size_t)count * PAGE, new_bytes = bytes + (size_t)more * PAGE;
     unit_state state;
@@ -310,7 +312,7 @@ bool flat_extent_extend(uint32_t head, uint32_t more) {
     return false;
 }
 
-/* Unmaps those of a number of used pages that are mapped. False: refused; all were given back as they are then. */
+/* Unmaps those of some used pages that are mapped. False: refused, and all pages were freed as they then are. */
 static bool unmap_all(uint32_t head, uint32_t end) {
     for (uint32_t at = head; at < end;) {
         run_part clean = next_clean_part(at, end);
@@ -329,7 +331,7 @@ static bool unmap_all(uint32_t head, uint32_t end) {
     return true;
 }
 
-/* Pages that are not mapped: NO_UNIT if there are none, or the system refuses. */
+/* Takes pages that are not mapped; NO_UNIT if there are none, or the system refuses. */
 static uint32_t take_unmapped(uint32_t count) {
     uint32_t head = take_addresses(count, 1);
     return head != NO_UNIT && unmap_all(head, head + count) ? head : NO_UNIT;
@@ -362,7 +364,7 @@ void flat_extents_clean_all(void) {
     unlock_space();
 }
 
-/* As many pages go back as are due, these first: who needs some soon gets others that are dirty. */
+/* As many pages return to the OS as are due, these first: a thread that needs some soon gets others that are dirty. */
 static void give_and_clean(uint32_t head, uint32_t count) {
     run_part block = {head, count};
     lock_space();
@@ -398,13 +400,13 @@ void flat_extents_after_fork(void) {
     }
 }
 
-/* Under the lock, by which who looks whether pages beside a chunk are free finds them in use until they are the heap's
- * business, and from when they no longer are. */
+/* Under the lock. A thread that looks whether pages next to a chunk are free thus finds them in use before they become
+ * the heap's business, and after they no longer are. */
 static void set_heap_of_chunk(uint32_t chunk, uint32_t heap) {
     __atomic_store_n(&flat_space.chunk_heaps[chunk], heap, __ATOMIC_SEQ_CST);
 }
 
-/* Marks that threads set late which freed blocks of the one before: see returned.h. */
+/* Clears late marks of threads that freed blocks of the previous owner: see returned.h. */
 static void clear_marks(uint32_t chunk) {
     for (uint32_t word = chunk * (CHUNK_PAGES / 64); word < (chunk + 1) * (CHUNK_PAGES / 64); word++) {
         __atomic_store_n(&flat_space.page_marks[word], 0, __ATOMIC_SEQ_CST);
@@ -412,7 +414,8 @@ static void clear_marks(uint32_t chunk) {
     __atomic_store_n(&flat_space.chunk_marks[chunk], 0, __ATOMIC_SEQ_CST);
 }
 
-/* All of the chunk's pages that are not mapped, if any is: else they are mapped as the heap needs them. */
+/* Maps all pages of the chunk that are not mapped, if any page is mapped; else they are mapped as the heap needs them.
+ */
 static bool map_chunk(uint32_t page, uint32_t *mapped, map_result *result) {
     *result = MAP_MADE;
     *mapped = page;
@@ -433,7 +436,7 @@ static uint32_t begin_chunk(uint32_t page, uint32_t heap) {
     return chunk;
 }
 
-/* Where memory becomes resident as it is mapped: none of the chunk is mapped, whatever was there. */
+/* Where memory becomes resident as it is mapped: takes a chunk of which nothing is mapped, whatever was there. */
 static uint32_t take_unmapped_chunk(uint32_t heap, uint32_t *mapped) {
     uint32_t page = take_addresses(CHUNK_PAGES, CHUNK_PAGES);
     if (page == NO_UNIT || !unmap_all(page, page + CHUNK_PAGES)) return NO_UNIT;

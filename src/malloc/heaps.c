@@ -8,15 +8,15 @@
 #include "rings.h"
 #include "trim.h"
 
-/* Number 1 is the first shared heap, whose memory is mapped from the start: where there is none later, it serves. */
+/* Number 1 is the first shared heap. Its memory is mapped from the start, so it serves if there is none later. */
 static struct {
     pthread_mutex_t lock; /* of all but the last one */
     bool open, has_key;
-    pthread_key_t key; /* its destructor runs as a thread ends that owns a heap */
+    pthread_key_t key; /* its destructor runs when a thread that owns a heap ends */
     uint32_t count;
-    thread_heap *left; /* the last one first */
+    thread_heap *left; /* last in, first out */
     thread_heap *shared[SHARED_HEAPS];
-    uint32_t unsettled; /* heaps that fork() has left in a child: those of numbers up to that may not be settled yet */
+    uint32_t unsettled; /* in a child of fork(): heaps with numbers up to this may not be settled yet */
 } heaps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t calls_without_a_heap __attribute__((tls_model("initial-exec")));
@@ -28,11 +28,12 @@ uint32_t flat_heap_count(void) { return __atomic_load_n(&heaps.count, __ATOMIC_A
 
 static void set_use(thread_heap *heap, heap_use use) { __atomic_store_n(&heap->use, use, __ATOMIC_SEQ_CST); }
 
-/* What a thread leaves behind is the next one's: its blocks stay valid, and others go on returning to it. */
+/* A heap that a thread leaves is for the next thread. Its blocks stay valid, and others continue to return blocks to
+ * it. */
 static void leave_behind(thread_heap *heap) {
     flat_heap_lock(heap);
     set_use(heap, HEAP_LEFT);
-    flat_settle_heap(heap); /* and what others sent meanwhile: who sends from now on sees that it was left */
+    flat_settle_heap(heap); /* with what others sent meanwhile: later senders see that the heap was left */
     flat_count_left(heap, heap->free_pages.dirty);
     flat_heap_unlock(heap);
     while (flat_too_much_is_left() && flat_clean_step(heap) != 0) continue;
@@ -45,17 +46,17 @@ static void leave_behind(thread_heap *heap) {
     unlock_list();
 }
 
-/* As the thread ends. Destructors that run after this one, and still allocate, use a shared heap: in the last round
- * nobody would take one of their own back. */
+/* Runs when the thread ends. Destructors that run later and still allocate use a shared heap: in the last round nobody
+ * would take back a heap of their own. */
 static void leave(void *heap) {
     has_left = true;
     flat_forget_my_heap();
     leave_behind(heap);
 }
 
-/* fork() copies what memory is in that moment: with all locks held it is whole, and the child can go on with it. These
- * handlers are the first to be registered, so that other libraries' run while no lock is held: before ours before the
- * fork, and after ours after it. */
+/* fork() copies memory as it is at that moment. With all locks held the memory is consistent, and the child can
+ * continue with it. These handlers are registered first, so that other libraries' handlers run while no lock is held:
+ * before ours before the fork, and after ours after it. */
 static void before_fork(void) {
     lock_list();
     for (uint32_t number = 1; number <= heaps.count; number++) flat_heap_lock(heap_number(number));
@@ -68,9 +69,9 @@ static void after_fork(void) {
     unlock_list();
 }
 
-/* The thread that forked is the only one: what the others had is left behind, but for what lay at hand. Of a heap
- * that alone changes without a lock, while fork() copies one page after the other: a block may lie at hand on one page
- * that is held on the next, or lies at hand in a second heap, and of none is it known that nobody has it. */
+/* Only the thread that forked is left. The other threads' heaps count as left behind, except for their caches. A cache
+ * changes without a lock while fork() copies one page after the other. So a block may be cached on one page and held on
+ * the next, or be in a second heap's cache, and of none is it known that nobody has it. */
 static void after_fork_in_child(void) {
     heaps.left = NULL;
     flat_forget_what_was_left();
@@ -101,8 +102,9 @@ void flat_settle_after_fork(void) {
     flat_left_heap_leave(heap);
 }
 
-/* By the first call, or before all other constructors: whichever comes first. This may allocate. Where the system has
- * no memory for the handlers, a child of several threads may find the malloc in the middle of something. */
+/* Runs at the first call, or before all other constructors, whichever comes first. It may allocate. If the system has
+ * no memory for the handlers, a child of a process with several threads may find the malloc in an inconsistent state.
+ */
 __attribute__((constructor(101))) static void register_fork_handlers(void) {
     static bool registered;
     if (__atomic_load_n(&registered, __ATOMIC_RELAXED)) return;
@@ -141,7 +143,7 @@ bool flat_heaps_are_open(void) {
     return open;
 }
 
-/* The first thread gets a heap at once, and need not end for it. */
+/* The first thread gets a heap at once, and its end need not be seen. */
 static thread_heap *heap_of_its_own(void) {
     thread_heap *heap = heaps.left;
     if (heap != NULL) {
@@ -158,7 +160,7 @@ static thread_heap *first_shared_heap(void) {
     return heap;
 }
 
-/* By where the thread's own variables lie, which differs from thread to thread. */
+/* Chosen by the address of the thread's own variables, which differs from thread to thread. */
 static thread_heap *shared_heap(void) {
     uint32_t number = (uint32_t)((uintptr_t)&has_left >> PAGE_SHIFT) * 0x9E3779B1u >> 30;
     static_assert(SHARED_HEAPS == 4, "as many as two bits number");
@@ -167,7 +169,7 @@ static thread_heap *shared_heap(void) {
     return *heap != NULL ? *heap : first_shared_heap();
 }
 
-/* False: the thread could not be seen ending, and must not own a heap. */
+/* False: the end of the thread could not be seen, so it must not own a heap. */
 static bool take_over(thread_heap *heap) {
     flat_heap_lock(heap);
     set_use(heap, HEAP_OWNED);
@@ -175,7 +177,7 @@ static bool take_over(thread_heap *heap) {
     flat_heap_unlock(heap);
     flat_my_heap = heap;
     flat_my_stacks = &heap->stacks;
-    /* This may allocate, which the thread can by now. */
+    /* This may allocate; the thread can by now. */
     if (!heaps.has_key || pthread_setspecific(heaps.key, heap) == 0) return true;
     has_left = true;
     flat_forget_my_heap();
@@ -183,8 +185,8 @@ static bool take_over(thread_heap *heap) {
     return false;
 }
 
-/* A thread that only frees gets a heap as one that allocates does: what it frees is at hand there, and goes home from
- * there many at a time. */
+/* A thread that only frees gets a heap like one that allocates: its cache takes the freed blocks, and returns many at a
+ * time to their owners. */
 bool flat_has_heap_to_free_to(void) {
     if (flat_my_heap != NULL) return true;
     if (has_left || !flat_heaps_are_open()) return false;
@@ -220,7 +222,7 @@ thread_heap *flat_heap_enter(void) {
     return heap;
 }
 
-/* What is on its way to a heap and what lies at hand in it, but for that of a thread that has it and is another. */
+/* Settles what is on its way to a heap and in its cache; not the cache of a heap that another thread owns. */
 static void settle_heap(thread_heap *heap) {
     flat_heap_lock(heap);
     if (heap == flat_my_heap || use_of(heap) != HEAP_OWNED) flat_settle_heap(heap);
@@ -232,11 +234,11 @@ static void settle_heap(thread_heap *heap) {
     }
 }
 
-/* All that can be had of a heap that is settled. */
+/* Returns all that can be had from a settled heap to the OS. */
 static void clean_heap(thread_heap *heap) {
     flat_heap_lock(heap);
-    if (use_of(heap) != HEAP_OWNED) flat_settle_heap(heap); /* what others have sent home to it */
-    uint32_t left = heap->free_pages.dirty;                 /* its owner may free more meanwhile, without an end */
+    if (use_of(heap) != HEAP_OWNED) flat_settle_heap(heap); /* what others have returned to it */
+    uint32_t left = heap->free_pages.dirty;                 /* its owner may free ever more meanwhile */
     flat_heap_unlock(heap);
     for (uint32_t cleaned = 1; left != 0 && cleaned != 0; left -= least(left, cleaned)) cleaned = flat_clean_step(heap);
     flat_heap_lock(heap);

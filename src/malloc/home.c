@@ -5,20 +5,20 @@
 #include "rings.h"
 #include "spans.h"
 
-/* Where no thread has the heap that something was sent to. */
+/* For a heap without an owner to which something was sent. */
 static void take_back_there(thread_heap *heap, thread_heap *other) {
     if (!flat_try_heap_without_owner(other)) return;
     (void)flat_take_from_rings(other, TAKEN_FROM_RINGS);
     flat_take_back(other, RETURNED_PAGES);
-    if (UNLIKELY(other->freed_twice != NULL)) heap->freed_twice = other->freed_twice; /* told when no lock is held */
+    if (UNLIKELY(other->freed_twice != NULL)) heap->freed_twice = other->freed_twice; /* reported after unlocking */
     other->freed_twice = NULL;
     flat_left_heap_leave(other);
 }
 
-/* Whether a block is written to before it goes home. AMD's processors fetch lines ahead for stores that wait, but not a
- * line that is there, though another processor reads it as well: that one is asked for when its store is next, and
- * nothing goes on meanwhile. Such is the first line of a block that one thread wrote and another read and freed, when
- * the first one writes it again. Where the freeing thread wrote last, it is fetched ahead like any other: see
+/* Whether to write to a block before it returns to its owner. AMD's processors prefetch lines for stores that wait, but
+ * not a line that is in the cache and that another processor reads as well. They ask for that line only when its store
+ * is next, and stall meanwhile. The first line of a block is such a line if one thread wrote it, another read and freed
+ * it, and the first one writes it again. If the freeing thread wrote last, the line is prefetched like any other: see
  * docs/experiments/remote-frees.md. */
 static inline bool writes_first(void) {
 #if defined(__x86_64__)
@@ -28,21 +28,21 @@ static inline bool writes_first(void) {
 #endif
 }
 
-/* What is there: if two threads have the block at hand, and one of them hands it out at this very moment, its new
- * holder most likely has written nothing yet. */
+/* Writes the value that is there. If two threads have cached the block, and one of them hands it out at this very
+ * moment, its new holder most likely has written nothing yet. */
 static inline void write_to(void *block) {
     volatile char *first = block;
     *first = *first;
 }
 
-/* False: somebody holds the block, or has sent it home. */
+/* False: somebody holds the block, or it has already been returned. */
 static inline bool send_block(sending *now, const block_at_hand *entry) {
     if (UNLIKELY(has_block(entry->state))) return false;
     if (writes_first()) write_to(entry->block);
     return put_on_ring(now, entry->block) || flat_send_home(entry);
 }
 
-/* The first entries that are of one heap, and not of `heap`: to a ring as far as there is room, and else by marks.
+/* Sends the first entries that belong to one heap other than `heap`: on a ring as far as there is room, else by marks.
  * Returns their number. */
 static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
     sending now = flat_begin_sending(heap, to);

@@ -4,7 +4,7 @@
 #include "pages.h"
 #include "policy.h"
 
-#define PAGES_WORTH 32 /* with credit for fewer no step is made: a system call has a price of its own */
+#define PAGES_WORTH 32 /* with credit for fewer, no step is made: a system call has a fixed cost */
 
 static bool heap_keeps_too_much(const thread_heap *heap) {
     const run_set *pages = &heap->free_pages;
@@ -12,8 +12,8 @@ static bool heap_keeps_too_much(const thread_heap *heap) {
            flat_pages_above(pages->dirty, heap->chunk_count * CHUNK_PAGES - pages->free, flat_policy.kept_pages) != 0;
 }
 
-/* A step that the system refuses costs all of the credit: the next one is tried after as many calls as for any other.
- */
+/* A step that the system refuses costs all of the credit, so that the next one is tried after as many calls as any
+ * other. */
 static void clean_some(thread_heap *heap) {
     uint64_t most = heap->credit / PAGE_CREDIT;
     uint32_t cleaned = flat_pages_clean(heap, most < CLEANED_PAGES ? (uint32_t)most : CLEANED_PAGES);
@@ -29,5 +29,5 @@ void flat_keep_to_policy(thread_heap *heap) {
 
 void flat_keep_huge_to_policy(void) {
     if (extents_are_due()) flat_extents_clean(EXTENT_STEP);
-    if (flat_my_heap != NULL && extents_are_due()) flat_allow_usual_path(false); /* until a call has looked again */
+    if (flat_my_heap != NULL && extents_are_due()) flat_allow_usual_path(false); /* until a call has checked again */
 }

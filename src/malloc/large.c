@@ -7,8 +7,8 @@ static uint32_t pages_in(size_t size) { return size == 0 ? 1 : (uint32_t)((size 
 static uint64_t *large_word(uint32_t page) { return &flat_space.large[page / 64]; }
 static uint64_t large_bit(uint32_t page) { return (uint64_t)1 << page % 64; }
 
-/* Of a heap's chunk the word is written under the heap's lock; in one of huge blocks several may start, any thread's.
- */
+/* In a heap's chunk the word is written under the heap's lock. In a word of huge blocks several may start, of any
+ * thread. */
 static void *begin_large(uint32_t page) {
     __atomic_store_n(large_word(page), large_starts(page / 64) | large_bit(page), __ATOMIC_RELAXED);
     return page_address(page);
@@ -23,7 +23,7 @@ static void *begin_huge(uint32_t page) {
     return page_address(page);
 }
 
-/* False: it is dead already. */
+/* False: it is already dead. */
 static bool end_huge(uint32_t page) {
     return (__atomic_fetch_and(large_word(page), ~large_bit(page), __ATOMIC_RELAXED) & large_bit(page)) != 0;
 }
@@ -47,7 +47,7 @@ uint32_t flat_large_pages(size_t size, size_t alignment) { return pages_in(size)
 void *flat_large_begin(thread_heap *heap, uint32_t page, unit_state state, large_request of) {
     uint32_t align = pages_of(of.alignment);
     if (align != 1) {
-        uint32_t before = -page & (align - 1); /* chunks are at multiples of every alignment there is here */
+        uint32_t before = -page & (align - 1); /* chunks lie at multiples of every alignment that occurs here */
         flat_runs_cut(&heap->free_pages, page, (run_cut){before, pages_in(of.size), state}, flat_pages_around(page));
         page += before;
     }
@@ -83,7 +83,7 @@ void *flat_large_resize(thread_heap *heap, void *block, size_t size) {
     return block;
 }
 
-/* To where there are more pages; nobody else has the block while it is resized. */
+/* Moves to where there are more pages. No other thread uses the block while it is resized. */
 static void *move_huge(uint32_t page, uint32_t count) {
     (void)end_huge(page);
     uint32_t to = flat_extent_move(page, count);

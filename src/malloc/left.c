@@ -4,7 +4,7 @@
 #include "pages.h"
 #include "policy.h"
 
-static uint32_t left_dirty; /* pages, the sum of all heaps'; changes without a lock */
+static uint32_t left_dirty; /* pages, the sum of all heaps; changes without a lock */
 
 void flat_heap_lock(thread_heap *heap) { (void)pthread_mutex_lock(&heap->lock); }
 
@@ -33,7 +33,7 @@ void flat_keep_to_what_may_be_left(thread_heap *heap) {
     if (use_of(heap) != HEAP_LEFT) return;
     do flat_count_left(heap, heap->free_pages.dirty);
     while (flat_too_much_is_left() && flat_pages_clean(heap, CLEANED_PAGES) != 0);
-    if (keeps_all_that_is_left()) flat_give_left_chunks(heap); /* or else what is kept is for the next thread */
+    if (keeps_all_that_is_left()) flat_give_left_chunks(heap); /* otherwise what is kept is for the next thread */
 }
 
 uint32_t flat_clean_step(thread_heap *heap) {

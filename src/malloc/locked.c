@@ -7,8 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool
-    maps_locked; /* a child of fork() has it still, though it locks nothing: it maps less at once, and no more */
+static bool maps_locked; /* a child of fork() keeps it, though it locks nothing: it only maps less at once */
 
 bool flat_maps_locked(void) { return __atomic_load_n(&maps_locked, __ATOMIC_RELAXED); }
 

@@ -18,18 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By which a program, or who looks at one, knows that this malloc is there, and which. */
+/* Shows a program, or an observer of one, that this malloc is there, and which version. */
 FLAT_API extern const char flat_malloc_version[];
 FLAT_API const char flat_malloc_version[] = FLAT_VERSION_STRING;
 
-/* Of an archive a program gets what is asked for: so that it gets this, too. */
+/* From an archive a program gets only what it refers to: this makes it get this function, too. */
 __attribute__((used)) static void (*const comes_along)(void) = flat_redirect_c_library;
 
-/* C23's, which this system's headers do not declare yet. */
+/* C23 functions, which this system's headers do not declare yet. */
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/* A block for a request that is not huge, by a heap that the calling thread has, or shares. */
+/* Allocates for a request that is not huge, from a heap that the calling thread owns or shares. */
 static void *allocate_from_heap(size_t size, size_t alignment, bool *zeroed) {
     thread_heap *heap = flat_heap_enter();
     if (heap == NULL) return NULL;
@@ -46,8 +46,8 @@ static void *try_any(size_t size, size_t alignment, bool *zeroed) {
     return flat_heaps_are_open() ? flat_huge_allocate(size, alignment, zeroed) : NULL;
 }
 
-/* A block for whatever request. `*zeroed`: all bytes are 0. Where the system refuses, what is free elsewhere is given
- * back to it first. */
+/* Allocates for any request. `*zeroed`: all bytes are 0. If the system refuses, what is free elsewhere is returned to
+ * it first. */
 static void *allocate_any(size_t size, size_t alignment, bool *zeroed) {
     int error = errno;
     *zeroed = false;
@@ -67,7 +67,7 @@ NOINLINE void *flat_slow_malloc(size_t size) {
     return allocate_any(size, GRANULE, &zeroed);
 }
 
-/* Whether a live block starts at the address, and at which granule; where none does, that is misuse. */
+/* Whether a live block starts at the address, and at which granule. If none does, that is misuse. */
 static bool is_block(const char *function, const void *block, size_t *granule, const void *caller) {
     *granule = offset_of(block) / GRANULE;
     bool starts = *granule < usable_granules() && offset_of(block) % GRANULE == 0 && is_block_live(*granule);
@@ -79,13 +79,13 @@ static uint32_t page_of(size_t granule) { return (uint32_t)(granule / (PAGE / GR
 
 static size_t class_at(size_t granule) { return class_of_tag(tag_of(page_of(granule))); }
 
-/* Of a live block. */
+/* The size of a live block. */
 static size_t bytes_at(size_t granule) {
     size_t class = class_at(granule);
     return class != 0 ? flat_size_classes[class].size : large_bytes(page_of(granule));
 }
 
-/* The heap whose block is live at a granule; NULL: it is huge. */
+/* The heap that owns the live block at a granule; NULL: it is huge. */
 static thread_heap *heap_at(size_t granule) {
     uint32_t number = heap_of_chunk(page_of(granule) / CHUNK_PAGES);
     return number != 0 ? heap_number(number) : NULL;
@@ -97,7 +97,7 @@ static bool free_huge(size_t granule) {
     return true;
 }
 
-/* A small block, whosever it is, by a thread that has a heap. */
+/* Frees a small block, whoever owns it. The thread must have a heap. */
 static bool free_small(size_t granule, void *block) {
     block_at_hand entry = {block, state_of(block)};
     thread_heap *heap = flat_heap_enter();
@@ -119,7 +119,7 @@ static bool free_large(size_t granule) {
     return true;
 }
 
-/* Where no thread has the heap, it is taken back at once: else that would be when it is next in use. */
+/* If no thread owns the heap, the block is taken back at once, and not only when the heap is next in use. */
 static bool free_of_another(thread_heap *heap, size_t granule) {
     if (!flat_return(granule)) return false;
     if (flat_try_heap_without_owner(heap)) {
@@ -180,16 +180,16 @@ FLAT_API USUAL void *calloc(size_t count, size_t size) {
     return block;
 }
 
-/* To memory that reads as 0: pages that hold nothing else stay without memory. */
+/* Copies to memory that reads as 0: pages that hold only zeros stay without memory. */
 static void copy_pages(char *to, const char *from, size_t bytes) {
-    const char *zeros = flat_space.heaps; /* a page of them: see space.c */
+    const char *zeros = flat_space.heaps; /* a page of zeros: see space.c */
     for (size_t at = 0; at < bytes; at += PAGE) {
         size_t here = bytes - at < PAGE ? bytes - at : PAGE;
         if (memcmp(from + at, zeros, here) != 0) memcpy(to + at, from + at, here);
     }
 }
 
-/* A huge block whose pages could not be moved. */
+/* For a huge block whose pages could not be moved. */
 static void *move_huge(void *block, size_t from, size_t to) {
     bool zeroed;
     void *moved = allocate_any(to, GRANULE, &zeroed);
@@ -211,8 +211,8 @@ static void *move(void *block, size_t from, size_t to) {
     return moved;
 }
 
-/* Where there is no memory for another one, a block that is large enough stays: programs take it that one which shrinks
- * is never refused. */
+/* If there is no memory for another block, one that is large enough stays: programs assume that shrinking never fails.
+ */
 static void *move_or_keep(void *block, size_t has, size_t size) {
     int error = errno;
     void *moved = move(block, has, size);
@@ -221,7 +221,7 @@ static void *move_or_keep(void *block, size_t has, size_t size) {
     return block;
 }
 
-/* Resizes a block above SMALL_MAX without moving its content, where that can be. */
+/* Resizes a block above SMALL_MAX without copying, if possible. */
 static void *resize_large(size_t granule, void *block, size_t size) {
     int error = errno;
     thread_heap *heap = heap_at(granule);
@@ -260,7 +260,8 @@ static NOINLINE void *resize(void *block, size_t size, const void *caller) {
     return bytes > LARGE_MAX && size > LARGE_MAX ? move_huge(block, bytes, size) : move_or_keep(block, bytes, size);
 }
 
-/* The rest apart, so that a new block, which is what some programs get all theirs by, costs what malloc does. */
+/* Resizing is a separate function, so that a new block costs what malloc does: some programs get all their blocks by
+ * realloc. */
 FLAT_API USUAL void *realloc(void *block, size_t size) {
     return block == NULL ? fast_malloc(size) : resize(block, size, CALLER);
 }
@@ -276,10 +277,10 @@ FLAT_API void *reallocarray(void *block, size_t count, size_t size) {
 
 static bool is_power_of_two(size_t number) { return number != 0 && (number & (number - 1)) == 0; }
 
-/* A small block starts at a multiple of the largest power of two in its size, as spans start at a page. */
+/* A small block starts at a multiple of the largest power of two in its size, because spans start at a page. */
 static void *allocate_aligned(size_t alignment, size_t size) {
     if (alignment <= GRANULE) return fast_malloc(size);
-    if (!flat_heaps_are_open()) { /* before, the size classes are not known */
+    if (!flat_heaps_are_open()) { /* before this, the size classes are not known */
         errno = ENOMEM;
         return NULL;
     }
@@ -301,7 +302,7 @@ FLAT_API void *aligned_alloc(size_t alignment, size_t size) {
     return NULL;
 }
 
-/* As glibc has it: what is no power of two is rounded up to one, and refused where there is none above. */
+/* As glibc does it: an alignment that is no power of two is rounded up to one, and refused if there is none above. */
 FLAT_API void *memalign(size_t alignment, size_t size) {
     size_t power = GRANULE;
     while (power < alignment && power != 0) power *= 2;
@@ -333,8 +334,8 @@ FLAT_API size_t malloc_usable_size(void *block) {
     return block != NULL && is_block("malloc_usable_size", block, &granule, CALLER) ? bytes_at(granule) : 0;
 }
 
-/* All free memory that is not at hand in a heap of another thread's; `pad`, which would be left at the top of a heap
- * that has one, does not matter. The one call that takes as long as it takes; others wait for a step of it at most. */
+/* Returns all free memory that is not in another thread's cache. `pad` would be left at the top of a heap that has one;
+ * it does not matter here. Only this call takes as long as it takes; others wait for at most one step of it. */
 FLAT_API int malloc_trim(size_t pad) {
     (void)pad;
     int error = errno;

@@ -1,10 +1,9 @@
-/* What the malloc asks the system for: memory at an address of its own choice, and to take memory back. A call that the
- * system refuses may have acted on a part of its range before it did (munmap and madvise on their first pages, a
- * mapping at a fixed address by unmapping what was there), so each function here says what is known of the range
- * afterwards.
+/* What the malloc asks the system for: to map memory at a chosen address, and to take memory back. A system call that
+ * fails may have acted on a part of its range: munmap and madvise on their first pages, a mapping at a fixed address by
+ * unmapping what was there. So each function here says what is known of the range afterwards.
  *
- * Of madvise there is only MADV_DONTNEED: a program may install a filter of system calls at any time that kills it for
- * any other. Pages become resident by being touched. */
+ * The only advice given to madvise is MADV_DONTNEED: a program may at any time install a filter of system calls that
+ * kills it for any other. Pages become resident by being touched. */
 #ifndef FLATLINE_MALLOC_MAPPING_H
 #define FLATLINE_MALLOC_MAPPING_H
 
@@ -20,40 +19,39 @@ typedef enum map_result {
 /* Maps pages where nothing is mapped. */
 map_result flat_map(void *start, size_t bytes);
 
-/* Maps pages where the system likes to; NULL: it has no memory. */
+/* Maps pages at an address that the system chooses; NULL: it has no memory. */
 void *flat_map_anywhere(size_t bytes);
 
-/* As flat_map(), but the pages can only be read: they stay 0, and need no memory. */
+/* As flat_map(), but read-only: the pages stay 0, and need no memory. */
 map_result flat_map_zeros(void *start, size_t bytes);
 
 typedef enum unmap_result {
     UNMAP_DONE,
     UNMAP_NOT_TRIED, /* the system refuses the call as such: all pages are as they were */
-    UNMAP_UNKNOWN /* parts may be mapped and others not, or be another's by now: the range must never be used again */
+    UNMAP_UNKNOWN    /* some may be mapped and others not, or be another's by now: never use the range again */
 } unmap_result;
 
-/* Unmaps pages that are mapped. Their memory should be discarded before: it would stay where the result is not known.
- */
+/* Unmaps mapped pages. Discard their memory before: it would stay if the result is not known. */
 unmap_result flat_unmap(void *start, size_t bytes);
 
-/* Gives the memory behind mapped pages back, so that they read as 0. False: refused, for pages that are locked for
- * example; each page then has its bytes, or reads as 0. Threads that map or unmap something meanwhile wait for one
- * piece of DISCARDED_AT_ONCE bytes at most, some 60 us. */
+/* Returns the memory behind mapped pages to the OS, so that they read as 0. False: refused, for example for locked
+ * pages; each page then has its bytes, or reads as 0. Threads that map or unmap something meanwhile wait for at most
+ * one piece of DISCARDED_AT_ONCE bytes, about 60 us. */
 #define DISCARDED_AT_ONCE ((size_t)1 << 20)
 bool flat_discard(void *start, size_t bytes);
 
-/* Moves pages to `to`, where nothing of ours is mapped, and makes them more. True: they are there, what is new reads as
- * 0, and at `from` nothing is mapped. False: they are where they were, and at `to` there is still nothing of ours; if
- * `*lost`, addresses there must never be used again. */
+/* Moves pages to `to`, where none of our mappings lies, and makes them more. True: they are there, the new ones read as
+ * 0, and nothing is mapped at `from`. False: they are where they were, and at `to` there is still no mapping of ours;
+ * if `*lost`, addresses there must never be used again. */
 bool flat_move_pages(void *from, size_t bytes, void *to, size_t new_bytes, bool *lost);
 
-/* Makes mapped pages more where nothing is mapped behind them. False: nothing has changed. */
+/* Extends mapped pages where nothing is mapped behind them. False: nothing has changed. */
 bool flat_lengthen(void *start, size_t bytes, size_t new_bytes);
 
-/* Whether the system would give so many bytes to one request. */
+/* Whether the system would grant that many bytes to one request. */
 bool flat_system_has(size_t bytes);
 
-/* Touches each page of a range, so that it is resident; contents stay. A page fault for each that was not. */
+/* Touches each page of a range, so that it is resident; the content stays. A page fault for each that was not. */
 void flat_make_resident(const void *start, size_t bytes);
 
 #endif

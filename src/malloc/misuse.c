@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In which small block of the page, if it has any, an offset lies: the block's own offset. SIZE_MAX: in none. */
+/* The offset of the small block of the page in which an offset lies. SIZE_MAX: it lies in none. */
 static uintptr_t small_block_at(uintptr_t offset, size_t class) {
     const size_class *of = &flat_size_classes[class];
     uintptr_t span = (uintptr_t)flat_space.pages[offset >> PAGE_SHIFT].head << PAGE_SHIFT;
@@ -19,8 +19,7 @@ static uintptr_t small_block_at(uintptr_t offset, size_t class) {
     return index < of->capacity ? span + index * of->size : UINTPTR_MAX;
 }
 
-/* The first page of the block above SMALL_MAX that could hold the page: the nearest one before that is live; 0: none.
- */
+/* The first page of the block above SMALL_MAX that could contain the page: the nearest live one before it; 0: none. */
 static uint32_t large_block_before(uint32_t page) {
     uint32_t word = page / 64;
     uint64_t bits = large_starts(word) & UINT64_MAX >> (63 - page % 64);
@@ -28,7 +27,7 @@ static uint32_t large_block_before(uint32_t page) {
     return bits != 0 ? word * 64 + 63 - (uint32_t)__builtin_clzll(bits) : 0;
 }
 
-/* The start of the block of no class in which the offset lies; SIZE_MAX: in none. */
+/* The start of the block above SMALL_MAX in which the offset lies; SIZE_MAX: it lies in none. */
 static uintptr_t large_block_at(uintptr_t offset) {
     uint32_t page = large_block_before((uint32_t)(offset >> PAGE_SHIFT));
     uintptr_t start = (uintptr_t)page << PAGE_SHIFT;
@@ -48,14 +47,15 @@ flat_status flat_judge(const void *address) {
     return judge_inside(offset, class_of_tag(tag_of(offset >> PAGE_SHIFT)));
 }
 
-/* Bytes of the small block that holds or held the address; 0: there is none, or it was not small. */
+/* The size of the small block that holds or held the address; 0: there is none, or it was not small. */
 static size_t small_size_at(const void *address) {
     uintptr_t offset = offset_of(address);
     if (offset / GRANULE >= usable_granules()) return 0;
     return flat_size_classes[class_of_tag(tag_of(offset >> PAGE_SHIFT))].size;
 }
 
-/* Who asks for a block to be freed has freed it before, if there was one; who asks for anything else uses it still. */
+/* A caller that frees the block has freed it before, if there was one; a caller that asks for anything else still uses
+ * it. */
 static bool is_free(const char *function) { return strcmp(function, "free") == 0; }
 
 static const char *said_of(const char *function, flat_status why) {
@@ -68,7 +68,7 @@ static const char *said_of(const char *function, flat_status why) {
 typedef struct place {
     uintptr_t address;
     const char *file;
-    uintptr_t offset; /* what addr2line is given */
+    uintptr_t offset; /* for addr2line */
 } place;
 
 static int find_place(struct dl_phdr_info *info, size_t size, void *context) {
@@ -78,13 +78,13 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *context) {
     (void)flat_object_read(&here, info);
     if (!flat_object_holds(&here, of->address)) return 0;
     of->file = info->dlpi_name != NULL && *info->dlpi_name != 0 ? info->dlpi_name : program_invocation_name;
-    if (*of->file == 0) of->file = "the program"; /* which has not begun yet */
+    if (*of->file == 0) of->file = "the program"; /* it has not begun yet */
     of->offset = of->address - here.base;
     return 1;
 }
 
-/* ", called from FILE+0x12": what addr2line -e FILE is given. Not by dladdr, which waits for libraries that are being
- * opened, and those may wait for this thread. */
+/* ", called from FILE+0x12", as addr2line -e FILE needs it. It does not use dladdr, which waits for libraries that are
+ * being opened, and those may wait for this thread. */
 static void describe_caller(const void *caller, char *text, size_t room) {
     place of = {.address = (uintptr_t)caller};
     *text = 0;

@@ -1,4 +1,4 @@
-/* What happens when a program frees, resizes or asks the size of something that is no live block. */
+/* What happens when a program frees, resizes or asks the size of an address at which no live block starts. */
 #ifndef FLATLINE_MALLOC_MISUSE_H
 #define FLATLINE_MALLOC_MISUSE_H
 
@@ -8,9 +8,10 @@
  * may look at each page of a huge block. */
 flat_status flat_judge(const void *address);
 
-/* Says on standard error in one line what `function` was called with, from where, and why that is wrong; then stops the
- * program by abort(), or, if FLATLINE_MISUSE=report, returns, whether anybody could be told or not: the caller leaves
- * everything as it is. `caller`: the address that the call returns to; NULL: it is not known. errno stays. */
+/* Prints one line to stderr: what `function` was called with, from where, and why that is wrong. Then it stops the
+ * program by abort(). If FLATLINE_MISUSE=report it returns instead, whether the line could be written or not, and the
+ * caller leaves everything as it is. `caller`: the address that the call returns to; NULL: unknown. errno does not
+ * change. */
 void flat_misuse(const char *function, const void *address, flat_status why, const void *caller);
 
 #endif

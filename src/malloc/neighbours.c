@@ -1,9 +1,9 @@
-/* A block of one malloc that another frees is the end of the program, or worse. Who calls malloc by its name gets this
- * one, since it comes first in the search that the dynamic linker makes. Two searches begin elsewhere and end at the C
- * library's: that of a library opened with RTLD_DEEPBIND, as php opens its extensions, and dlsym() in the C library
- * itself, as Python's ctypes asks. So the C library's table of symbols, in this process's memory, says of each function
- * of malloc's where this library has it. It is done in one piece or not at all, at the start, and only where the
- * program has this malloc: not where somebody opens it late, beside another. */
+/* If one malloc frees a block of another, the program ends, or worse. Callers of malloc by name get this one, because
+ * it comes first in the dynamic linker's search. Two searches begin elsewhere and end at the C library's malloc: that
+ * of a library opened with RTLD_DEEPBIND, as php opens its extensions, and dlsym() in the C library itself, as Python's
+ * ctypes calls it. So the C library's symbol table, in this process's memory, is changed: for each function of malloc
+ * it says where this library has it. This is done in one piece or not at all, at the start, and only if this malloc is
+ * the program's: not if it is opened late, next to another. */
 #define _GNU_SOURCE
 #include "neighbours.h"
 
@@ -26,9 +26,9 @@ FLAT_API void *__libc_valloc(size_t size) { return valloc(size); }
 FLAT_API void *__libc_pvalloc(size_t size) { return pvalloc(size); }
 FLAT_API void __libc_free(void *block) { free(block); }
 
-/* All that glibc's malloc exports: what it has not is passed over. Old programs know free by another name as well,
- * which is not to be given to anybody else here: libraries have functions of their own that are called so. */
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* mallinfo, which programs call all the same */
+/* All that glibc's malloc exports. Names that a glibc lacks are skipped. Old programs know free by another name as
+ * well, which must not be exported here: libraries have functions of their own with that name. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* mallinfo, which programs call nevertheless */
 #define BY_NAME(name, function) {name, (uintptr_t)&function}
 #define FUNCTION(name) BY_NAME(#name, name)
 static const struct {
@@ -89,7 +89,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context) {
     return 1;
 }
 
-/* What the segment that holds an address of the object is mapped for; -1: none. */
+/* The protection of the segment of the object that holds an address; -1: none does. */
 static int protection_at(const object *of, uintptr_t address) {
     for (size_t i = 0; i < of->header_count; i++) {
         const ElfW(Phdr) *header = &of->headers[i];
@@ -104,7 +104,7 @@ typedef struct range {
     uintptr_t first, end;
 } range;
 
-/* Of all symbols that are to be changed: whole pages. */
+/* The whole pages that hold all symbols to be changed. */
 static range symbols_to_change(const object *libc) {
     range all = {UINTPTR_MAX, 0};
     for (size_t i = 0; i < FUNCTIONS; i++) {
@@ -118,8 +118,8 @@ static range symbols_to_change(const object *libc) {
     return all;
 }
 
-/* Another thread that searches meanwhile sees the one or the other. A symbol that is chosen by a function of its own is
- * none of malloc's. */
+/* Another thread that searches meanwhile sees the old or the new value. A symbol that is chosen by a function of its
+ * own is not one of malloc's. */
 static void change_symbols(const object *libc) {
     for (size_t i = 0; i < FUNCTIONS; i++) {
         for (const ElfW(Sym) *symbol = NULL; (symbol = flat_object_symbol(libc, functions[i].name, symbol)) != NULL;) {
@@ -130,9 +130,9 @@ static void change_symbols(const object *libc) {
     }
 }
 
-/* Where the system refuses, everything stays as it is. Only a table that is mapped to be read is changed; no other
- * segment holds it in what linkers have made for twenty years but one that is executable as well, and then its pages
- * must not stop being that even for a moment. */
+/* If the system refuses, everything stays as it is. The table is changed only if it is mapped readable. In what linkers
+ * have made for twenty years, the only other segment that can hold it is one that is also executable, and its pages
+ * must stay executable at every moment. */
 __attribute__((constructor)) void flat_redirect_c_library(void) {
     int error = errno;
     neighbourhood found = {.has_libc = false};

@@ -1,10 +1,10 @@
-/* Those in the process who would reach the C library's own malloc though this one is in its place. */
+/* Callers in the process that would reach the C library's own malloc although this one has replaced it. */
 #ifndef FLATLINE_MALLOC_NEIGHBOURS_H
 #define FLATLINE_MALLOC_NEIGHBOURS_H
 
 #include <stddef.h>
 
-/* glibc's second names of its malloc, which its headers do not declare, and programs call all the same. */
+/* glibc's second names of its malloc. Its headers do not declare them, but programs call them. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -13,7 +13,7 @@ void *__libc_valloc(size_t size);
 void *__libc_pvalloc(size_t size);
 void __libc_free(void *block);
 
-/* At the start, by itself: see neighbours.c. */
+/* Runs by itself at the start: see neighbours.c. */
 void flat_redirect_c_library(void);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Where an entry of the dynamic section points to. glibc writes addresses over the offsets that stand in the file,
- * where it may write there. */
+/* Where an entry of the dynamic section points to. glibc replaces the offsets of the file by addresses where it may
+ * write. */
 static uintptr_t pointer_of(const object *of, const ElfW(Dyn) * entry) {
     uintptr_t value = (uintptr_t)entry->d_un.d_ptr;
     return value < of->base ? value + of->base : value;
@@ -43,8 +43,8 @@ static uint32_t hash_of(const char *name) {
     return hash;
 }
 
-/* The section is { buckets, first symbol, words of the filter, shift }, the filter, the buckets, and for each symbol
- * from the first one on its hash, the lowest bit of which says that it is the last of its bucket. */
+/* The section is { buckets, first symbol, words of the filter, shift }, the filter, the buckets, and the hash of each
+ * symbol from the first one on. The lowest bit of a hash says that it is the last of its bucket. */
 const ElfW(Sym) * flat_object_symbol(const object *of, const char *name, const ElfW(Sym) * previous) {
     uint32_t hash = hash_of(name), buckets = of->hash[0], first = of->hash[1];
     if (buckets == 0) return NULL;

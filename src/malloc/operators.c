@@ -1,7 +1,7 @@
-/* C++'s operators new and delete, all twenty, under the names that the Itanium ABI gives them where size_t is unsigned
- * long. What has no memory at once is handed to the operator of the C++ runtime, which asks malloc in turn, and the new
- * handler, and knows how to throw and to catch. Where it has none, because it was linked into the program, which then
- * has these instead, the same is done here. */
+/* C++'s operators new and delete, all twenty, under the names of the Itanium ABI where size_t is unsigned long. If
+ * there is no memory at once, the operator of the C++ runtime is called: it asks malloc and the new handler, and can
+ * throw and catch. If the runtime has none, because it was linked into the program, which then has these operators
+ * instead, the same is done here. */
 #include "exceptions.h"
 #include "replaced.h"
 #include "say.h"
@@ -15,8 +15,8 @@ typedef void new_handler(void);
 /* std::get_new_handler */
 new_handler *get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 
-/* As the standard has it: the handler frees something, or throws, or ends the program, or makes itself another. NULL
- * iff there is none. */
+/* As the standard says: the handler frees something, throws, ends the program, or installs another handler. NULL iff
+ * there is none. */
 static void *try_again(flat_any_function *by, size_t alignment, size_t size) {
     (void)by;
     for (;;) {
@@ -33,7 +33,7 @@ typedef void *aligned(size_t size, size_t alignment);
 typedef void *nothrow(size_t size, const void *tag);
 typedef void *aligned_nothrow(size_t size, size_t alignment, const void *tag);
 
-/* Too much as well, and no runtime can make less of it by rounding it up. */
+/* Also too large, and no runtime can make it small by rounding it up. */
 static size_t no_wrap(size_t size) { return size < PTRDIFF_MAX ? size : PTRDIFF_MAX; }
 
 static NOINLINE void *try_or_throw(size_t alignment, size_t size, const void *caller) {
@@ -84,8 +84,8 @@ static void *take_by(flat_any_function *by, size_t alignment, size_t size) {
 typedef void delete_plain(void *block);
 typedef void delete_to(void *block, size_t alignment);
 
-/* The program's own operator `base`, or `below`, if it has replaced one of them that this one is built on. Apart, and
- * the last thing that is done: the way around them costs one comparison. */
+/* Calls the program's own `base` or `below`, if the program has replaced one of them that this operator is built on. A
+ * separate function and a tail call: the path around it costs one comparison. */
 static NOINLINE void *ask_new(base_operator base, base_operator below, size_t size) {
     flat_any_function *own = flat_replaced_operator(base, below);
     return own != NULL ? ((plain *)own)(size) : take(size);
@@ -130,7 +130,7 @@ static NOINLINE void ask_delete_aligned(base_operator base, base_operator below,
     else                                                                                                               \
         fast_free(block)
 
-/* Weak: in an archive a program's own take their place, one by one. */
+/* Weak: from an archive, a program's own operators replace them one by one. */
 #define OPERATOR(mangled, name, parameters, result, ...)                                                               \
     static USUAL result name parameters { __VA_ARGS__; }                                                               \
     FLAT_API USUAL result name##_linked parameters __asm__(mangled) __attribute__((weak, alias(#name)));

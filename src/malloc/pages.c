@@ -4,8 +4,8 @@
 #include "locked.h"
 #include "policy.h"
 
-/* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where other mappings are.
- */
+/* How often pages are mapped for one request: the rest of a chunk, a new one, and both again where there are foreign
+ * mappings. */
 #define GROWN_AT_MOST 8
 
 run_bounds flat_pages_around(uint32_t page) {
@@ -13,12 +13,12 @@ run_bounds flat_pages_around(uint32_t page) {
     return (run_bounds){first, first + CHUNK_PAGES};
 }
 
-/* Pages that become free; those that lie free beside them join them. */
+/* Frees pages, and merges them with their free neighbours. */
 static uint32_t give_run(thread_heap *heap, uint32_t head, run_given given) {
     return flat_runs_give(&heap->free_pages, head, given, flat_pages_around(head));
 }
 
-/* Gives the pages up to `to` to the heap. */
+/* Gives the pages of the frontier up to `to` to the heap. */
 static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
     heap_frontier *frontier = &heap->frontier;
     uint32_t from = frontier->page;
@@ -28,13 +28,13 @@ static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
     (void)give_run(heap, from, (run_given){to - from, state});
 }
 
-/* Where a mapping of somebody else's is found: what is left of the chunk stays used for ever. */
+/* For a foreign mapping that was found: the rest of the chunk stays used for ever. */
 static void leave_rest_out(heap_frontier *frontier) {
     flat_runs_set_used(&flat_extents.free_pages, frontier->page, frontier->end - frontier->page);
     frontier->page = frontier->end;
 }
 
-/* Maps pages of the frontier. MAP_OCCUPIED: it has none any more. */
+/* Maps pages of the frontier. MAP_OCCUPIED: it has none left. */
 static map_result map_frontier(thread_heap *heap, uint32_t count) {
     uint32_t page = heap->frontier.page;
     map_result result = flat_map(page_address(page), (size_t)count * PAGE);
@@ -43,7 +43,7 @@ static map_result map_frontier(thread_heap *heap, uint32_t count) {
     return result;
 }
 
-/* Tables are made resident for small blocks, which will use all of them; of large ones a chunk has few. */
+/* Tables are made resident for small blocks, which will use all of them; a chunk has few large blocks. */
 static bool begin_chunk(thread_heap *heap, uint32_t count) {
     uint32_t mapped, chunk = flat_chunk_take(number_of_heap(heap), &mapped);
     if (chunk == NO_UNIT) return false;
@@ -68,7 +68,7 @@ static uint32_t pages_to_map(const thread_heap *heap) {
     return share > MAPPED_PAGES ? share : MAPPED_PAGES;
 }
 
-/* The free pages that end where the frontier begins. */
+/* The free pages just before the frontier. */
 static run_part before_frontier(const thread_heap *heap) {
     const heap_frontier *frontier = &heap->frontier;
     if (frontier->end == 0 || frontier->page == frontier->end - CHUNK_PAGES) return (run_part){0, 0};
@@ -76,8 +76,8 @@ static run_part before_frontier(const thread_heap *heap) {
     return head != NO_UNIT ? (run_part){head, frontier->page - head} : (run_part){0, 0};
 }
 
-/* Of these the first `count`, if there are so many. Whatever list they are in: so of a large block's pages no more are
- * mapped than it has, and what is left over of a chunk is one piece. */
+/* Takes the first `count` of these, if there are that many, whatever list they are in. So a large block maps no more
+ * pages than it has, and the rest of a chunk is one piece. */
 static uint32_t take_before_frontier(thread_heap *heap, uint32_t count, unit_state *state) {
     run_part before = before_frontier(heap);
     if (before.count < count) return NO_UNIT;
@@ -85,18 +85,19 @@ static uint32_t take_before_frontier(thread_heap *heap, uint32_t count, unit_sta
     return before.first;
 }
 
-/* More free pages before the frontier, so that there are `count`; or what a chunk has left of them, or a new chunk. */
+/* Maps more pages before the frontier, so that `count` are free there; or the rest of a chunk, or those of a new chunk.
+ */
 static bool grow(thread_heap *heap, uint32_t count) {
     uint32_t needed = count - before_frontier(heap).count, left = heap->frontier.end - heap->frontier.page;
     if (left < needed) {
-        /* Only a chunk that has no rest may be followed by another. */
+        /* A new chunk may follow only when the previous one has no rest. */
         if (left != 0) return map_frontier(heap, left) != MAP_REFUSED;
         if (!begin_chunk(heap, count)) return false;
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
         needed = count;
     }
-    uint32_t usual = count <= SPAN_PAGES ? pages_to_map(heap) : 0; /* a large block's pages, and no more */
+    uint32_t usual = count <= SPAN_PAGES ? pages_to_map(heap) : 0; /* only the pages of a large block */
     return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
 }
 
@@ -116,7 +117,7 @@ void flat_pages_give(thread_heap *heap, uint32_t head) {
     (void)give_run(heap, head, (run_given){flat_run(&heap->free_pages, head)->count, UNIT_DIRTY});
 }
 
-/* Gives up the chunk that a free run is all of, or all of it that is mapped; as UNIT_CLEAN its memory goes with it. */
+/* Gives up a chunk that is one free run, or whose mapped part is one. UNIT_CLEAN: its memory goes with it. */
 static void give_chunk(thread_heap *heap, uint32_t head, unit_state state) {
     uint32_t mapped = flat_run(&heap->free_pages, head)->count, chunk = head / CHUNK_PAGES;
     flat_runs_take_run(&heap->free_pages, head);

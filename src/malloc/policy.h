@@ -1,23 +1,22 @@
-/* How much free memory is kept for the program's next blocks, and how the rest goes back to the system: of huge blocks
- * as much as a call frees, by that call; else a step for each call that leaves the usual path, and while more is kept
- * than may be, no call takes the usual path. So the rest is gone after as many calls as it has steps, whatever calls
- * they are.
+/* How much free memory is kept for the program's next blocks, and how the rest returns to the OS. Of huge blocks a call
+ * returns as much as it frees. Otherwise each slow call returns a step, and while more is kept than may be, no call
+ * takes the fast path. So the excess is gone after as many calls as it has steps, whichever calls they are.
  *
- *                 of a thread heap          of all that threads left   of huge blocks         at hand, of one class
+ *                 of a thread heap          of all that threads left   of huge blocks         cached, of one class
  *     latency     all                       all                        all                    64 KiB
  *     balanced    256 KiB + 1/64 of its use 4 MiB                      64 MiB + 1/64 in use   32 KiB
  *     memory      256 KiB + 1/64            256 KiB                    4 MiB + 1/64           4 KiB
  *
- * A step is at most CLEANED_PAGES, or some EXTENT_STEP pages of huge blocks.
+ * A step is at most CLEANED_PAGES, or about EXTENT_STEP pages of huge blocks.
  *
- * Who takes again what was given back has to wait for it, some 1.4 us a page. So that a program that frees and takes
- * the same memory over and over does not wait each time, what goes back is no more than CREDIT_OF_GROWTH times that by
- * which the heap has grown since malloc_trim(), and a page for each PAGE_CREDIT calls that leave the usual path; of
- * huge blocks EXTENT_CREDIT pages for each of them. While there is no credit the usual path is open. But where pages
- * are begun anew though others lie free, in pieces that are too small, as many of these go back whatever the credit.
+ * Reusing a page that was returned to the OS costs about 1.4 us. A program that frees and takes the same memory over
+ * and over should not pay that each time. So what returns is limited by a credit: CREDIT_OF_GROWTH times that by which
+ * the heap has grown since malloc_trim(), and a page for each PAGE_CREDIT slow calls; for huge blocks, EXTENT_CREDIT
+ * pages each time that addresses are taken. While there is no credit the fast path stays open. If pages are begun anew
+ * because the free ones lie in pieces that are too small, as many of those return regardless of the credit.
  *
- * Besides there is, of each class and thread heap, what lies at hand and at most one empty span (none with memory):
- * bounds that docs/malloc.md adds up. */
+ * Each class of each thread heap also has its cached blocks and at most one empty span (with `memory`, none):
+ * docs/malloc.md adds up these bounds. */
 #ifndef FLATLINE_MALLOC_POLICY_H
 #define FLATLINE_MALLOC_POLICY_H
 
@@ -29,39 +28,40 @@
 #define PAGE_CREDIT 64u
 #define EXTENT_CREDIT 16u
 
-/* What becomes resident by one call of the system, before it is needed: where a class takes memory that was never
- * written, and in each new chunk the tables of its blocks. Pages; in calls of so many, some 0.9 us each. */
+/* What becomes resident at once, before it is needed: where a class takes memory that was never written, and in each
+ * new chunk the tables of its blocks. Pages; about 0.9 us each when several are made resident at once. */
 typedef struct residence {
-    uint32_t young_spans;  /* of a class that has got no more yet, pages become resident one by one */
-    uint32_t pages;        /* of a class from then on; 0: each when it is first written, and the next two say nothing */
+    uint32_t young_spans;  /* while a class has had no more, its pages become resident one by one */
+    uint32_t pages;        /* of a class from then on; 0: each at its first write, and the next two have no meaning */
     uint32_t large_pages;  /* of a class that has got LARGE_CLASS pages */
-    uint32_t chunk_pages;  /* or so many for each chunk of the heap, RESIDENT_MAX at most, where that is more */
-    uint32_t young_chunks; /* of a heap that has got no more yet, tables become resident page by page */
+    uint32_t chunk_pages;  /* or this many for each chunk of the heap, at most RESIDENT_MAX, if that is more */
+    uint32_t young_chunks; /* while a heap has no more chunks, its tables become resident page by page */
 } residence;
 
 #define LARGE_CLASS 512u  /* pages: 2 MiB */
-#define RESIDENT_MAX 512u /* pages: 2 MiB, some 0.5 ms */
+#define RESIDENT_MAX 512u /* pages: 2 MiB, about 0.5 ms */
 
 typedef struct policy {
     const char *name;
     uint32_t kept_pages, left_pages, kept_huge_pages; /* UINT32_MAX: all */
-    unsigned kept_shift; /* and 2^-kept_shift of those in use; none of those that were left */
+    unsigned kept_shift;                              /* plus 2^-kept_shift of those in use; not for `left_pages` */
     bool keeps_empty_spans;
-    bool prefers_full_spans; /* to take blocks from, so that others become empty; or else the last one that was full */
-    bool settles;            /* as it grows a heap gives what lies at hand to its spans, some classes at a time */
+    bool prefers_full_spans; /* as sources of blocks, so that others become empty; else the one that was last full */
+    bool settles;            /* a heap that grows returns cached blocks to its spans, some classes at a time */
     residence at_once;
     at_hand kept_at_hand;
 } policy;
 
 #pragma GCC visibility push(hidden)
-/* By FLATLINE_POLICY, from the first call on. */
+/* Set by FLATLINE_POLICY, from the first call on. */
 extern policy flat_policy;
 #pragma GCC visibility pop
 
-/* Reads FLATLINE_POLICY; what is none of its values is said on standard error, and `balanced` serves. Once, first. */
+/* Reads FLATLINE_POLICY. An unknown value is reported on stderr, and `balanced` serves. Call it once, first. */
 void flat_policy_init(void);
 
-/* How many of `dirty` free pages are more than may be kept, `kept` and some, while `used` are in use. */
+/* How many of `dirty` free pages exceed what may be kept while `used` pages are in use: `kept`, and a share of `used`.
+ */
 uint32_t flat_pages_above(uint32_t dirty, uint32_t used, uint32_t kept);
 
 #endif

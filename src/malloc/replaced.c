@@ -16,7 +16,7 @@ static const char *const names[BASE_OPERATORS] = {
     [DELETE_ALIGNED_MANY] = "_ZdaPvSt11align_val_t",
 };
 
-/* NULL: this library's. Who looks at the same time as another finds the same. */
+/* NULL: this library's. Threads that look at the same time find the same. */
 static flat_any_function *programs_own[BASE_OPERATORS];
 static bool looked_through;
 
@@ -31,8 +31,9 @@ typedef struct search {
     bool past_program, found_any;
 } search;
 
-/* Of what comes before this library in the search of the dynamic linker; the first one counts. A C++ library's are
- * there where this one was opened late, and are no replacement; in the program itself they are its own. */
+/* Looks at what comes before this library in the dynamic linker's search; the first definition counts. A C++ library
+ * comes before it if this one was opened late, and its operators are no replacement. Those in the program itself are
+ * the program's own. */
 static int look(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     search *of = context;
@@ -49,7 +50,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context) {
     return flat_object_holds(&here, (uintptr_t)&look);
 }
 
-/* At the start, or before, where another's constructor calls an operator. */
+/* Runs at the start, or before it, if another constructor calls an operator. */
 __attribute__((constructor)) static void look_through(void) {
     if (__atomic_load_n(&looked_through, __ATOMIC_ACQUIRE)) return;
     search of = {false, false};

@@ -5,22 +5,22 @@
 
 #define WORDS_OF_PAGE (PAGE_GRANULES / 64)
 
-/* Every step is sequentially consistent: the freeing thread sets a bit and then looks at the mark above it, the owner
- * clears that mark and then looks at the bit, and one of the two must see what the other did. On x86-64 this costs
- * nothing beyond the atomic instructions themselves. */
+/* Every step is sequentially consistent. The freeing thread sets a bit and then reads the mark above it; the owner
+ * clears that mark and then reads the bit; one of the two must see what the other did. On x86-64 this costs nothing
+ * beyond the atomic instructions themselves. */
 
-/* By anyone: claims a small block, by its state. False: it is in another one, and nothing has changed. */
+/* By any thread: claims a small block, by its state. False: it is in another state, and nothing has changed. */
 ALWAYS_INLINE bool step_return(block_state *state, block_state from, block_state to) {
     return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* By the owner: takes it back. False: it was freed once more meanwhile, by who has it at hand now. */
+/* By the owner: takes the block back. False: it was freed once more meanwhile, by a thread that has it cached now. */
 ALWAYS_INLINE bool step_take_returned(block_state *state, block_state returned) {
     return __atomic_compare_exchange_n(state, &returned, NO_BLOCK, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* By who claimed it, or set the mark below: whether it is set, and whether it was this one that set it. A large block
- * is claimed by such a mark as well. */
+/* By the thread that claimed the block, or set the mark below: whether the mark is set, and whether this thread set it.
+ * A large block is claimed by such a mark as well. */
 ALWAYS_INLINE bool step_look_at_mark(const uint64_t *word, size_t bit) {
     return (__atomic_load_n(word, __ATOMIC_SEQ_CST) >> bit & 1) != 0;
 }
@@ -35,13 +35,13 @@ ALWAYS_INLINE uint64_t step_take(uint64_t *word) { return __atomic_exchange_n(wo
 
 ALWAYS_INLINE bool mark(uint64_t *word, size_t bit) { return !step_look_at_mark(word, bit) && step_mark(word, bit); }
 
-/* By who has claimed a block of the page: makes known to the owner that there is one. */
+/* By the thread that has claimed a block of the page: shows the owner that there is one. */
 static void mark_page(size_t page) {
     size_t chunk = page / CHUNK_PAGES;
     if (!mark(&flat_space.page_marks[page / 64], page % 64)) return;
     if (!mark(&flat_space.chunk_marks[chunk], page / 64 % CHUNK_WORDS)) return;
     uint32_t number = heap_of_chunk(chunk);
-    if (UNLIKELY(number == 0)) return; /* the block came back already, and the chunk was given up */
+    if (UNLIKELY(number == 0)) return; /* the block has already come back, and the chunk was given up */
     thread_heap *owner = heap_number(number);
     if (!mark(&owner->marks[chunk / 64], chunk % 64)) return;
     if (!mark(&owner->top_marks[chunk / (64 * 64)], chunk / 64 % 64)) return;
@@ -80,7 +80,7 @@ static bool take_word(taken_marks *taken, unsigned level, size_t at, uint64_t *w
     return taken->words[level] != 0;
 }
 
-/* Each of the following: whether there is a mark of its level that was taken and not used up. */
+/* Each of the following says whether a mark of its level was taken and not used up. */
 static bool has_root_mark(thread_heap *heap) {
     taken_marks *taken = &heap->taken;
     if (taken->words[OF_ROOT] != 0) return true;
@@ -115,7 +115,7 @@ static bool has_chunk_mark(thread_heap *heap) {
     return take_word(taken, OF_CHUNKS, chunk, &flat_space.chunk_marks[chunk]);
 }
 
-/* A page with returned blocks, or one that had some when it was marked; NO_UNIT: there is none, or what was marked has
+/* A page with returned blocks, or one that had some when it was marked. NO_UNIT: there is none, or what was marked has
  * been used up. */
 static uint32_t marked_page(thread_heap *heap) {
     taken_marks *taken = &heap->taken;
@@ -128,7 +128,7 @@ static uint32_t marked_page(thread_heap *heap) {
     return (uint32_t)use_lowest(taken, OF_PAGES);
 }
 
-/* The blocks of a word of 64 granules that were returned, which then are nobody's. */
+/* Takes the returned blocks of a word of 64 granules. Their state is then NO_BLOCK. */
 static uint64_t take_returned(page_tag tag, size_t word) {
     uint64_t blocks = flat_granules_in_state(tag, word, STATE_CHANGED);
     for (uint64_t left = blocks; left != 0; left &= left - 1) {
@@ -139,7 +139,7 @@ static uint64_t take_returned(page_tag tag, size_t word) {
     return blocks;
 }
 
-/* The large blocks that were returned and start in the same 64 pages as this one: some ten at most. */
+/* Takes back the returned large blocks that start in the same 64 pages as this one: about ten at most. */
 static void take_back_large(thread_heap *heap, uint32_t page) {
     for (uint64_t left = step_take(&flat_space.returned[page / 64]); left != 0; left &= left - 1) {
         uint32_t start = page / 64 * 64 + (uint32_t)__builtin_ctzll(left);

@@ -2,7 +2,7 @@
 
 #include "spans.h"
 
-/* Whether the heap may have one more ring, which it then knows of. */
+/* Whether the heap may have one more ring; if so, the ring is recorded. */
 static bool remember(thread_heap *from, uint32_t to) {
     if (from->sends_to_count == SENDS_TO_MOST) return false;
     from->sends_to[from->sends_to_count++] = to;
@@ -35,8 +35,8 @@ sending flat_begin_sending(thread_heap *from, uint32_t to) {
     return now;
 }
 
-/* Sequentially consistent: what is sent is seen by who leaves the receiving heap, or that it has been left by who
- * sends. */
+/* Sequentially consistent: either the thread that leaves the receiving heap sees what was sent, or the sender sees that
+ * it was left. */
 void flat_end_sending(const sending *now) {
     if (now->ring != NULL) __atomic_store_n(&now->ring->written, now->at, __ATOMIC_SEQ_CST);
 }
@@ -48,14 +48,14 @@ void flat_leave_rings(thread_heap *heap) {
     }
 }
 
-/* Blocks on a ring, up to the one that was sent last of those to be taken. */
+/* Blocks on a ring, up to the last one that is to be taken. */
 typedef struct taking {
     void *const *blocks;
     uint32_t at, end;
 } taking;
 
-/* Takes what comes first, and is of one class, at most all: to hand as far as there is room. Most often that is all
- * that one thread sent at once, and the top of the stack need not go through memory for each. */
+/* Takes the first blocks that are of one class, at most all, into the thread cache as far as there is room. Most often
+ * these are all that one thread sent at once, and the top of the stack need not go through memory for each. */
 static void take_one_class(thread_heap *heap, taking *now) {
     void *block = now->blocks[now->at % RING_BLOCKS];
     size_t half = half_of(block);
@@ -74,7 +74,7 @@ static void take_one_class(thread_heap *heap, taking *now) {
     heap->stacks.top[class] = top;
 }
 
-/* For a thread that goes on meanwhile: what it has at hand changes at any time, by itself alone. */
+/* For a heap whose thread is running: its cache may change at any time, and only that thread changes it. */
 static void take_to_spans(thread_heap *heap, taking *now) {
     for (; now->at != now->end; now->at++) {
         void *block = now->blocks[now->at % RING_BLOCKS];

@@ -21,12 +21,12 @@ void flat_runs_init(run_set *runs, run_tables in) {
 
 static void set_starts(long_run *of, uint8_t to) { __atomic_store_n(&of->starts, to, __ATOMIC_RELAXED); }
 
-/* Memory that was never written stays so. */
+/* Does not write memory that was never written. */
 static void set_free(unit *of, bool is_free) {
     if (of->is_free != is_free) of->is_free = is_free;
 }
 
-/* Where a run's first unit is described from now on. */
+/* Returns the place in which a run's first unit is described from now on. */
 static unit *begin_run(run_set *runs, uint32_t head, uint32_t count) {
     long_run *of = &runs->in.long_runs[head / LONG_RUN];
     uint8_t place = (uint8_t)(head % LONG_RUN + 1);
@@ -72,7 +72,7 @@ void flat_runs_part(run_set *runs, uint32_t at) {
     end_run(runs, at - 1, 1, false);
 }
 
-/* The bits of word `word` that stand for units from `first` up to `end`. */
+/* The bits of word `word` for the units from `first` up to `end`. */
 static uint64_t bits_between(uint32_t word, uint32_t first, uint32_t end) {
     uint64_t bits = UINT64_MAX;
     if (first > word * 64) bits = bits << first % 64;
@@ -103,7 +103,7 @@ static bool is_dirty(const run_set *runs, uint32_t number) {
     return (runs->in.dirty_bits[number / 64] >> number % 64 & 1) != 0;
 }
 
-/* The first unit from `first` on that is dirty, or that is not; `end` iff none before it is. */
+/* The first unit from `first` on that is dirty, or that is not; `end` iff there is none before it. */
 static uint32_t next_unit(const run_set *runs, uint32_t first, uint32_t end, bool dirty) {
     for (uint32_t word = first / 64; word * 64 < end; word++) {
         uint64_t bits =
@@ -134,13 +134,12 @@ static void leave_queue(run_set *runs, uint32_t head) {
         runs->newest = beside.older;
 }
 
-/* A run that is not linked. Which dirty unit is its first is known, so that a long clean part is not searched each
- * time. */
+/* A run that is not linked. Its first dirty unit is recorded, so that a long clean part is not searched each time. */
 typedef struct run {
     uint32_t count, dirty, first_dirty;
 } run;
 
-/* Two that are neighbours become one. */
+/* Joins two neighbours. */
 static run joined(run before, run behind) {
     return (run){before.count + behind.count, before.dirty + behind.dirty,
                  before.dirty != 0 ? before.first_dirty : behind.first_dirty};
@@ -181,7 +180,7 @@ static run unlink_run(run_set *runs, uint32_t head) {
     return of;
 }
 
-/* The first list from `list` on that has a member; RUN_LISTS: none has. */
+/* The first list from `list` on that has a member; RUN_LISTS: there is none. */
 static unsigned first_occupied(const run_set *runs, unsigned list) {
     uint64_t rest = runs->occupied[list / 64] >> list % 64 << list % 64;
     for (unsigned word = list / 64;;) {
@@ -191,8 +190,8 @@ static unsigned first_occupied(const run_set *runs, unsigned list) {
     }
 }
 
-/* Of a free run that is not linked any more: takes the units from `first` on, and links what is before and behind.
- * Returns how many of them are dirty. */
+/* Takes the units from `first` on of a free run that is no longer linked, and links what is before and behind. Returns
+ * how many of them are dirty. */
 static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) {
     uint32_t before = part.first - head, end = part.first + part.count, behind = head + all.count - end;
     bool all_before_clean = all.dirty == 0 || all.first_dirty >= part.first;
@@ -209,7 +208,7 @@ static uint32_t take_part(run_set *runs, uint32_t head, run all, run_part part) 
     return dirty;
 }
 
-/* A run that has `count` units whatever its list says: NO_UNIT if there is none. */
+/* A run that is certain to have `count` units by its list; NO_UNIT: there is none. */
 static uint32_t certain_run(const run_set *runs, uint32_t count) {
     unsigned list = list_serving(count);
     if (list < RUN_LISTS) list = first_occupied(runs, list);
@@ -227,7 +226,7 @@ unit_state flat_runs_take_first(run_set *runs, uint32_t head, uint32_t count) {
     return take_part(runs, head, all, (run_part){head, count}) == 0 ? UNIT_CLEAN : UNIT_DIRTY;
 }
 
-/* Where to take units from: `head` is the run's. */
+/* Where to take units from: `head` is that of the run. */
 typedef struct place {
     uint32_t head, first;
 } place;
@@ -238,7 +237,7 @@ static uint32_t up_to_aligned(uint32_t number, run_alignment alignment) {
     return -(number + alignment.bias) & (alignment.to - 1);
 }
 
-/* From the run's first aligned unit on, if they are enough. */
+/* From the run's first aligned unit on, if there are enough. */
 static place aligned_place(const run_set *runs, uint32_t head, uint32_t count, run_alignment alignment) {
     uint32_t before = up_to_aligned(head, alignment), length = flat_run(runs, head)->count;
     if (before >= length || length - before < count) return no_place;
@@ -265,10 +264,11 @@ static place certain_place(const run_set *runs, uint32_t count, run_alignment al
     return head != NO_UNIT ? aligned_place(runs, head, count, alignment) : no_place;
 }
 
-/* A small request splits no run of many more dirty units. jemalloc's lg_extent_max_active_fit is the same ratio. */
+/* A small request splits no run with more dirty units than this ratio allows. jemalloc's lg_extent_max_active_fit is
+ * the same ratio. */
 #define DIRTY_RATIO 64
 
-/* The first dirty units where some have become free last. */
+/* The first dirty units of the run in which some became free last. */
 static place newest_dirty_place(const run_set *runs, uint32_t count, run_alignment alignment) {
     uint32_t head = runs->newest;
     if (head == NO_UNIT) return no_place;

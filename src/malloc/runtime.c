@@ -7,7 +7,7 @@ typedef enum nearness { NONE, LOADED, NEEDED, CALLERS_OWN } nearness;
 typedef struct search {
     const char *name;
     uintptr_t caller;
-    object callers; /* the caller's program or library; `dynamic` is NULL: not found */
+    object callers; /* the caller's program or library; if `dynamic` is NULL: not found */
     nearness best;
     flat_any_function *found;
 } search;
@@ -26,7 +26,7 @@ static nearness nearness_of(const object *here, const search *of) {
     return of->callers.dynamic != NULL && flat_object_needs(&of->callers, flat_object_name(here)) ? NEEDED : LOADED;
 }
 
-/* By std::get_new_handler: what else has an operator new of its own is no C++ runtime but a malloc. */
+/* Identified by std::get_new_handler: any other object with an operator new is a malloc, not a C++ runtime. */
 static int find_function(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     search *of = context;

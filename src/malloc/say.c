@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What standard error was at the start: nothing, if it was closed. Until the start is over it is what it is. */
+/* What stderr was at the start; nothing, if it was closed. Until the start is over, any stderr counts. */
 static struct {
     bool known, open;
     struct stat was;
@@ -29,9 +29,9 @@ static bool is_as_at_start(const struct stat *now) {
     return at_start.open && now->st_dev == at_start.was.st_dev && now->st_ino == at_start.was.st_ino;
 }
 
-/* Whether the descriptor is one to write messages to. A program that closes it and opens a file gets the same number
- * for that, and a line in the middle of a data base or of a protocol is worse than none. So it must be what it was at
- * the start, or else a terminal, a device, a pipe, or a file to which everyone appends, as logs are. */
+/* Whether the descriptor is for messages. A program that closes it and opens a file gets the same number for the file,
+ * and a line in the middle of a database or of a protocol is worse than none. So it must be what it was at the start,
+ * or else a terminal, a device, a pipe, or a file opened for appending, as logs are. */
 static bool is_for_messages(void) {
     struct stat now;
     if (fstat(STDERR_FILENO, &now) != 0) return false;
@@ -48,9 +48,9 @@ static bool becomes_writable(void) {
     return ready == 1;
 }
 
-enum { TRIES = 10 }; /* signals may interrupt so many calls */
+enum { TRIES = 10 }; /* as many calls may be interrupted by signals */
 
-/* False iff nobody reads it: then the thread has got a SIGPIPE. */
+/* False iff it has no reader: then the thread has got a SIGPIPE. */
 static bool write_all(const char *text, size_t length) {
     for (int i = 0; i < TRIES && length != 0; i++) {
         ssize_t written = becomes_writable() ? write(STDERR_FILENO, text, length) : -1;
@@ -63,7 +63,7 @@ static bool write_all(const char *text, size_t length) {
     return true;
 }
 
-/* The same where SIGPIPE is blocked: one that was not pending before is taken away. */
+/* The same where SIGPIPE is blocked. A SIGPIPE that was not pending before is removed. */
 static void write_without_signal(const char *text, size_t length, const sigset_t *pipe_signal, bool was_blocked) {
     sigset_t pending;
     bool was_pending = was_blocked && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
@@ -75,7 +75,7 @@ static void write_without_signal(const char *text, size_t length, const sigset_t
 void flat_say(const char *text, size_t length) {
     int error = errno, cancelled;
     sigset_t pipe_signal, before;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled); /* a free is no place to end a thread */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled); /* a free must not end a thread */
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
     if (is_for_messages() && pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) == 0) {

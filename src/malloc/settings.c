@@ -7,11 +7,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Where the system has put argc, the arguments up to a null pointer, and the environment up to another one: the dynamic
- * linker's. */
+/* Where the system has put argc, the arguments up to a null pointer, and the environment up to another one. The dynamic
+ * linker defines it. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Among the strings that the process began with. */
+/* Searches the environment with which the process began. */
 static const char *initial_setting(const char *name) {
     if (&__libc_stack_end == NULL || __libc_stack_end == NULL) return NULL;
     const char *const *at = (const char *const *)__libc_stack_end + 1;

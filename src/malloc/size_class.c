@@ -8,7 +8,7 @@ uint8_t flat_class_of_granules[REQUESTS];
 #define SPAN_PAGES_MIN ((size_t)2)
 #define BLOCKS_MIN 8
 
-/* From one class to the next above `size`. */
+/* The distance from `size` to the next class. */
 static size_t step_above(size_t size) {
     if (size < 512) return GRANULE;
     if (size < 2048) return 2 * GRANULE;
@@ -16,16 +16,16 @@ static size_t step_above(size_t size) {
     return (size_t)1 << (doubling - 5);
 }
 
-/* The table with the longest slots of which none has two blocks: 16, 32, 64, 256 or 1,024 bytes. */
+/* The table with the longest slots in which at most one block starts: 16, 32, 64, 256 or 1,024 bytes. */
 static uint16_t slots_for(size_t size) {
     uint16_t table = 0;
     while (table < SLOT_TABLES - 1 && size >= SLOT_BYTES(table + 1)) table++;
     return table;
 }
 
-/* From the least number of pages, a power of two, in which BLOCKS_MIN blocks lie, up to its double: that of which the
- * smallest part is left over. Small spans become empty sooner, and serve other classes then: with spans of 8 to 16
- * pages for all classes perl's peak was 7 % higher, python's 6, sqlite's 4. */
+/* Between the least number of pages, a power of two, that hold BLOCKS_MIN blocks, and its double: the number that
+ * leaves the smallest part over. Small spans become empty sooner, and then serve other classes. With spans of 8 to 16
+ * pages for all classes, the peak of perl was 7 % higher, of python 6, of sqlite 4. */
 static size_t pages_for(size_t size) {
     size_t least = size < SLOT_BYTES(2) ? SPAN_PAGES / 2 : SPAN_PAGES_MIN;
     while (least * PAGE < BLOCKS_MIN * size && least < SPAN_PAGES / 2) least *= 2;

@@ -12,10 +12,10 @@
 
 address_space flat_space;
 
-#define HEAP_MAX ((uint32_t)1 << 14) /* threads at a time that have a heap of their own */
+#define HEAP_MAX ((uint32_t)1 << 14) /* threads that have a heap of their own at a time */
 
-/* What `bytes` of blocks take of each table. Each begins a page, and no two at the same place of one: a load whose
- * address ends as that of a store just before it, in its last 12 bits, waits for that store. */
+/* What `bytes` of blocks take of each table. Each table begins in a page of its own, and no two at the same place in
+ * one: a load waits for a store just before it if the last 12 bits of their addresses are equal. */
 typedef struct table {
     size_t pointer; /* where in `flat_space` */
     size_t unit;    /* bytes of blocks for each entry */
@@ -42,13 +42,13 @@ static const table tables[] = {
 };
 enum {
     TABLES = sizeof tables / sizeof *tables,
-    OWNERS_TABLES = 3,  /* the first ones, which serve a chunk's owner with every block */
-    UNITS = 2,          /* of them that which has runs that are not long, too */
-    BLOCKS_TABLES = 6,  /* the first ones, which say nothing while nobody has the chunk */
+    OWNERS_TABLES = 3,  /* the first ones, which a chunk's owner uses for every block */
+    UNITS = 2,          /* of these, the one that also has runs that are not long */
+    BLOCKS_TABLES = 6,  /* the first ones, which mean nothing while nobody owns the chunk */
     DIRTY_PAGES = 6,    /* the first of those that have little for each chunk, */
-    CHUNKS_TABLES = 11, /* and the first of those that have next to nothing */
+    CHUNKS_TABLES = 11, /* and the first of those that have almost nothing */
 };
-#define APART_BYTES ((size_t)320) /* from a table's place in its first page to that of the next */
+#define APART_BYTES ((size_t)320) /* distance of the places in their first pages of one table and the next */
 
 static char *mapped_end[TABLES]; /* of each table: whole pages */
 
@@ -67,7 +67,7 @@ static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) & ~(PAGE - 1
 
 static size_t table_bytes(unsigned number, size_t bytes) { return bytes / tables[number].unit * tables[number].entry; }
 
-/* With room for its distance from the page's start. */
+/* With room for the table's place in its first page. */
 static size_t table_room(unsigned number, size_t bytes) { return whole_pages(table_bytes(number, bytes)) + PAGE; }
 
 static bool map_table(unsigned number, size_t bytes) {
@@ -106,14 +106,14 @@ void flat_make_tables_resident(uint32_t chunk) {
     }
 }
 
-/* Of a table of states the part that a quarter of a chunk has. */
+/* The part of a table of states that a quarter of a chunk has. */
 #define QUARTER_PAGES (CHUNK_PAGES / 4)
 static table_part states_of_quarter(unsigned number, uint32_t quarter) {
     size_t bytes = QUARTER_PAGES * PAGE / SLOT_BYTES(number);
     return (table_part){(char *)flat_space.states[number] + quarter * bytes, bytes};
 }
 
-/* In the word of the chunk: which parts are mapped, of those that are mapped as needed, and which were made resident.
+/* Bits in the chunk's word: which parts are mapped, of those that are mapped as needed, and which were made resident.
  */
 static uint32_t mapped_bit(unsigned number, uint32_t quarter) { return 1u << (4 * number + quarter % 4); }
 static uint32_t resident_bit(unsigned number, uint32_t quarter) {
@@ -147,7 +147,7 @@ static void discard_mapped_states(uint32_t chunk) {
     for (uint32_t bits = *opened; bits != 0; bits &= bits - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(bits);
         table_part part = states_of_quarter(bit / 4, 4 * chunk + bit % 4);
-        (void)flat_discard(part.start, part.bytes); /* refused: the memory stays, and says nothing */
+        (void)flat_discard(part.start, part.bytes); /* refused: the memory stays, and means nothing */
     }
 }
 
@@ -157,20 +157,20 @@ void flat_discard_tables(uint32_t chunk) {
         table_part part = part_of_chunk(i, chunk);
         char *first = (char *)whole_pages((uintptr_t)part.start);
         char *end = (char *)((uintptr_t)(part.start + part.bytes) & ~(PAGE - 1));
-        (void)flat_discard(first, (size_t)(end - first)); /* refused: the memory stays, and says nothing */
+        (void)flat_discard(first, (size_t)(end - first)); /* refused: the memory stays, and means nothing */
     }
 }
 
 static uintptr_t page_before(uintptr_t address) { return address & ~(PAGE - 1); }
 
-/* The pages of a table that are about nothing but the inside of a run, and about a part of it or a page beside that. */
+/* The pages of a table that describe only the inside of a run, and a part of it or a page next to that part. */
 static table_part inside_of_run(unsigned number, run_part run, run_part part) {
     size_t each = tables[number].unit / PAGE, entry = tables[number].entry;
     size_t last_of_run = run.first + run.count - 1, last = part.first + part.count - 1;
     uintptr_t base = (uintptr_t)table_start(number);
     uintptr_t start = whole_pages(base + (run.first / each + 1) * entry),
               end = page_before(base + last_of_run / each * entry);
-    /* A run ended before the part while that was taken, and another began behind it. */
+    /* While the part was in use, one run ended just before it, and another began just behind it. */
     size_t from = part.first == run.first ? part.first : part.first - 1, until = last == last_of_run ? last : last + 1;
     uintptr_t part_start = page_before(base + from / each * entry);
     uintptr_t part_end = whole_pages(base + (until / each + 1) * entry);
@@ -187,7 +187,7 @@ static bool says_clean(const run_set *free, const char *page) {
 
 void flat_discard_inside(const run_set *free, run_part run, run_part part) {
     table_part units = inside_of_run(UNITS, run, part);
-    (void)flat_discard(units.start, units.bytes); /* refused: it stays, and says nothing; as below */
+    (void)flat_discard(units.start, units.bytes); /* refused: it stays, and means nothing; as below */
     for (unsigned i = DIRTY_PAGES; i < CHUNKS_TABLES; i++) {
         table_part inside = inside_of_run(i, run, part);
         for (char *page = inside.start; page != inside.start + inside.bytes; page += PAGE) {
@@ -202,7 +202,7 @@ bool flat_pages_discard(run_part pages) {
     return true;
 }
 
-/* Lays the parts out from an address on, for blocks of `bytes` in all, and tries whether memory can be had there. */
+/* Lays the parts out from an address on, for `bytes` of blocks in total, and tries whether there is memory. */
 static bool lay_out(uintptr_t base, size_t bytes) {
     char *at = (char *)(base & ~(CHUNK - 1));
     for (unsigned i = 0; i < TABLES; i++) {
@@ -222,14 +222,14 @@ static bool lay_out(uintptr_t base, size_t bytes) {
     /* The last page shows that the addresses exist; a page of zeros stays in the place of heap 0. */
     void *last = (void *)(flat_space.start + bytes - PAGE);
     if (flat_map(last, PAGE) != MAP_MADE) return false;
-    (void)flat_unmap(last, PAGE); /* if this is refused it is in nobody's way for long */
+    (void)flat_unmap(last, PAGE); /* if this is refused, it is in no one's way for long */
     return flat_map_zeros(flat_space.heaps, PAGE) == MAP_MADE;
 }
 
 #define TIB ((size_t)1 << 40)
 
-/* Where the system puts a mapping that may lie anywhere; 0: it has no memory. Programs' own mappings lie near, and the
- * place differs from one process to the next. */
+/* Where the system puts a mapping that may lie anywhere; 0: it has no memory. Programs' own mappings lie near it, and
+ * the place differs from one process to the next. */
 static uintptr_t usual_place(void) {
     static const size_t least = (size_t)64 << 10;
     char *at = flat_map_anywhere(least);
@@ -238,20 +238,20 @@ static uintptr_t usual_place(void) {
     return (uintptr_t)at;
 }
 
-/* On x86-64 and most of aarch64 programs lie above 2^46, or below 2^40, and the system's mappings beside them, whether
- * it places them upwards or downwards. Next, for where such addresses do not exist or are another's, comes what lies
- * well below the usual place. */
+/* On x86-64 and most of aarch64, programs and the system's mappings next to them lie above 2^46 or below 2^40, whether
+ * the system places these upwards or downwards. If the addresses between do not exist or are another's, an address well
+ * below the usual place comes next. */
 static bool find_addresses(void) {
     uintptr_t usual = usual_place();
     if (usual == 0) return false;
-#if !defined(FLAT_THREAD_SANITIZER) /* which has all that is far from the usual place to itself */
+#if !defined(FLAT_THREAD_SANITIZER) /* ThreadSanitizer keeps all that is far from the usual place to itself */
     uintptr_t differing = (usual >> PAGE_SHIFT) % (4 * TIB / CHUNK) * CHUNK;
     if (lay_out(16 * TIB + differing, 4 * TIB) || lay_out(22 * TIB + differing, 4 * TIB)) return true;
 #endif
     return (usual > 4 * TIB && lay_out(usual - TIB, TIB / 2)) || lay_out(usual / 2, TIB / 16);
 }
 
-/* Whether the system's pages are those that the tables count in; says so on standard error where they are not. */
+/* Whether the system's pages have the size that the tables assume. If not, this is reported on stderr. */
 static bool has_our_pages(void) {
     unsigned long bytes = getauxval(AT_PAGESZ);
     if (bytes == PAGE) return true;

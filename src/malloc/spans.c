@@ -23,7 +23,7 @@ static void unlink_span(span_list *list, uint32_t head) {
         list->first = span->next;
 }
 
-/* Past the next one in its list, if that has fewer free blocks. */
+/* Moves a span behind the next one in its list, if that has fewer free blocks. */
 static void sink_span(span_list *list, uint32_t head) {
     uint32_t next = flat_space.pages[head].next;
     if (next == NO_UNIT || flat_space.pages[next].blocks.taken <= flat_space.pages[head].blocks.taken) return;
@@ -35,8 +35,8 @@ static void sink_span(span_list *list, uint32_t head) {
     before->next = head;
 }
 
-/* Whether there are states for the blocks of a class in new pages of a span: false, and the pages are free again. They
- * become resident where the tables of a chunk do. */
+/* Whether there are states for the blocks of a class in the pages of a new span. False: the pages are free again.
+ * States become resident where the tables of a chunk do. */
 static bool have_states(thread_heap *heap, size_t class, uint32_t head) {
     run_part pages = {head, flat_size_classes[class].pages};
     bool resident = heap->chunk_count > flat_policy.at_once.young_chunks;
@@ -75,7 +75,7 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
     flat_pages_give(heap, head);
 }
 
-/* How many pages become resident at once where a class grows. */
+/* How many pages become resident at once when a class grows. */
 static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     const residence *at_once = &flat_policy.at_once;
     bool large = heap->spans[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
@@ -84,8 +84,8 @@ static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     return share > pages ? share : pages;
 }
 
-/* Makes the next pages of a span resident, so many that one more block lies in them; where the policy makes more so at
- * once, clean ones behind the span, too. */
+/* Makes the next pages of a span resident, at least so many that one more block lies in them. If the policy makes more
+ * resident at once, clean pages behind the span become resident, too. */
 static void make_resident(thread_heap *heap, uint32_t head, size_t class) {
     const size_class *of = &flat_size_classes[class];
     unit *span = &flat_space.pages[head];
@@ -100,7 +100,7 @@ static void make_resident(thread_heap *heap, uint32_t head, size_t class) {
     span->resident = (uint8_t)least(until, of->pages);
 }
 
-/* Up to `most` blocks that were never taken, and whose pages are resident. */
+/* Takes up to `most` blocks that were never taken, and whose pages are resident. */
 static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void **blocks, uint32_t most) {
     const size_class *of = &flat_size_classes[class];
     unit *span = &flat_space.pages[head];
@@ -114,7 +114,7 @@ static uint32_t take_fresh(thread_heap *heap, uint32_t head, size_t class, void 
     return count;
 }
 
-/* Up to `most` blocks that came back. */
+/* Takes up to `most` blocks that were given back. */
 static uint32_t take_free(uint32_t head, void **blocks, uint32_t most) {
     unit *span = &flat_space.pages[head];
     uint32_t count = 0;
@@ -152,7 +152,7 @@ void flat_drop_empty_span(thread_heap *heap, size_t class) {
     if (head != NO_UNIT && flat_space.pages[head].blocks.taken == 0) drop_span(heap, class, head);
 }
 
-/* Most often it is one, and compilers call a function for more. */
+/* Most often there is one block; for more, compilers call a function. */
 static uint32_t count_blocks(uint64_t blocks) {
     return (blocks & (blocks - 1)) == 0 ? 1 : (uint32_t)__builtin_popcountll(blocks);
 }

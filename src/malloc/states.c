@@ -2,13 +2,13 @@
 
 #define BYTES(byte) (UINT64_MAX / 255 * (byte))
 
-/* In eight states the lowest bit of each that is of a block in the state looked for. */
+/* Of eight states, the lowest bit of each that belongs to a block in the state sought. */
 static uint64_t among_eight(uint64_t states, uint64_t highest) { return states & (states >> 7 ^ ~highest) & BYTES(1); }
 
 uint64_t flat_granules_in_state(page_tag tag, size_t word, block_state changed) {
     size_t half = word * (64 * GRANULE / HALF), count = 64 * GRANULE / HALF >> tag % 64;
     const block_state *states = state_at(tag, half);
-    block_state highest = (block_state)(word % 2 << 7) ^ changed; /* bit of such a state */
+    block_state highest = (block_state)(word % 2 << 7) ^ changed; /* highest bit of such a state */
     uint64_t found = 0;
     for (size_t i = 0; i < count; i++) {
         if (i % 8 == 0 && count >= 8) {

@@ -1,4 +1,5 @@
-/* What glibc's malloc says of itself, and may be told: said of this one, in glibc's words and formats. */
+/* What glibc's malloc reports about itself, and the settings that it accepts. The figures are this malloc's, in glibc's
+ * words and formats. */
 #include "usage.h"
 
 #include <flatline/status.h>
@@ -9,10 +10,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* All thread heaps are one arena here; huge blocks are what glibc maps by themselves. */
+/* All thread heaps count as one arena; huge blocks count as what glibc maps separately. */
 FLAT_API struct mallinfo2 mallinfo2(void) {
     flat_usage now = flat_usage_now(true);
-    bool is_sound = now.live_bytes <= now.heap_bytes; /* others may have gone on between the two */
+    bool is_sound = now.live_bytes <= now.heap_bytes; /* other threads may have run between the two */
     return (struct mallinfo2){.arena = now.heap_bytes,
                               .hblks = now.huge_blocks,
                               .hblkhd = now.huge_bytes,
@@ -23,7 +24,7 @@ FLAT_API struct mallinfo2 mallinfo2(void) {
 
 static int at_most_int(size_t number) { return number < INT_MAX ? (int)number : INT_MAX; }
 
-/* In numbers that end at 2 GiB: more is said as that. */
+/* In numbers that end at 2 GiB: a larger one is reported as INT_MAX. */
 FLAT_API struct mallinfo mallinfo(void) {
     struct mallinfo2 now = mallinfo2();
     return (struct mallinfo){.arena = at_most_int(now.arena),
@@ -34,7 +35,7 @@ FLAT_API struct mallinfo mallinfo(void) {
                              .keepcost = at_most_int(now.keepcost)};
 }
 
-/* A heap of glibc's XML, which readers of it look for; then the whole, which differs by the huge blocks. */
+/* One heap of glibc's XML, which its readers look for; then the total, which differs by the huge blocks. */
 FLAT_API int malloc_info(int options, FILE *stream) {
     if (options != 0) return EINVAL;
     struct mallinfo2 now = mallinfo2();
@@ -57,7 +58,7 @@ FLAT_API int malloc_info(int options, FILE *stream) {
     return written < 0 ? -1 : 0;
 }
 
-/* On standard error by way of its stream, as glibc: a program may have put that elsewhere. */
+/* To the stream stderr, as glibc does: a program may have redirected it. */
 FLAT_API void malloc_stats(void) {
     int error = errno;
     struct mallinfo2 now = mallinfo2();
@@ -69,8 +70,8 @@ FLAT_API void malloc_stats(void) {
     errno = error;
 }
 
-/* Wishes about how glibc works have nothing here that they could be about: they are taken, as by glibc, and change
- * nothing. What would be seen in the program's own blocks is not done here, and refused, as is what nobody knows. */
+/* Settings of glibc's internals have no meaning here: they are accepted, as by glibc, and change nothing. A setting
+ * that the program would see in its own blocks is not implemented, and refused, as are unknown ones. */
 FLAT_API int mallopt(int parameter, int value) {
     (void)value;
     switch (parameter) {

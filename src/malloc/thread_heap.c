@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* At hand for whom there is no thread heap, and of a class that a heap has not used yet: malloc finds it empty, and
- * nothing fits. */
+/* The stack of a thread without a heap, and of a class that a heap has not used yet: malloc finds it empty, and free
+ * finds it full. */
 static block_state never_free = 1;
 static block_at_hand no_entries[2] = {{NULL, &never_free}};
 #define FOUR(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
@@ -46,7 +46,7 @@ void flat_forget_chunk(thread_heap *heap, uint32_t chunk) {
 
 static bool has_stack(const thread_heap *heap, size_t class) { return heap->stacks.end[class] != no_stacks.end[class]; }
 
-/* The memory of all stacks is some 20 pages; a thread that uses few classes touches few of them. */
+/* The memory of all stacks is about 20 pages; a thread that uses few classes touches few of them. */
 void flat_need_stack(thread_heap *heap, size_t class) {
     if (has_stack(heap, class)) return;
     block_at_hand *kept = heap->kept + flat_size_classes[class].kept_at;

@@ -1,18 +1,18 @@
-/* A thread heap: what one thread allocates from. The thread at a time that owns it is the only one to touch it, but for
- * the marks by which others say that they have returned something.
+/* A thread heap: what one thread allocates from. One thread at a time owns it, and only that thread touches it, except
+ * for the marks by which others say that they have returned something.
  *
- * For each size class there is a stack of blocks at hand, last in, first out, since what was freed last is what the
- * cache still has; and the spans of the class that have more. The usual malloc takes from the stack, the usual free
- * puts on it, whosever the block is. An empty stack is filled from spans, a full one gives its oldest entries back to
- * theirs: that is the slow path, and `taken` or `given` blocks of the class are its length.
+ * For each size class there is a stack of cached blocks, last in, first out, because the block freed last is still in
+ * the processor's cache. There are also the spans of the class that have more. The usual malloc takes from the stack,
+ * and the usual free puts on it, whoever owns the block. An empty stack is filled from spans, and a full one returns
+ * its oldest entries to theirs: that is the slow path, and its length is `taken` or `given` blocks of the class.
  *
- *     of each class, all heaps together:   at hand + on rings + returned + free + fresh + live == capacity of the spans
+ *     of each class, all heaps together:   cached + on rings + returned + free + fresh + live == capacity of the spans
  *
- * but for what a child of fork() has lost: see flat_lose_what_is_at_hand().
+ * except for what a child of fork() has lost: see flat_lose_what_is_at_hand().
  *
- * Below each stack lies an entry of no block, whose state is never NO_BLOCK: so malloc finds it empty by the same look
- * that shows it a block which somebody holds. Class 0 is none: its stack is always full, so that a free of anything but
- * a small block finds its way. */
+ * Below each stack lies an entry of no block, whose state is never NO_BLOCK. So malloc detects an empty stack by the
+ * same check that detects a block which somebody holds. Class 0 is no class: its stack is always full, so that a free
+ * of anything but a small block takes the slow path. */
 #ifndef FLATLINE_MALLOC_THREAD_HEAP_H
 #define FLATLINE_MALLOC_THREAD_HEAP_H
 
@@ -29,7 +29,7 @@ typedef struct block_at_hand {
     block_state *state;
 } block_at_hand;
 
-/* All that the usual path needs, by classes. */
+/* All that the fast path needs, by class. */
 typedef struct block_stacks {
     block_at_hand *top[CLASS_COUNT]; /* where the next entry goes */
     block_at_hand *end[CLASS_COUNT]; /* top <= end */
@@ -38,42 +38,42 @@ typedef struct block_stacks {
 
 /* The spans of a class. */
 typedef struct span_list {
-    uint32_t first; /* of those that are not full; NO_UNIT: there is none */
+    uint32_t first; /* the first that is not full; NO_UNIT: there is none */
     uint32_t made;  /* in all, so far; stops at UINT32_MAX */
 } span_list;
 
-/* Marks of chunks with returned blocks, of all chunks that there may be: see returned.h. */
+/* Marks of chunks with returned blocks, for all possible chunks: see returned.h. */
 #define MARK_WORDS ((size_t)1 << (42 - CHUNK_SHIFT - 6))
 #define TOP_WORDS (MARK_WORDS / 64)
 #define ROOT_WORDS (TOP_WORDS / 64)
 #define CHUNK_WORDS (CHUNK_PAGES / 64) /* of `page_marks` */
 
-/* Marks that were taken and not used up, by levels: see returned.h. */
+/* Marks that were taken and not used up, by level: see returned.h. */
 enum { OF_PAGES, OF_CHUNKS, OF_MARKS, OF_TOP, OF_ROOT, TAKEN_LEVELS };
 typedef struct taken_marks {
     uint64_t words[TAKEN_LEVELS];
     uint32_t at[TAKEN_LEVELS];
 } taken_marks;
 
-/* By which one heap sends blocks home to another: see rings.h. */
+/* A ring by which one heap returns blocks to another: see rings.h. */
 #define RINGS 8u
 #define RING_BLOCKS 256u
 #define SENDS_TO_MOST 16u /* heaps that one heap has a ring to */
 typedef struct home_ring {
-    alignas(LINE_PAIR) uint32_t sender; /* the number of the heap; 0: nobody's */
+    alignas(LINE_PAIR) uint32_t sender; /* number of the heap; 0: none */
     uint32_t written;                   /* by the sender, as the next: */
-    uint32_t read_before;               /* when it looked last */
+    uint32_t read_before;               /* `read`, when it last looked */
     alignas(LINE_PAIR) uint32_t read;   /* by the receiver */
     alignas(LINE_PAIR) void *blocks[RING_BLOCKS];
 } home_ring;
 
-/* Of the newest chunk the pages that were not given to `free_pages` yet: they are not mapped. */
+/* The pages of the newest chunk that have not been given to `free_pages` yet: they are not mapped. */
 typedef struct heap_frontier {
     uint32_t page, end;
 } heap_frontier;
 
 typedef enum heap_use {
-    HEAP_OWNED, /* by a thread: it alone takes the usual path */
+    HEAP_OWNED, /* by a thread: only it takes the fast path */
     HEAP_LEFT,  /* by a thread that ended, for the next one */
     HEAP_SHARED /* by threads that have none of their own: all their calls lock */
 } heap_use;
@@ -81,18 +81,18 @@ typedef enum heap_use {
 typedef struct thread_heap {
     block_stacks stacks;
     span_list spans[CLASS_COUNT];
-    alignas(LINE_PAIR) heap_use use; /* changes under the lock, and others look at it without */
+    alignas(LINE_PAIR) heap_use use; /* changes under the lock; others read it without */
     alignas(LINE_PAIR) pthread_mutex_t lock;
     uint32_t chunk_count; /* chunks that it has */
-    uint32_t chunks_most; /* that it had at once since malloc_trim() */
+    uint32_t chunks_most; /* the most that it had at once since malloc_trim() */
     uint32_t settled;     /* the class before the next one to settle */
-    uint32_t left_dirty;  /* pages of it that count as left: see heaps.h */
-    uint64_t credit;      /* PAGE_CREDIT for each page that may be given back: see policy.h */
+    uint32_t left_dirty;  /* pages of it that count as left: see left.h */
+    uint64_t credit;      /* PAGE_CREDIT for each page that may be returned to the OS: see policy.h */
     heap_frontier frontier;
     run_set free_pages;
     taken_marks taken;
     const void *freed_twice;       /* a block that was found dead when it was taken back; reported without the lock */
-    struct thread_heap *next_left; /* of those that no thread owns */
+    struct thread_heap *next_left; /* in the list of heaps that no thread owns */
     block_at_hand kept[KEPT_ENTRIES];
     uint32_t sends_to[SENDS_TO_MOST]; /* numbers of heaps */
     uint32_t sends_to_count;
@@ -106,15 +106,15 @@ typedef struct thread_heap {
 static_assert(sizeof(thread_heap) <= THREAD_HEAP_BYTES, "each begins at a multiple");
 
 #pragma GCC visibility push(hidden)
-/* What the calling thread has at hand; where it has no heap, or while none of its calls may take the usual path (see
+/* The calling thread's cached blocks. If it has no heap, or while none of its calls may take the fast path (see
  * policy.h), stacks that are all both empty and full. */
 extern __thread block_stacks *flat_my_stacks __attribute__((tls_model("initial-exec")));
 
-/* The calling thread's; NULL: it has none. */
+/* The calling thread's heap; NULL: it has none. */
 extern __thread thread_heap *flat_my_heap __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
-/* Whether the calling thread, which has a heap of its own, may take the usual path. */
+/* Sets whether the calling thread, which has a heap of its own, may take the fast path. */
 void flat_allow_usual_path(bool allow);
 
 /* For a thread whose heap is no longer its own. */
@@ -126,14 +126,14 @@ static inline bool has_begun(const thread_heap *heap) {
     return __atomic_load_n(&heap->stacks.top[0], __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* Has nothing at hand, and what was there is nobody's for ever: O(1), some 3 KiB. Under the heap's lock. */
+/* Empties the thread cache; the blocks in it are lost for ever. O(1), about 3 KiB. Under the heap's lock. */
 void flat_lose_what_is_at_hand(thread_heap *heap);
 
-/* Of a class that the heap has not used yet there is no stack in memory: now there is. */
+/* Makes the stack of a class, if the heap has not used the class yet. */
 void flat_need_stack(thread_heap *heap, size_t number);
 size_t flat_count_at_hand(const thread_heap *heap, size_t number);
 
-/* By the owner, which gives up a chunk: forgets marks that led to it. */
+/* By the owner, which gives up a chunk: forgets the marks that led to it. */
 void flat_forget_chunk(thread_heap *heap, uint32_t chunk);
 
 static inline thread_heap *heap_number(uint32_t number) {

@@ -5,7 +5,7 @@
 #include "returned.h"
 #include "spans.h"
 
-/* Whether nobody reads or writes the block at a granule any more, and nobody will before the heap's lock is free. */
+/* Whether no thread reads or writes the block at a granule any more, and none will before the heap's lock is free. */
 static bool is_dead(size_t granule) {
     return (flat_space.free[granule / 64] >> granule % 64 & 1) != 0 || is_small_returned(granule);
 }
@@ -17,7 +17,7 @@ static bool has_returned(uint32_t head, uint32_t count) {
     return false;
 }
 
-/* Of a span: the pages to which a block reaches that is not dead, a bit each. */
+/* The pages of a span to which a block reaches that is not dead, a bit each. */
 static uint32_t pages_in_use(uint32_t head, const size_class *of) {
     uint32_t in_use = 0;
     for (size_t i = 0; i < flat_space.pages[head].blocks.fresh; i++) {
@@ -31,17 +31,17 @@ static uint32_t pages_in_use(uint32_t head, const size_class *of) {
 static void discard_marked(uint32_t head, uint32_t marked) {
     while (marked != 0) {
         uint32_t first = (uint32_t)__builtin_ctz(marked), count = (uint32_t)__builtin_ctz(~(marked >> first));
-        (void)flat_pages_discard((run_part){head + first, count}); /* refused: they stay, which is no harm */
+        (void)flat_pages_discard((run_part){head + first, count}); /* refused: they stay, which does no harm */
         marked &= ~((((uint32_t)1 << count) - 1) << first);
     }
 }
 
-/* A span all of whose blocks are dead. Its owner reads and writes no bit of theirs: none is at hand, and a thread that
- * freed one of them once more would do so twice. */
+/* Takes back a span whose blocks are all dead. Its owner reads and writes no bit of theirs: none is cached, and only a
+ * thread that frees a block twice could free one of them. */
 static void take_back_span(thread_heap *heap, uint32_t head, size_t class) {
     uint32_t end = head + flat_space.pages[head].count;
     for (uint32_t page = head; page < end && class_of_tag(tag_of(page)) == class; page++) {
-        flat_take_back_page(heap, page); /* with the last block it is given up */
+        flat_take_back_page(heap, page); /* with the last block the span is given up */
     }
     flat_drop_empty_span(heap, class);
 }
@@ -61,7 +61,7 @@ static void trim_span(thread_heap *heap, uint32_t head, size_t class) {
 
 static bool has_blocks(uint32_t head) { return class_of_tag(tag_of(head)) != 0 || is_large_live(head); }
 
-/* Whether the run is free now, and was not. */
+/* Frees what it can of a run. Whether the run has become free. */
 static bool trim_run(thread_heap *heap, uint32_t head) {
     if (!has_blocks(head)) return false;
     size_t class = class_of_tag(tag_of(head));
@@ -80,7 +80,7 @@ uint32_t flat_trim_pages(thread_heap *heap, uint32_t chunk, uint32_t page) {
         behind = at + flat_run(&heap->free_pages, at)->count;
         if (at >= until) return at;
         if (at < page || !trim_run(heap, at)) continue;
-        /* It may have joined others, and so may what begins behind it: where runs start is found anew. */
+        /* It may have merged with others, and so may what begins behind it: search anew where runs start. */
         page = behind;
         behind = first;
     }

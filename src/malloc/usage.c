@@ -15,7 +15,7 @@
 
 #define BYTES_PER_MIB (1024.0 * 1024)
 
-/* Under a lock that is held for no more: 16 us where all have live blocks of 16 bytes (AMD EPYC). */
+/* The most pages counted under one lock: 16 us if all have live blocks of 16 bytes (AMD EPYC). */
 #define COUNTED_PAGES 64u
 
 static bool lock(pthread_mutex_t *lock, bool waits) {
@@ -31,7 +31,7 @@ static void add_small(flat_usage *now, page_tag tag, size_t page) {
     now->live_bytes += count * flat_size_classes[class_of_tag(tag)].size;
 }
 
-/* Adds what starts in a page, and returns the next page at which something may. */
+/* Adds the blocks that start in a page, and returns the next page at which one may start. */
 static uint32_t add_page(flat_usage *now, uint32_t page) {
     page_tag tag = tag_of(page);
     if (tag != 0) add_small(now, tag, page);
@@ -43,8 +43,8 @@ static uint32_t add_page(flat_usage *now, uint32_t page) {
     return page + (uint32_t)(bytes / PAGE);
 }
 
-/* Adds what starts from a page on, up to the next multiple of COUNTED_PAGES, under the lock without which nothing
- * begins or ends there but small blocks. Returns the next page at which something may. Nothing is added where the pages
+/* Adds the blocks that start from a page on, up to the next multiple of COUNTED_PAGES, under the lock without which
+ * only small blocks begin or end there. Returns the next page at which a block may start. Adds nothing if the pages
  * change hands meanwhile. */
 static uint32_t add_some(flat_usage *now, uint32_t page, bool waits) {
     uint32_t chunk = page / CHUNK_PAGES, number = heap_of_chunk(chunk);
@@ -104,6 +104,6 @@ static void print(const flat_usage *now) {
 __attribute__((destructor)) static void end(void) {
     const char *asked = flat_setting("FLATLINE_STATS");
     if (asked == NULL || strcmp(asked, "1") != 0 || usable_granules() == 0) return;
-    flat_usage now = flat_usage_now(false); /* who called exit() may have been in the middle of a malloc */
+    flat_usage now = flat_usage_now(false); /* the caller of exit() may have been in the middle of a malloc */
     print(&now);
 }

@@ -1,25 +1,25 @@
-/* The usual malloc and free: a straight line with no lock, no atomic instruction and no call. Whatever is not usual
- * goes through a function apart, so that nothing of it is paid for here. A free is the same whosever the block is: it
- * goes to those that the thread has at hand. */
+/* The usual malloc and free: a straight line with no lock, no atomic instruction and no call. All other cases go
+ * through separate functions, so that the fast path does not pay for them. A free is the same whoever owns the block:
+ * it goes to the thread's own cache. */
 #ifndef FLATLINE_MALLOC_USUAL_H
 #define FLATLINE_MALLOC_USUAL_H
 
 #include "states.h"
 #include "thread_heap.h"
 
-/* For functions that have the usual path in them: the linker puts them beside one another, before nearly all of the
- * rest, which grows and shrinks. So they hardly move, and with them what a measurement owes to where code lies: up to 5
- * % of a pair of calls. */
+/* For functions that contain the fast path: the linker puts them next to each other, before nearly all of the rest,
+ * which grows and shrinks. So they hardly move, and neither does the part of a measurement that is due to where code
+ * lies: up to 5 % of a pair of calls. */
 #define USUAL __attribute__((hot))
 
-/* As malloc and free, for every case that the usual path leaves out. `caller`: where the program called it. */
+/* malloc and free, for every case that the fast path leaves out. `caller`: where the program called it. */
 void *flat_slow_malloc(size_t size);
 void flat_slow_free(void *block, const void *caller);
 
-/* The address to which the function returns that this stands in. */
+/* The return address of the function that contains this. */
 #define CALLER __builtin_return_address(0)
 
-/* By an entry, up or down: one instruction on x86-64, where compilers make two. */
+/* Moves by an entry, up or down: one instruction on x86-64, where compilers make two. */
 ALWAYS_INLINE void move_top(block_at_hand **top, ptrdiff_t by) {
 #if defined(FLAT_SINGLE_STEPS)
     __asm__ volatile("addq %1, %0" : "+m"(*top) : "er"(by * (ptrdiff_t)sizeof(block_at_hand)) : "cc");
@@ -42,7 +42,7 @@ ALWAYS_INLINE void *fast_malloc(size_t size) {
     return block;
 }
 
-/* Whether no table reaches so far. */
+/* Whether no table reaches that far. */
 ALWAYS_INLINE bool is_beyond(size_t half) {
 #if defined(FLAT_SINGLE_STEPS)
     bool beyond;
@@ -55,7 +55,7 @@ ALWAYS_INLINE bool is_beyond(size_t half) {
 
 ALWAYS_INLINE void fast_free(void *block) {
     size_t half = half_of(block);
-    /* No block starts at an even one, whose lowest byte might be 0, as the state of none. */
+    /* No block starts at an even number, whose lowest byte might be 0, like the state of no block. */
     if (UNLIKELY(is_beyond(half)) || UNLIKELY(half % 2 == 0)) {
         flat_slow_free(block, CALLER);
         return;
@@ -65,7 +65,7 @@ ALWAYS_INLINE void fast_free(void *block) {
     block_at_hand **top = &my->top[class_of_tag(tag)];
     HIDE_VALUE(top);
     block_at_hand *entry = *top;
-    if (UNLIKELY(entry == top[CLASS_COUNT])) { /* as it always is of class 0, a page's of no span */
+    if (UNLIKELY(entry == top[CLASS_COUNT])) { /* always true for class 0, that of pages in no span */
         flat_slow_free(block, CALLER);
         return;
     }

@@ -1,4 +1,4 @@
-/* The arena that brings its own memory: region + init. */
+/* The arena with memory of its own: region + init. */
 #include <flatline/arena.h>
 #include <flatline/region.h>
 
@@ -6,7 +6,7 @@ flat_status flat_arena_create(flat_arena *arena, size_t bytes, const flat_region
     if (arena == NULL || bytes > FLAT_ARENA_MAX_BYTES) return FLAT_INVALID_ARGUMENT;
     flat_region mapped = {0};
     if (bytes > 0) {
-        /* No more than a granule, so that nothing lies between the arena's end and the guard page. */
+        /* Aligned to no more than a granule, so that nothing is between the arena's end and the guard page. */
         const size_t granules = (bytes + FLAT_ARENA_GRANULE - 1) / FLAT_ARENA_GRANULE;
         const flat_status status =
             flat_region_create(&mapped, granules * FLAT_ARENA_GRANULE, FLAT_ARENA_GRANULE, region);

@@ -23,7 +23,7 @@ flat_status flat_backing_create(backing **made, const flat_footprint *need, cons
 }
 
 void flat_backing_destroy(backing *made) {
-    backing mapped = *made; /* which lies in what is given back last */
+    backing mapped = *made; /* a copy, since `*made` is in the region that is unmapped last */
     flat_region_destroy(&mapped.blocks);
     flat_region_destroy(&mapped.metadata);
 }

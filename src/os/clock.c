@@ -31,7 +31,8 @@ typedef struct instant {
     uint64_t ns, ticks;
 } instant;
 
-/* Both clocks at one moment, as near as they can be read: an interruption between the two spoils one try of several. */
+/* Both clocks at one moment, as close together as they can be read: the closest of several tries, since an interruption
+ * between the two reads spoils a try. */
 static instant now(void) {
     instant found = {0};
     uint64_t nearest = UINT64_MAX;

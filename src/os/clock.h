@@ -1,8 +1,8 @@
-/* A clock fine enough for one call of an allocator.
+/* A clock with the resolution for one call of an allocator.
  *
- * x86-64: the time-stamp counter, fenced so that nothing before the begin and nothing after the end is counted, and
- * everything between is; the counter must be invariant (`flat_clock_is_invariant`). aarch64: the virtual counter, whose
- * tick is coarse (often 1 to 40 ns; `flat_clock_calibrate` tells). */
+ * x86-64: the time-stamp counter, fenced so that it counts nothing before the begin and nothing after the end, and
+ * everything between; the counter must be invariant (`flat_clock_is_invariant`). aarch64: the virtual counter, whose
+ * tick is coarse (often 1 to 40 ns; `flat_clock_calibrate` measures it). */
 #ifndef FLATLINE_OS_CLOCK_H
 #define FLATLINE_OS_CLOCK_H
 
@@ -39,14 +39,14 @@ static inline uint64_t flat_clock_end(void) { return flat_clock_begin(); }
 
 typedef struct flat_clock {
     double ticks_per_ns;
-    double cost_ns; /* median of an empty begin/end pair: what every sample contains besides its subject */
+    double cost_ns; /* median of an empty begin/end pair: every sample contains it in addition to the measured call */
 } flat_clock;
 
-/* Whether the counter runs at one rate whatever the processor does. */
+/* Whether the counter runs at a constant rate, whatever the processor does. */
 bool flat_clock_is_invariant(void);
 
-/* Compares the counter with CLOCK_MONOTONIC_RAW for about 5 ms: both are read within 100 ns of each other at either
- * end, so the rate is right to about one in 25,000. */
+/* Compares the counter with CLOCK_MONOTONIC_RAW for about 5 ms. At either end both are read within 100 ns of each
+ * other, so the rate is accurate to about one in 25,000. */
 flat_clock flat_clock_calibrate(void);
 
 /* Nanoseconds of CLOCK_MONOTONIC_RAW. */

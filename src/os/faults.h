@@ -1,4 +1,4 @@
-/* What the kernel did to this process: page faults and context switches since it began. */
+/* Page faults and context switches of this process since it began. */
 #ifndef FLATLINE_OS_FAULTS_H
 #define FLATLINE_OS_FAULTS_H
 

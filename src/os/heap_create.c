@@ -4,9 +4,9 @@
 #include "../core/heap.h"
 #include "../core/instrument.h"
 
-#define MOST_ALIGNMENT ((size_t)2 << 20) /* bytes: what a region can be aligned to */
+#define MOST_ALIGNMENT ((size_t)2 << 20) /* bytes: the largest alignment of a region */
 
-/* The largest power of two that fits in `bytes`: no block is aligned to more. */
+/* The largest power of two that fits in `bytes`: no block has a larger alignment. */
 static size_t largest_alignment(size_t bytes) {
     size_t alignment = CELL_SIZE;
     while (alignment < MOST_ALIGNMENT && alignment * 2 <= bytes) alignment *= 2;
@@ -36,7 +36,7 @@ flat_status flat_heap_create(flat_heap **heap, size_t bytes, const flat_region_o
 void flat_heap_destroy(flat_heap *heap) {
     if (heap == NULL) return;
     instrument_end(heap, (void *)heap->start, heap->bytes);
-    if (heap->backing != NULL) flat_backing_destroy(heap->backing); /* the heap itself lies in it */
+    if (heap->backing != NULL) flat_backing_destroy(heap->backing); /* the heap itself is in it */
 }
 
 const flat_region *flat_heap_region(const flat_heap *heap) {

@@ -11,7 +11,7 @@
 #define HWCAP_ATOMICS (1 << 8)
 #endif
 
-/* Whether an atomic operation is one instruction, and no loop. */
+/* Whether an atomic operation is one instruction, and not a loop. */
 static bool has_bounded_atomics(void) { return (getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0; }
 #else
 static bool has_bounded_atomics(void) { return true; }
@@ -43,7 +43,7 @@ void flat_percore_destroy(flat_percore *set) {
         flat_pool *pool = pool_number(set, i);
         instrument_end(pool, (void *)pool->start, pool->length);
     }
-    if (set->backing != NULL) flat_backing_destroy(set->backing); /* the set itself lies in it */
+    if (set->backing != NULL) flat_backing_destroy(set->backing); /* the set itself is in it */
 }
 
 const flat_region *flat_percore_region(const flat_percore *set) {

@@ -25,7 +25,7 @@ flat_status flat_pool_create(flat_pool **pool, const flat_pool_options *options,
 void flat_pool_destroy(flat_pool *pool) {
     if (pool == NULL) return;
     instrument_end(pool, (void *)pool->start, pool->length);
-    if (pool->backing != NULL) flat_backing_destroy(pool->backing); /* the pool itself lies in it */
+    if (pool->backing != NULL) flat_backing_destroy(pool->backing); /* the pool itself is in it */
 }
 
 const flat_region *flat_pool_region(const flat_pool *pool) {

@@ -1,4 +1,4 @@
-/* Giving back what a pool does not use. */
+/* Returning a pool's unused pages to the OS. */
 #define _GNU_SOURCE
 #include "region_plan.h"
 
@@ -6,16 +6,16 @@
 
 #include <sys/mman.h>
 
-#define PAGES_ASKED 1024 /* pages that one call asks about */
+#define PAGES_ASKED 1024 /* pages per call of mincore */
 
 typedef struct trimming {
     const flat_pool *pool;
     bool shared;
-    bool refused;    /* the kernel would not take pages back */
+    bool refused;    /* the kernel refused pages */
     size_t returned; /* bytes */
 } trimming;
 
-/* Pages of [start, start + count pages) that are in memory; 0 where the kernel does not tell. */
+/* Resident pages of [start, start + count pages); 0 if the kernel does not say. */
 static size_t count_resident(void *start, size_t count, size_t page) {
     unsigned char there[PAGES_ASKED];
     size_t resident = 0;
@@ -36,7 +36,8 @@ static void give_back(trimming *trim, char *start, size_t bytes, size_t page) {
     }
 }
 
-/* The whole pages in a stretch of free memory. What lies around the blocks on their first and last page is slack. */
+/* Trims the whole pages in a stretch of free memory. The memory around the blocks on their first and last page is
+ * slack. */
 static void trim_stretch(void *context, uintptr_t start, size_t bytes) {
     trimming *trim = context;
     size_t page = flat_base_page();

@@ -1,4 +1,4 @@
-/* Regions of new memory: what is to be mapped, decided from the options. */
+/* Regions of new memory: decides from the options what to map. */
 #define _GNU_SOURCE
 #include "region_file.h"
 #include "region_map.h"
@@ -28,11 +28,11 @@ static flat_status judge(size_t size, size_t alignment, const flat_region_option
     return FLAT_OK;
 }
 
-/* A region of one kind of pages, in a new file where the options want one. */
+/* Makes a region of one kind of pages, in a new file if the options ask for one. */
 static flat_status build(flat_region *region, size_t size, size_t alignment, flat_pages pages, flat_pages required,
                          const flat_region_options *options) {
     bool in_file = options->shared || options->name != NULL;
-    /* A region that must lie on huge pages is made of whole ones. */
+    /* A region that must be on huge pages consists of whole ones. */
     bool whole = pages == FLAT_PAGES_EXPLICIT || required == FLAT_PAGES_TRANSPARENT;
     region_plan plan = {
         .size = size,
@@ -89,7 +89,7 @@ void flat_region_destroy(flat_region *region) {
         uintptr_t start = (uintptr_t)region->start / page * page;
         size_t size = flat_round_up((uintptr_t)region->start + region->size, page) - start;
         flat_unmap_region(region->mapping, region->mapping_size, (char *)start, size);
-        if (region->descriptor >= 0) (void)close(region->descriptor); /* nothing is left to be written */
+        if (region->descriptor >= 0) (void)close(region->descriptor); /* no data is left to be written */
     }
     *region = (flat_region){0};
 }

@@ -1,4 +1,4 @@
-/* Memory that more than one process can map: without a name, by name, or in a file that the caller has open. */
+/* Memory that several processes can map: without a name, by name, or in a file that the caller has opened. */
 #define _GNU_SOURCE
 #include "region_file.h"
 
@@ -65,7 +65,7 @@ flat_status flat_region_unlink(const char *name) {
     return errno == EACCES || errno == EPERM || errno == EROFS ? FLAT_NOT_PERMITTED : FLAT_UNAVAILABLE;
 }
 
-/* What the file itself says: its kind, where it ends, and how large its pages are. */
+/* Reads the file's kind, its size, and the size of its pages. */
 static flat_status look_at(region_plan *plan) {
     const flat_region_options *options = plan->options;
     struct stat file;
@@ -76,8 +76,8 @@ static flat_status look_at(region_plan *plan) {
     }
     plan->is_memory = S_ISREG(file.st_mode);
     size_t page = flat_base_page();
-    if (plan->pages == FLAT_PAGES_EXPLICIT) plan->pages = FLAT_PAGES_TRANSPARENT; /* the file has them, or has not */
-    /* Where a file system does not say what it is, it is not the one of explicit huge pages. */
+    if (plan->pages == FLAT_PAGES_EXPLICIT) plan->pages = FLAT_PAGES_TRANSPARENT; /* the file decides, see below */
+    /* A file system that does not report its type is not the one of explicit huge pages. */
     if (fstatfs(plan->descriptor, &system) == 0 && system.f_type == HUGETLBFS_MAGIC) {
         plan->pages = FLAT_PAGES_EXPLICIT;
         page = (size_t)system.f_bsize;
@@ -116,7 +116,7 @@ flat_status flat_region_map(flat_region *region, int descriptor, uint64_t offset
     flat_status status = flat_choose_pages(options, &plan.pages, &plan.required);
     if (status == FLAT_OK) status = look_at(&plan);
     if (status == FLAT_OK) status = flat_map_plan(region, &plan);
-    if (status == FLAT_OK) region->can_trim = false; /* what lies in the file is not ours to drop */
+    if (status == FLAT_OK) region->can_trim = false; /* the content of the file is not ours to discard */
     return status;
 }
 

@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Puts the planned memory where `body` has been kept free for it. Small and transparent pages of private memory are
- * there already and need only be opened. */
+/* Maps the planned memory at `body`, which is reserved for it. Small and transparent pages of private memory are
+ * already mapped and need only be made accessible. */
 static bool open_body(char *body, const region_plan *plan) {
     int access = PROT_READ | PROT_WRITE;
     if (plan->from_file) {
@@ -19,12 +19,12 @@ static bool open_body(char *body, const region_plan *plan) {
         return at != MAP_FAILED;
     }
     if (plan->pages != FLAT_PAGES_EXPLICIT) return mprotect(body, plan->body, access) == 0;
-    /* Without MAP_NORESERVE: the pages are counted out here and now, and none is missing at the first access. */
+    /* Without MAP_NORESERVE: the pages are reserved here, and none is missing at the first access. */
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | HUGE_PAGE_LOG << MAP_HUGE_SHIFT;
     return mmap(body, plan->body, access, flags, -1, 0) != MAP_FAILED;
 }
 
-/* Address space, or the right to write what has been kept free, was not to be had. */
+/* Refuses because address space, or access to the reserved addresses, was not available. */
 static flat_status refuse_space(const region_plan *plan, int error) {
     char space[32], data[32], locked[32];
     if (error == ENOMEM)
@@ -52,16 +52,16 @@ static flat_status refuse_body(const region_plan *plan, int error) {
     return refuse_space(plan, error);
 }
 
-/* A process that has as many mappings as it may cannot cut the guards off a neighbour that the kernel has joined with
- * them. The body is a mapping of its own, which goes in any case; the guards take nothing but addresses. */
+/* A process at its limit of mappings cannot unmap the guards if the kernel has merged them with a neighbouring mapping.
+ * The body is a separate mapping, which can always be unmapped; the guards take only addresses. */
 void flat_unmap_region(char *mapping, size_t mapping_size, char *body, size_t body_size) {
     if (munmap(mapping, mapping_size) != 0) (void)munmap(body, body_size);
 }
 
 flat_status flat_map_plan(flat_region *region, const region_plan *plan) {
     size_t page = flat_base_page();
-    /* Room to place the body's end at a multiple of `alignment`, and its start at one of a huge page where it has some.
-     */
+    /* Room to place the body's end at a multiple of `alignment`, and its start at a multiple of a huge page if it
+     * contains one. */
     size_t grain = plan->body >= HUGE_PAGE ? HUGE_PAGE : page;
     if (plan->alignment > grain) grain = plan->alignment;
     size_t mapping_size = plan->body + grain + 2 * page;

@@ -1,4 +1,4 @@
-/* What is to be mapped, as far as the options decide it. */
+/* The part of the plan that the options determine. */
 #include "region_plan.h"
 
 #include "region_refusal.h"

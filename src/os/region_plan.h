@@ -1,10 +1,10 @@
-/* What a region is planned to be, before it is mapped:
+/* The plan of a region, before it is mapped:
  *
  *   plan      what is mapped, how large, of which pages         region.c, region_file.c
  *   map       guards and body between them                      region_map.c
  *   settle    bind, make resident, lock, verify                 region_settle.c
  *   room      how large a file is, and what it has room for     region_room.c
- *   refusal   what the caller is told where that fails          region_refusal.c */
+ *   refusal   what the caller is told if that fails             region_refusal.c */
 #ifndef FLATLINE_OS_REGION_PLAN_H
 #define FLATLINE_OS_REGION_PLAN_H
 
@@ -14,20 +14,20 @@
 #define HUGE_PAGE ((size_t)1 << HUGE_PAGE_LOG)
 
 typedef struct region_plan {
-    size_t size;         /* bytes asked for */
+    size_t size;         /* bytes requested */
     size_t alignment;    /* of the start, at least; a power of two */
     size_t body;         /* bytes between the guards: whole pages */
-    flat_pages pages;    /* the kind to try, or FLAT_PAGES_DEFAULT: as the system is set */
-    flat_pages required; /* the least that will do */
+    flat_pages pages;    /* the kind to try, or FLAT_PAGES_DEFAULT: the system's setting */
+    flat_pages required; /* the lowest acceptable kind */
     bool from_file;      /* false: private memory */
     int descriptor;      /* of the file */
-    size_t file_size;    /* bytes, of a file that is made: what those who open it by name will map */
+    size_t file_size;    /* bytes of a new file: what processes that open it by name will map */
     uint64_t offset;     /* in the file, of the body */
-    bool is_memory;      /* every page is memory of the kernel's, which touching does not change. Not so a device's */
+    bool is_memory;      /* every page is the kernel's memory, and touching does not change it. False for a device */
     const flat_region_options *options;
 } region_plan;
 
-/* The same options for memory that nobody else needs to see: an allocator's bookkeeping. */
+/* The same options for memory that no other process needs to see: an allocator's metadata. */
 static inline flat_region_options flat_private_options(const flat_region_options *options) {
     flat_region_options own = options != NULL ? *options : (flat_region_options){.lazy = false};
     own.shared = false;
@@ -39,7 +39,7 @@ static inline size_t flat_round_up(size_t value, size_t to) { return (value + to
 
 size_t flat_base_page(void);
 
-/* FLAT_OK iff the kinds of pages make sense; `*most` gets the best kind to try, `*least` the least that will do. */
+/* FLAT_OK iff the kinds of pages make sense; `*most` gets the best kind to try, `*least` the lowest acceptable one. */
 flat_status flat_choose_pages(const flat_region_options *options, flat_pages *most, flat_pages *least);
 
 #endif

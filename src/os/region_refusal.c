@@ -1,4 +1,4 @@
-/* What the caller of a refused function is told. */
+/* The messages that callers of refused functions get. */
 #define _GNU_SOURCE
 #include "region_refusal.h"
 
@@ -30,7 +30,7 @@ const char *flat_limit_text(int resource, char *text, size_t size) {
     return text;
 }
 
-/* A file that is too large for the process's limit, or for its file system. */
+/* Refuses a file that is too large for the process's limit, or for its file system. */
 static flat_status refuse_size(const flat_region_options *options, const char *call) {
     char text[32];
     const char *limit = flat_limit_text(RLIMIT_FSIZE, text, sizeof text);

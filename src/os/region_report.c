@@ -1,4 +1,4 @@
-/* What a region lies on, asked of the kernel. */
+/* The pages of a region, as the kernel reports them. */
 #define _GNU_SOURCE
 #include "region_plan.h"
 #include "smaps.h"
@@ -7,14 +7,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BATCH 512                   /* pages that one call of the system is asked about */
+#define BATCH 512                   /* pages per system call */
 #define PRESENT ((uint64_t)1 << 63) /* in an entry of /proc/self/pagemap */
 
 typedef struct walk {
     size_t resident; /* bytes */
     int node;        /* as in flat_region_facts */
-    bool any;        /* a page has been seen on `node` */
-    int pagemap;     /* descriptor, or -1: the kernel tells about nodes */
+    bool any;        /* a page was found on `node` */
+    int pagemap;     /* descriptor, or -1: the kernel reports nodes */
 } walk;
 
 static void see_node(walk *seen, int node) {
@@ -23,21 +23,21 @@ static void see_node(walk *seen, int node) {
     seen->any = true;
 }
 
-/* The nodes that `count` pages lie on; false iff the kernel does not tell. */
+/* Adds the nodes of `count` pages; false iff the kernel does not report them. */
 static bool ask_nodes(walk *seen, uintptr_t from, size_t count, size_t page) {
     void *pages[BATCH];
     int nodes[BATCH];
     for (size_t i = 0; i < count; i++) pages[i] = (void *)(from + i * page);
     if (syscall(SYS_move_pages, 0, count, pages, NULL, nodes, 0) != 0) return false;
     for (size_t i = 0; i < count; i++) {
-        if (nodes[i] < 0) continue; /* not there, or the common page of zeroes, which a write leaves behind */
+        if (nodes[i] < 0) continue; /* not resident, or the shared zero page, which a write replaces */
         seen->resident += page;
         see_node(seen, nodes[i]);
     }
     return true;
 }
 
-/* Which of `count` pages are there; false iff the kernel does not tell. */
+/* Adds those of `count` pages that are resident; false iff the kernel does not report it. */
 static bool ask_presence(walk *seen, uintptr_t from, size_t count, size_t page) {
     uint64_t entries[BATCH];
     size_t bytes = count * sizeof *entries;
@@ -48,7 +48,7 @@ static bool ask_presence(walk *seen, uintptr_t from, size_t count, size_t page) 
     return true;
 }
 
-/* Walks the pages of [from, to). Where a system forbids the question about nodes it does so the first time. */
+/* Walks the pages of [from, to). A system that forbids the query for nodes does so the first time. */
 static bool walk_pages(walk *seen, uintptr_t from, uintptr_t to) {
     size_t page = flat_base_page();
     while (from < to) {
@@ -63,7 +63,7 @@ static bool walk_pages(walk *seen, uintptr_t from, uintptr_t to) {
     return true;
 }
 
-/* Bytes of [from, to) in which huge pages of a mapping can lie: those of [start, end) rounded inwards. */
+/* Bytes of [from, to) in which a mapping can have huge pages: those of [start, end) rounded inwards. */
 static size_t room_for_huge(uint64_t start, uint64_t end, uint64_t from, uint64_t to) {
     uint64_t first = flat_round_up(start, HUGE_PAGE), last = end / HUGE_PAGE * HUGE_PAGE;
     if (first < from) first = from;
@@ -71,14 +71,14 @@ static size_t room_for_huge(uint64_t start, uint64_t end, uint64_t from, uint64_
     return first < last ? last - first : 0;
 }
 
-/* Of the mapping's huge pages, the bytes that must lie in [from, to): what does not fit into the rest of it. */
+/* The bytes of the mapping's huge pages that must be in [from, to): those that do not fit in the rest of it. */
 static size_t certain_huge(const smaps_mapping *mapping, uint64_t from, uint64_t to) {
     size_t room = room_for_huge(mapping->start, mapping->end, mapping->start, mapping->end);
     size_t elsewhere = room - room_for_huge(mapping->start, mapping->end, from, to);
     return mapping->huge > elsewhere ? mapping->huge - elsewhere : 0;
 }
 
-/* Adds what one mapping has of the pages [from, to). */
+/* Adds one mapping's share of the pages [from, to). */
 static bool add_mapping(flat_region_facts *facts, walk *seen, const smaps_mapping *mapping, uint64_t from,
                         uint64_t to) {
     if (mapping->start >= to || mapping->end <= from) return true;

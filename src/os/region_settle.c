@@ -1,4 +1,4 @@
-/* What is done to a region's body once it is mapped, and what is then verified. */
+/* Binds, populates and locks a region's body once it is mapped, and verifies its pages. */
 #define _GNU_SOURCE
 #include "region_settle.h"
 
@@ -17,8 +17,8 @@
 
 #define MOST_NODES 1024 /* the kernel's own limit on 64-bit processors */
 
-/* Writes what is there already: a page that is only read stays the common page of zeroes. By an exchange, since another
- * process may be at work in memory that it shares. */
+/* Writes the bytes that are already there: a page that is only read stays the shared zero page. It writes by an
+ * exchange, since another process may be using shared memory. */
 static void touch(char *body, size_t size) {
     size_t page = flat_base_page();
     for (size_t at = 0; at < size; at += page) {
@@ -28,8 +28,8 @@ static void touch(char *body, size_t size) {
     }
 }
 
-/* Has the kernel bring every page at once. 0; EINVAL where it cannot (before Linux 5.14, a device's memory, a sandbox
- * that forbids it); else what it is short of. */
+/* Makes the kernel populate every page at once. 0; EINVAL if it cannot (before Linux 5.14, a device's memory, a sandbox
+ * that forbids it); else the error for what it is short of. */
 static int bring_pages(char *body, const region_plan *plan) {
 #ifdef MADV_POPULATE_WRITE
     if (madvise(body, plan->body, MADV_POPULATE_WRITE) == 0) return 0;
@@ -40,8 +40,8 @@ static int bring_pages(char *body, const region_plan *plan) {
 #endif
 }
 
-/* Whether a file's room for the region is there: 0, or what is missing. A file system that cannot say so finds room
- * when it must. */
+/* Reserves a file's room for the region: 0, or the error for what is missing. A file system that cannot reserve room
+ * allocates it later. */
 static int find_room(const region_plan *plan) {
     int error = flat_reserve_room(plan->descriptor, plan->offset, plan->size);
     bool missing =
@@ -49,9 +49,9 @@ static int find_room(const region_plan *plan) {
     return missing ? error : 0;
 }
 
-/* Every page there, or what the system is short of. Touching a page that a file has no room for would end the program,
- * and so the kernel calls such a page a bad address: what is missing is for the file system to say. It is asked in any
- * case, since an emulator may say of pages that they are there and bring none. */
+/* Makes every page resident, or returns the error for what the system is short of. Touching a page that a file has no
+ * room for would end the program. The kernel reports such a page as a bad address, so the file system is asked what is
+ * missing. It is asked in any case, since an emulator may claim to populate pages and do nothing. */
 static int populate(char *body, const region_plan *plan) {
     bool in_file = plan->from_file && plan->is_memory;
     int error = bring_pages(body, plan);
@@ -63,8 +63,8 @@ static int populate(char *body, const region_plan *plan) {
     return error == EINVAL ? 0 : error;
 }
 
-/* Every page there, writable and written. An emulator may answer yes and do nothing, so they are touched in any case. A
- * device's pages are not: they are as resident as its driver made them. */
+/* Makes every page resident, writable and written. An emulator may report success and do nothing, so the pages are
+ * touched in any case. A device's pages are not touched: they are as resident as its driver made them. */
 static flat_status make_resident(char *body, const region_plan *plan) {
     int error = populate(body, plan);
     if (error == EFAULT && plan->from_file)
@@ -80,9 +80,9 @@ static flat_status make_resident(char *body, const region_plan *plan) {
     return FLAT_OK;
 }
 
-/* Huge pages are asked for only while a body is made resident: pages granted then stay as they are, and the kernel does
- * not collapse the others later, which would stop the program for the time it takes. Where the kernel has none the
- * advice is refused, and base pages serve; a sandbox that refuses it leaves the pages to the system's setting. */
+/* Huge pages are requested only while a body is made resident. Pages granted then stay as they are. The kernel does not
+ * collapse the others later, which would stop the program for that time. If the kernel has no huge pages, it refuses
+ * the advice, and base pages are used; if a sandbox refuses it, the system's setting applies. */
 static flat_status fill(char *body, const region_plan *plan) {
     bool huge = plan->pages == FLAT_PAGES_TRANSPARENT && plan->body >= HUGE_PAGE;
     if (huge) (void)madvise(body, plan->body, MADV_HUGEPAGE);
@@ -93,7 +93,7 @@ static flat_status fill(char *body, const region_plan *plan) {
     return status;
 }
 
-/* The nodes that have memory, as the kernel lists them ("0-1,4"). */
+/* The nodes that have memory, in the kernel's format ("0-1,4"). */
 static const char *nodes_with_memory(char *text, size_t size) {
     int file = open("/sys/devices/system/node/has_memory", O_RDONLY | O_CLOEXEC);
     ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
@@ -110,7 +110,7 @@ flat_status flat_bind(char *body, size_t size, const flat_region_options *option
     errno = EINVAL;
     if (options->node < MOST_NODES) {
         nodes[options->node / bits] = 1ul << options->node % bits;
-        /* The kernel takes one bit less than it is told of. */
+        /* The kernel reads one bit less than the number that it gets. */
         if (syscall(SYS_mbind, body, size, MPOL_BIND, nodes, MOST_NODES + 1ul, MPOL_MF_STRICT | MPOL_MF_MOVE) == 0)
             return FLAT_OK;
     }
@@ -129,7 +129,7 @@ flat_status flat_bind(char *body, size_t size, const flat_region_options *option
 flat_status flat_lock(char *body, size_t size, const flat_region_options *options) {
     if (mlock2(body, size, options->lazy ? MLOCK_ONFAULT : 0) == 0) return FLAT_OK;
     int error = errno;
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}; /* which stand where they cannot be asked for */
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}; /* used if the limits cannot be read */
     char soft[32], hard[32] = "unlimited";
     (void)getrlimit(RLIMIT_MEMLOCK, &limit);
     if (error != EPERM && (error != ENOMEM || limit.rlim_cur == RLIM_INFINITY))
@@ -143,7 +143,7 @@ flat_status flat_lock(char *body, size_t size, const flat_region_options *option
         size, flat_limit_text(RLIMIT_MEMLOCK, soft, sizeof soft), hard);
 }
 
-/* What the kernel says of the body's pages, against what was required of them. */
+/* Compares the kernel's report on the body's pages with the required ones. */
 static flat_status verify(char *body, const region_plan *plan) {
     const flat_region all = {.start = body, .size = plan->body};
     flat_region_facts facts;

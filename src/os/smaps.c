@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a line that are kept, its end included. Only lines that end in the name of a file are longer. */
+/* Bytes of a line that are kept, terminator included. Only lines that end in the name of a file are longer. */
 #define LINE 256
 
 /* The next byte, or -1 at the end. */
@@ -25,7 +25,7 @@ static int next_byte(smaps_reader *reader) {
     return (unsigned char)reader->buffer[reader->at++];
 }
 
-/* The next line without its end, cut to LINE - 1 bytes; false iff there is none. */
+/* The next line without its newline, cut to LINE - 1 bytes; false iff there is none. */
 static bool next_line(smaps_reader *reader, char *line) {
     size_t length = 0;
     int byte = next_byte(reader);
@@ -37,7 +37,7 @@ static bool next_line(smaps_reader *reader, char *line) {
     return true;
 }
 
-/* The bytes that a line "NAME:   N kB" tells, where it begins with `name`; else 0. */
+/* The bytes in a line "NAME:   N kB" that begins with `name`; else 0. */
 static size_t bytes_of(const char *line, const char *name) {
     uint64_t kib = 0;
     size_t length = strlen(name);

@@ -1,4 +1,5 @@
-/* What src/core/instrument.h tells Valgrind's memcheck: the pool is a memory pool, its blocks come and go. */
+/* The calls of src/core/instrument.h for Valgrind's memcheck: the pool is a memory pool, whose blocks are allocated and
+ * freed. */
 #include "../core/instrument.h"
 
 #include <stdint.h>
@@ -23,7 +24,7 @@ void flat_instrument_free(const void *pool, void *block, size_t block_size) {
     VALGRIND_MEMPOOL_FREE(pool, block);
 }
 
-/* Only the bytes behind the request change, from unaddressable to undefined; where they begin, memcheck knows. */
+/* Only the bytes after the requested ones change, from unaddressable to undefined; memcheck knows where they begin. */
 void flat_instrument_widen(const void *pool, const void *block, size_t block_size) {
     VALGRIND_DISABLE_ERROR_REPORTING;
     uintptr_t first = VALGRIND_CHECK_MEM_IS_ADDRESSABLE(block, block_size);

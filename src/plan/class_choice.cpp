@@ -1,13 +1,12 @@
-// The search. A partition of the sizes, which ascend, into groups of neighbours is a pool: each group is a class. Where
-// its classes lie depends on the span, a power of two to a multiple of which each class's start is rounded up
-// (src/core/pool_setup.c), and the span depends on the whole. So:
+// The search. A pool is a partition of the ascending sizes into groups of neighbours: each group is a class. Each
+// class's start is rounded up to a multiple of the span, a power of two (src/core/pool_setup.c), and the span depends
+// on the whole pool. So:
 //
-//   - With the span fixed, the end of the blocks of the first j sizes in c classes is least where the end of those
-//     before the last class is least, as rounding up and adding keep the order: end[c][j] follows from end[c-1][i],
-//     i < j.
-//   - The pool takes the least span with which its blocks make no more spans than its map has entries, which depend on
-//     the number of classes and blocks only. A greater span never makes the blocks end earlier. So for each number of
-//     classes the least span whose least end is few enough spans gives the least end of all.
+//   - With a fixed span, the blocks of the first j sizes in c classes end earliest if those before the last class end
+//     earliest, since rounding up and adding keep the order: end[c][j] follows from end[c-1][i], i < j.
+//   - The pool takes the least span with which its blocks need no more spans than its map has entries. The number of
+//     entries depends on the number of classes and blocks only. A greater span never makes the blocks end earlier. So
+//     for each number of classes, the least span whose least end is few enough spans gives the least end of all.
 //   - The metadata depend on the number of classes and blocks only.
 #include "class_choice.hpp"
 
@@ -24,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t unreachable = std::numeric_limits<std::uint64_t>::max();
 
-/// Requests that no class boundary can part: they are rounded up to one size.
+/// Requests that no class boundary can separate: they are rounded up to the same size.
 struct SizeStep {
     std::uint64_t size = 0;      // a multiple of the granule
     std::uint64_t count = 0;     // blocks, margin included
@@ -33,7 +32,7 @@ struct SizeStep {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
-/// The rows from `at` on that are rounded to one size.
+/// The rows from `at` on that are rounded up to the same size.
 std::span<const DemandRow> same_step(std::span<const DemandRow> rows, std::size_t at) {
     std::size_t end = at;
     while (end < rows.size() &&
@@ -64,7 +63,7 @@ std::vector<SizeStep> steps_of(std::span<const DemandRow> rows, unsigned margin_
     return steps;
 }
 
-/// A class made of steps `from` to before `to`.
+/// The block size and block count of a class made of neighbouring steps.
 struct ClassGroup {
     std::uint64_t size = 0, count = 0;
 };
@@ -79,7 +78,7 @@ class Search {
         found_.resize(most_ + 1);
     }
 
-    /// The best classes for each number of them, where that number serves all steps.
+    /// The best classes for each number of classes that can serve all steps.
     std::vector<std::vector<flat_class>> run() {
         std::uint32_t shift = 4;
         while (least_bytes_ >> shift > flat_pool_map_length(FLAT_POOL_MAX_CLASSES, blocks_)) ++shift;
@@ -98,7 +97,7 @@ class Search {
         return befores_[classes * (steps_.size() + 1) + steps];
     }
 
-    /// end[c][j]: where the blocks of the first j steps end at best, in c classes, with spans of 1 << shift bytes.
+    /// end[c][j]: the earliest end of the blocks of the first j steps, in c classes, with spans of 1 << shift bytes.
     void fill(std::uint32_t shift) {
         ends_.assign((most_ + 1) * (steps_.size() + 1), unreachable);
         befores_.assign(ends_.size(), 0);
@@ -106,8 +105,9 @@ class Search {
         for (std::size_t last = 1; last <= steps_.size(); ++last) extend(last, std::uint64_t{1} << shift);
     }
 
-    /// Every class that ends with step `last - 1`. It may begin ever earlier, and grows and aligns its blocks more,
-    /// until it has too many blocks or would also serve the size that comes next.
+    /// Tries every class that ends with step `last - 1`. Each begins one step earlier than the one before. It has more
+    /// blocks, which may be larger and more strictly aligned, until they are too many or it would also serve the next
+    /// size.
     void extend(std::size_t last, std::uint64_t span) {
         ClassGroup group;
         std::uint64_t alignment = 1;
@@ -129,14 +129,14 @@ class Search {
         }
     }
 
-    /// Keeps the pools that this span fits; whether none is left to look for.
+    /// Keeps the pools that this span fits; returns whether none is left to look for.
     bool settle(std::uint32_t shift) {
         bool all = true;
         for (std::size_t classes = 1; classes <= most_; ++classes) {
             const std::uint64_t bytes = end(classes, steps_.size());
             if (!found_[classes].empty() || bytes == unreachable) continue;
             const std::uint64_t spans = round_up(bytes, std::uint64_t{1} << shift) >> shift;
-            // Where there is one class, its blocks end where they do whatever the span.
+            // The blocks of a single class end at the same place with any span.
             if (classes == 1 || spans <= flat_pool_map_length(classes, blocks_)) {
                 found_[classes] = classes_of(classes);
             } else {

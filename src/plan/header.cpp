@@ -80,7 +80,7 @@ std::string prefix_of(std::string_view file) {
         if (is_letter(each) || is_digit(each)) {
             prefix += static_cast<char>(upper_case ? each - 'A' + 'a' : each);
         } else if (!prefix.empty() && prefix.back() != '_') {
-            prefix += '_'; // one at a time: two are the compiler's own
+            prefix += '_'; // one at a time: names with two in a row are reserved
         }
     }
     if (!prefix.empty() && prefix.back() == '_') prefix.pop_back();

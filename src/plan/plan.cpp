@@ -17,7 +17,7 @@ void require_whole(const Declaration &declaration) {
         throw std::runtime_error("shares and the bytes that they divide go together: give both or neither");
 }
 
-/// The chosen classes with this and with other margins, so that one sees what bytes buy.
+/// The chosen classes with this and with other margins, to show what bytes buy.
 std::vector<Margin> margins_of(const PoolPlan &pool, std::span<const DemandRow> served, unsigned chosen) {
     constexpr std::array<unsigned, 6> usual{0, 10, 20, 50, 100, 200};
     std::vector<unsigned> percents(usual.begin(), usual.end());
@@ -29,7 +29,7 @@ std::vector<Margin> margins_of(const PoolPlan &pool, std::span<const DemandRow> 
             const PoolPlan other = with_other_margin(pool, served, percent);
             margins.push_back({percent, other.bytes(), fit(other, served).growth});
         } catch (const std::runtime_error &) {
-            break; // a class would have too many blocks: so it would with every greater margin
+            break; // a class would have too many blocks, as it would with every greater margin
         }
     }
     return margins;

@@ -1,4 +1,4 @@
-// From a declaration to a plan: what a program's memory will be, before the program runs.
+// Turns a declaration into a plan: the memory that a program will have, computed before the program runs.
 #pragma once
 
 #include "class_choice.hpp"
@@ -11,11 +11,11 @@
 
 namespace flat::plan {
 
-constexpr unsigned usual_margin = 20; // percent over the peak: what was recorded is one run of many
+constexpr unsigned usual_margin = 20; // percent over the peak, since the recording is one run of many
 
-/// Bytes: what an allocation of an arena is aligned to that asks for nothing else.
+/// Bytes: the alignment of an arena's allocations that request no other.
 constexpr std::uint64_t usual_arena_alignment = 16;
-/// Bytes: what a region of the hosted library can be aligned to.
+/// Bytes: the largest alignment of a region of the hosted library.
 constexpr std::uint64_t most_alignment = std::uint64_t{2} << 20;
 
 struct Arena {
@@ -31,7 +31,7 @@ struct HeapPlan {
     flat_footprint footprint{}; // the blocks' alignment is at least the demand's
 };
 
-/// What somebody wants. Either classes or shares of a budget, or neither; any of the rest.
+/// What the user declares: either classes or shares of a budget, or neither; and any of the rest.
 struct Declaration {
     std::vector<flat_class> classes{};
     std::uint64_t budget = 0; // bytes; goes with the shares
@@ -57,13 +57,13 @@ struct Margin {
 
 struct Plan {
     std::optional<PoolPlan> pool;
-    std::uint64_t budget = 0; // bytes, where shares of it were declared
+    std::uint64_t budget = 0; // bytes, if shares of it were declared
     std::optional<Arena> arena;
     std::optional<HeapPlan> heap;
     std::vector<DemandRow> demand;        // ordered
     std::optional<Fit> fit;               // iff there is a demand and a pool
     std::optional<Recommendation> choice; // iff the classes were chosen here
-    std::vector<Margin> margins;          // ascending, the chosen one among them; iff the classes were chosen here
+    std::vector<Margin> margins;          // ascending, including the chosen one; iff the classes were chosen here
     /// False iff a demand is given that the plan does not hold.
     bool holds() const { return demand.empty() || (fit && fit->holds()); }
 };
@@ -71,7 +71,7 @@ struct Plan {
 /// Throws std::runtime_error iff a member is out of its range.
 void require_legal(const Arena &arena);
 
-/// Throws std::runtime_error iff a member is out of its range or the heap would be larger than one can be.
+/// Throws std::runtime_error iff a member is out of its range or the heap would be larger than a heap can be.
 HeapPlan plan_heap(const flat_heap_demand &demand);
 
 /// Throws std::runtime_error iff the declaration declares nothing.

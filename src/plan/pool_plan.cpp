@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
-/// Refuses what the pool would refuse without saying which class it was.
+/// Refuses what the pool would refuse, but says which class it was.
 template <typename Sized> void require_sizes(const std::vector<Sized> &ascending) {
     if (ascending.empty()) throw std::runtime_error("no class: declare at least one, such as 64:1000");
     if (ascending.size() > FLAT_POOL_MAX_CLASSES)
@@ -47,8 +47,8 @@ const PlannedClass *class_for(const PoolPlan &pool, const DemandRow &row) {
     return found == pool.classes.end() ? nullptr : &*found;
 }
 
-/// Whether class `a` runs out before class `b`: capacity over demand is less. No overflow: a class has at most 2^24
-/// blocks, and at most most_live are asked for.
+/// Whether class `a` runs out before class `b`: its capacity over its demand is less. No overflow: a class has at most
+/// 2^24 blocks, and at most most_live are requested.
 bool sooner(const PoolPlan &pool, const Fit &fit, std::size_t a, std::size_t b) {
     return pool.classes[a].declared.block_count * fit.loads[b].live <
            pool.classes[b].declared.block_count * fit.loads[a].live;

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-// toml++ 3.3 asserts what a damaged file breaks ("[ =", where a key is looked for), and in a release build lets the
-// compiler assume it, before it checks the same and reports it. Only the check is wanted.
+// toml++ 3.3 asserts conditions that a damaged file breaks ("[ =", where it expects a key). In a release build it lets
+// the compiler assume them, before it checks and reports the same conditions. Only the check is wanted.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
@@ -17,13 +17,13 @@
 namespace flat::plan {
 namespace {
 
-/// The parser, and what gives its tables back, call themselves once for each part of a dotted key, and would exhaust
-/// the stack. A declaration has no use for dots but in comments.
+/// The parser, and the code that frees its tables, recurse once for each part of a dotted key, and would exhaust the
+/// stack. A declaration has no use for dots except in comments.
 constexpr std::ptrdiff_t most_dots = 4000;
 
-/// The bytes of the character that `text`, which is not empty, begins with; 0 iff that is no UTF-8.
+/// The length in bytes of the first character of `text`, which must not be empty; 0 iff that is not UTF-8.
 std::size_t character_length(std::string_view text) {
-    constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // by length: less is written in fewer bytes
+    constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // by length: a smaller code has a shorter form
     const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[i])}; };
     const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
     if (length == 1) return 1;
@@ -59,8 +59,8 @@ class Reader {
         return declaration;
     }
 
-    /// The text with a '?' for each character that is not ASCII: toml++ 3.3 runs into code that it calls unreachable at
-    /// some of them (U+FEF7), and a declaration has no use for any but in comments.
+    /// The text with a '?' for each character that is not ASCII. At some of them (U+FEF7) toml++ 3.3 reaches code that
+    /// it declares unreachable, and a declaration has no use for any except in comments.
     std::string in_ascii(std::string_view text) const {
         if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3); // a byte order mark
         std::string ascii;
@@ -83,7 +83,7 @@ class Reader {
   private:
     [[noreturn]] void fail(const toml::node &at, const std::string &what) const { fail(at.source().begin, what); }
 
-    /// What a check throws, with the place of what was checked.
+    /// Runs the check, and adds the place of what was checked to what it throws.
     template <typename Check> void located(const toml::node &at, const Check &check) const {
         try {
             check();
@@ -141,7 +141,7 @@ class Reader {
         return node == nullptr ? otherwise : node->as_boolean()->get();
     }
 
-    /// Calls `read` with each table of the list at `key`, with the table's place in what that throws.
+    /// Calls `read` with each table of the list at `key`.
     template <typename Read> void each_at(const toml::table &table, std::string_view key, const Read &read) const {
         const toml::node &node = node_at(table, key);
         const toml::array *list = node.as_array();

@@ -25,11 +25,12 @@
 
 namespace flat::plan {
 
-/// `name` is what messages call the text. Throws std::runtime_error, with a message of one line that names line and
-/// column and says what to do, iff the text is not such a declaration.
+/// Messages call the text `name`. Throws std::runtime_error, with a one-line message that names line and column and
+/// says what to do, iff the text is not such a declaration.
 Declaration declaration_from_toml(std::string_view text, const std::string &name);
 
-/// The plan as a declaration: what is read back makes the same plan. `remarks` are put at the top, a comment a line.
+/// The plan as a declaration, which makes the same plan when it is read back. `remarks` are put at the top, each as a
+/// comment line.
 std::string toml_of(const Plan &plan, const std::vector<std::string> &remarks);
 
 } // namespace flat::plan

@@ -18,13 +18,13 @@ using json = nlohmann::json;
 constexpr std::string_view schema = "flatline.tracking/1";
 constexpr std::string_view remedy = "write it anew with flat::tracking_resource::write";
 
-/// The document, its list, a row in it: what is nested deeper is no tracking file.
+/// The document, its list, a row in it: a file that is nested deeper is not a tracking file.
 constexpr int most_depth = 3;
 
 /// Bytes: a total that an arena could have, even with the greatest margin.
 constexpr std::uint64_t most_total = most_bytes / 16;
 
-/// Where the character is that parsing stopped at, the first one being 1: "LINE:COLUMN".
+/// The place of the character at which parsing stopped, counted from 1: "LINE:COLUMN".
 std::string place_of(std::string_view text, std::size_t character) {
     const std::string_view before = text.substr(0, character > 0 ? character - 1 : 0);
     const std::size_t newline = before.rfind('\n');
@@ -32,8 +32,8 @@ std::string place_of(std::string_view text, std::size_t character) {
                        newline == std::string_view::npos ? before.size() + 1 : before.size() - newline);
 }
 
-/// Refuses a member that stands twice, of which the parser would keep the last without a word, and what is nested so
-/// deep that it cannot be what is looked for.
+/// Refuses a member that occurs twice, of which the parser would silently keep the last, and a document that is nested
+/// too deep to be a tracking file.
 class Watch {
   public:
     bool operator()(int depth, json::parse_event_t event, json &parsed) {
@@ -108,7 +108,7 @@ Tracking tracking_from(std::string_view text, const std::string &name) {
     } catch (const json::parse_error &error) {
         throw std::runtime_error(
             fmt::format("{}:{}: no JSON from here on: {}", name, place_of(text, error.byte), remedy));
-    } catch (const json::exception &) { // a number that no computer has
+    } catch (const json::exception &) { // a number that does not fit in any type
         throw std::runtime_error(fmt::format("{}: a number in it is out of every range: {}", name, remedy));
     } catch (const std::runtime_error &error) {
         throw std::runtime_error(fmt::format("{}: not a tracking file: {}: {}", name, error.what(), remedy));

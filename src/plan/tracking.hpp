@@ -1,4 +1,4 @@
-// What flat::tracking_resource wrote of a program's requests: `flatline.tracking/1`.
+// A program's requests, as flat::tracking_resource recorded them: `flatline.tracking/1`.
 #pragma once
 
 #include "plan.hpp"
@@ -17,8 +17,8 @@ struct Tracking {
     std::vector<DemandRow> peaks;  // by size: the most that were live at once; ordered
 };
 
-/// Reads such a file; `name` is what messages call it. Throws std::runtime_error, with a message of one line that says
-/// what to do, iff the text is not one.
+/// Reads such a file, which messages call `name`. Throws std::runtime_error, with a one-line message that says what to
+/// do, iff the text is not one.
 Tracking tracking_from(std::string_view text, const std::string &name);
 
 /// A pool for its peaks, and an arena for all that it ever requested.

@@ -1,4 +1,4 @@
-// Boost.Pool: one boost::pool a size, grown to its full count before anything is timed.
+// Boost.Pool: one boost::pool for each size, grown to its full count before anything is timed.
 #include "../backend.h"
 
 #include <boost/pool/pool.hpp>
@@ -9,7 +9,7 @@
 const bench_traits bench_backend{.driver = "boost-pool",
                                  .is_control = false,
                                  .is_malloc = false,
-                                 .prefaults = true, // what is free is linked through the blocks
+                                 .prefaults = true, // the free list links free blocks through their own bytes
                                  .any_size = false,
                                  .remote_free = false,
                                  .use_threads = nullptr,

@@ -1,4 +1,4 @@
-/* The control: calls that do nothing but hand out one block a size, for ever. What this row shows is the harness. */
+/* The control: calls that only return the same block, for ever. This row shows the cost of the harness. */
 #include "../backend.h"
 
 #include <flatline/version.h>
@@ -8,7 +8,8 @@
 const bench_traits bench_backend = {
     .driver = "floor", .is_control = true, .prefaults = true, .any_size = true, .remote_free = true};
 
-static _Thread_local alignas(64) char block[8192]; /* threads that write to one would wait for each other */
+static _Thread_local alignas(64) char block[8192]; /* one for each thread: threads that write to the same one would wait
+                                                      for each other */
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
     (void)pages;

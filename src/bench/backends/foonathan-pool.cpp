@@ -1,4 +1,4 @@
-// foonathan/memory: one memory_pool a size, its memory taken in one piece before anything is timed.
+// foonathan/memory: one memory_pool for each size, whose memory is taken in one piece before anything is timed.
 #include "../backend.h"
 
 #include <foonathan/memory/memory_pool.hpp>
@@ -8,7 +8,7 @@
 const bench_traits bench_backend{.driver = "foonathan-pool",
                                  .is_control = false,
                                  .is_malloc = false,
-                                 .prefaults = true, // what is free is linked through the blocks
+                                 .prefaults = true, // the free list links free blocks through their own bytes
                                  .any_size = false,
                                  .remote_free = false,
                                  .use_threads = nullptr,

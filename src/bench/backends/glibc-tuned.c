@@ -1,6 +1,6 @@
-/* glibc's malloc as someone sets it up who knows it: no mapping for a single block, nothing given back to the system,
- * and all the memory that will be needed already there and written, on transparent huge pages where the system grants
- * them, as the pool's region has it. */
+/* glibc's malloc as an expert sets it up: no mapping for a single block, no memory returned to the OS, and all the
+ * memory that will be needed resident and written beforehand. It is on transparent huge pages where the system grants
+ * them, as the pool's region is. */
 #define _DEFAULT_SOURCE
 #include "../backend.h"
 
@@ -29,7 +29,8 @@ bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) 
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = ((uintptr_t)all + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)all + bytes) / page * page;
-    if (first < end) (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* refused where the kernel has none */
+    if (first < end) (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* fails if the kernel has no huge
+                                                                                  pages */
     memset(all, 1, bytes);
     free(all);
     return true;

@@ -1,11 +1,11 @@
-/* Flatline's heap, from the shared library, made by its defaults. */
+/* Flatline's heap, from the shared library, created with its defaults. */
 #include <flatline/heap.h>
 #include <flatline/region.h>
 #include <flatline/version.h>
 
 #include "../backend.h"
 
-enum { REGION = 2 }; /* times what the blocks come to: room for what lies scattered, as o1heap has */
+enum { REGION = 2 }; /* times the sum of the blocks: room for fragmentation, as for o1heap */
 
 static flat_heap *heap;
 static size_t metadata;

@@ -1,5 +1,5 @@
-/* The fastest pool known: a list of free blocks whose links lie in the blocks, last in first out, without any check. A
- * double free makes a cycle, and a write after a free steers the next alloc; that is the price it saves. */
+/* The fastest pool known: a LIFO free list whose links are stored in the blocks, without any check. A double free makes
+ * a cycle, and a write after a free decides where the next alloc points. That is the price of its speed. */
 #include "../backend.h"
 
 #include <flatline/region.h>
@@ -18,7 +18,8 @@ typedef struct link {
 static _Thread_local link *heads[LARGEST / LIST_GRANULE + 1]; /* by size in granules, rounded up */
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
-    flat_region_options options = {.lazy = pages == BENCH_LAZY}; /* the links fault in what pages they lie on */
+    flat_region_options options = {.lazy = pages == BENCH_LAZY}; /* writing the links faults in the pages that hold
+                                                                    them */
     for (size_t c = 0; c < count; c++) {
         flat_region region;
         size_t size = (classes[c].size + LIST_GRANULE - 1) / LIST_GRANULE * LIST_GRANULE;

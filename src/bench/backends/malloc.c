@@ -1,4 +1,4 @@
-/* Whatever malloc the process has: glibc's, or the library that was preloaded. */
+/* The malloc of the process: glibc's, or the library that was preloaded. */
 #define _GNU_SOURCE
 #include "../backend.h"
 
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each library's own call for it, by the symbol that only it has. jemalloc: all arenas, which are number 4096. */
+/* Each library's own call for it, found by a symbol that only that library has. In jemalloc, arena number 4096 stands
+ * for all arenas. */
 static void trim(void) {
     union {
         void *symbol;
@@ -47,7 +48,7 @@ void bench_free(void *block, size_t size) {
     free(block);
 }
 
-/* oneTBB tells its version only in the name of its file: libtbbmalloc.so.2.8. */
+/* oneTBB gives its version only in its file name: libtbbmalloc.so.2.8. */
 static const char *binary_version(const void *code) {
     static char path[4096];
     Dl_info info;
@@ -58,12 +59,12 @@ static const char *binary_version(const void *code) {
 
 bench_function *bench_code(void) { return (bench_function *)malloc; }
 
-/* Asks the library by the symbol that only it has. */
+/* Identifies the library by a symbol that only it has. */
 const char *bench_version(void) {
     static char text[64];
     union {
         void *symbol;
-        const char *version; /* what peers/build.sh puts into libraries that do not tell theirs */
+        const char *version; /* what peers/build.sh adds to libraries that do not report theirs */
         int (*mi_version)(void);
         int (*mallctl)(const char *, void *, size_t *, void *, size_t);
         const char *(*tc_version)(int *, int *, const char **);

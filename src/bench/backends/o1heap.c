@@ -1,5 +1,5 @@
-/* o1heap: any size, in one region, in bounded time. Its library is preloaded, as a peer's is, and asked by its symbols:
- * the driver is built whether it is there or not. */
+/* o1heap: any size, in one region, in bounded time. Its library is preloaded like a peer's, and its functions are
+ * looked up by symbol: the driver is built whether the library is installed or not. */
 #define _GNU_SOURCE
 #include "../backend.h"
 
@@ -21,8 +21,8 @@ static union {
 const bench_traits bench_backend = {.driver = "o1heap", .prefaults = true, .any_size = true};
 
 enum {
-    HEADER = 32, /* bytes before each block, whose sum is rounded up to a power of two */
-    REGION = 2,  /* times what that comes to: room for what lies scattered */
+    HEADER = 32, /* bytes before each block; the sum is rounded up to a power of two */
+    REGION = 2,  /* times that sum: room for fragmentation */
 };
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {
@@ -55,7 +55,7 @@ void bench_free(void *block, size_t size) {
 
 bench_function *bench_code(void) { return (bench_function *)allocate.call; }
 
-/* What peers/build.sh put into it. */
+/* The version that peers/build.sh stored in it. */
 const char *bench_version(void) {
     const char *version = dlsym(RTLD_DEFAULT, "flatline_peer_version");
     return version != NULL ? version : "unknown";

@@ -30,8 +30,8 @@ const bench_traits bench_backend = {.driver = "percore",
                                     .begin_thread = begin_thread,
                                     .metadata_bytes = metadata_bytes};
 
-/* Which thread allocates how many of the blocks is not known: each shard has as many as all threads together, up to
- * four times its part. */
+/* How many of the blocks each thread allocates is not known. So each shard has as many blocks as all threads need
+ * together, up to four times its part. */
 static size_t blocks_of_a_shard(size_t all) { return shards <= 4 ? all : all / shards * 4; }
 
 bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) {

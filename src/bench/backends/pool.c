@@ -1,4 +1,4 @@
-/* The subject: Flatline's pool, from the shared library, made by its defaults. */
+/* The subject: Flatline's pool, from the shared library, created with its defaults. */
 #include <flatline/pool.h>
 #include <flatline/region.h>
 #include <flatline/version.h>

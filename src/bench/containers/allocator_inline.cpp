@@ -1,4 +1,4 @@
-// Containers with flat::allocator over a flat::inline_arena, made on the stack for each round: no virtual call.
+// Containers with flat::allocator over a flat::inline_arena, constructed on the stack for each round: no virtual call.
 #include "flat_arena.hpp"
 
 #include <flatline/allocator.hpp>

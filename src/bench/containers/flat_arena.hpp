@@ -1,4 +1,4 @@
-// Arenas, whose blocks go back together after each round.
+// Arenas, whose blocks are freed together after each round.
 #pragma once
 
 #include "../driver/containers.hpp"
@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-/// Of exactly the bytes that a round was counted to ask for.
+/// An arena of exactly the bytes that a counted round requested.
 inline bool make_arena(flat_arena &arena) {
     return flat_arena_create(&arena, bench_work_needs.total, nullptr) == FLAT_OK;
 }

@@ -1,4 +1,4 @@
-// A heap of the size that is proved to be enough for what the workload was counted to need, for the whole process.
+// A heap for the whole process, of the size that is proved to be enough for the counted requests of the workload.
 #pragma once
 
 #include "../driver/containers.hpp"
@@ -19,7 +19,7 @@ inline bool make_heap() {
     return flat_heap_bound(&demand, &bytes) == FLAT_OK && flat_heap_create(&the_heap, bytes, nullptr) == FLAT_OK;
 }
 
-/// Bytes of the blocks that were live at most.
+/// The most bytes of blocks that were live at once.
 inline std::size_t held_by_heap() {
     flat_heap_stats stats;
     flat_heap_get_stats(the_heap, &stats);

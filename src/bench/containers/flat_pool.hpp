@@ -1,4 +1,4 @@
-// A pool with exactly the classes that the workload was counted to need, for the whole process.
+// A pool for the whole process, with exactly the classes that were counted for the workload.
 #pragma once
 
 #include "../driver/containers.hpp"
@@ -19,7 +19,7 @@ inline bool make_pool(const bench_class *classes, std::size_t count) {
     return flat_pool_create(&the_pool, &options, nullptr) == FLAT_OK;
 }
 
-/// Bytes of the blocks that were live at most.
+/// The most bytes of blocks that were live at once.
 inline std::size_t held_by_pool() {
     flat_pool_stats stats[FLAT_POOL_MAX_CLASSES];
     const std::size_t count = flat_pool_get_stats(the_pool, stats, FLAT_POOL_MAX_CLASSES);

@@ -1,4 +1,4 @@
-// The same work in plain arrays on the stack, where that makes sense: beside backends/floor.c.
+// The same work in plain arrays on the stack, where arrays can do it. Used together with backends/floor.c.
 #include "../driver/containers.hpp"
 
 namespace {

@@ -1,15 +1,15 @@
-/* Counts every call of the C library's malloc and its kin in this process, whoever makes it: operator new ends here as
- * well. Linked into the drivers whose backends must not touch the heap. */
+/* Counts every call of the C library's allocating functions in this process, by any caller: operator new calls them
+ * too. Linked into the drivers whose backends must not use the heap. */
 #include "../driver/containers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t calls; /* one thread */
+static uint64_t calls; /* used by one thread only */
 
 uint64_t bench_heap_calls(void) { return calls; }
 
-/* What the C library calls its own. */
+/* The C library's own names for its functions. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);

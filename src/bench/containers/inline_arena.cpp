@@ -1,4 +1,4 @@
-// Containers of std::pmr over a flat::inline_arena, made on the stack for each round.
+// Containers of std::pmr over a flat::inline_arena, constructed on the stack for each round.
 #include "flat_arena.hpp"
 
 #include <flatline/resource.hpp>

@@ -1,4 +1,4 @@
-// std::allocator over the process's malloc: beside backends/malloc.c or backends/glibc-tuned.c.
+// std::allocator over the process's malloc. Used together with backends/malloc.c or backends/glibc-tuned.c.
 #include "../driver/containers.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
-// What the resources of std::pmr are given: memory made as Flatline's own is, and nothing behind it.
+// The memory that the resources of std::pmr get: created as Flatline's own is, with null_memory_resource as its
+// upstream.
 #pragma once
 
 #include "../driver/containers.hpp"
@@ -20,14 +21,14 @@ inline bool make_buffer(std::size_t bytes) {
     return true;
 }
 
-/// Bytes from the beginning of the memory to the first that is not handed out. Takes one.
+/// Bytes from the start of the memory to the first byte that is not allocated. The call allocates one byte.
 inline std::size_t held_by_buffer() {
     return static_cast<std::size_t>(static_cast<char *>(buffer->allocate(1, 1)) - static_cast<char *>(region.start));
 }
 
 bench_function *bench_code(void) { return reinterpret_cast<bench_function *>(std::pmr::null_memory_resource); }
 
-/// The C++ library tells its version only in the name of its file.
+/// The C++ library gives its version only in its file name.
 const char *bench_version(void) {
     static char path[4096];
     Dl_info info;

@@ -1,5 +1,5 @@
-// Containers of std::pmr over its unsynchronized_pool_resource, for the whole process: with a pool for every size of
-// the workload, and so much memory that it never has to ask elsewhere.
+// Containers of std::pmr over its unsynchronized_pool_resource, for the whole process. It has a pool for every size of
+// the workload, and so much memory that it never has to ask its upstream for more.
 #include "std_memory.hpp"
 
 namespace {

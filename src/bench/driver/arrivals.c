@@ -1,13 +1,13 @@
-/* arrivals: requests that come when they come, and not when the last one is done. A request frees four blocks of the
+/* arrivals: requests that arrive on a schedule, whether or not the last one is done. A request frees four blocks of the
  * mix of sizes and allocates four others, which it writes.
  *
  *   poisson...   due at random times, LOAD in a second on average
  *   fixed...     due at equal steps, LOAD in a second
- *   closed       one after another, in samples of LOAD requests: what the backend is able to serve
+ *   closed       one after another, in samples of LOAD requests: the capacity of the backend
  *
- * `sojourn` is the time from when a request was due to its end: where one stalls, those that were due meanwhile show
- * what they waited. `service` is the same requests from when they were begun, as a harness sees them that only sends
- * the next when the last has come back: it charges the stall to a single one. */
+ * `sojourn` is the time from when a request was due to its end. If one request stalls, those that were due meanwhile
+ * show how long they waited. `service` is the time of the same requests from their begin. That is what a harness sees
+ * that sends the next request only when the last has returned: it charges the stall to a single request. */
 #include "mix.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ ALWAYS_INLINE void serve(run *r, hand *h) {
     for (int i = 0; i < BLOCKS; i++) replace_mix(r, h);
 }
 
-/* When each request is due, in ticks from the first one on. */
+/* The time at which each request is due, in ticks after the first one. */
 static uint64_t *schedule(run *r) {
     uint64_t *due = own(r->samples * sizeof *due);
     double step = r->clock.ticks_per_ns * 1e9 / (double)r->load, at = 0;
@@ -47,7 +47,7 @@ static void serve_as_due(run *r, const uint64_t *due) {
     r->hand = h;
 }
 
-/* The clock is read for each request, as above, so that this is what the schedule is a share of. */
+/* The clock is read for each request, as above, so that the schedule is a share of this capacity. */
 static void serve_at_once(run *r) {
     hand h = r->hand;
     uint64_t *request = r->series[0].values;

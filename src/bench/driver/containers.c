@@ -1,10 +1,10 @@
-/* containers: what the standard containers cost over one source of memory or another, a round at a time. A round
- * constructs the containers of the workload ORDER, fills them, reads all of it back, destroys them and, where the
- * source takes blocks back only together, resets it. A sample is one round, or 32 of them.
+/* containers: the cost of the standard containers over a source of memory, round by round. A round constructs the
+ * containers of the workload ORDER, fills them, reads all of it, and destroys them. Where the source frees blocks only
+ * together, the round also resets it. A sample is one round, or 32 of them.
  *
- * What was read back is compared after each sample with what must have been written. A source that has nothing left
- * ends the run, and so does one that called the heap after it was prepared, if it is none itself. Beside the times
- * stand the calls of the heap in a round and the bytes that the source held. */
+ * After each sample, what was read is compared with what must have been written. A source that runs out of memory ends
+ * the run. So does one that is not the heap and calls the heap after it was prepared. Besides times, the suite reports
+ * the calls of the heap in a round and the bytes that the source held. */
 #include "containers.h"
 #include "driver.h"
 
@@ -14,7 +14,7 @@ const bench_texts *bench_work_texts;
 
 enum { LEAST_WARM_UP = 64 /* samples */ };
 
-/* Letters and digits, so that no two texts compare equal for long. */
+/* Letters and digits, so that two texts differ after few characters. */
 static void append_random(hand *h, char *text, size_t characters) {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     size_t at = strlen(text);

@@ -1,17 +1,18 @@
-// The workloads of the suite `containers`, as templates over where the memory comes from: each backend compiles the
-// same source, and exactly one thing differs between two rows of a table.
+// The workloads of the suite `containers`, as templates over the source of memory. Each backend compiles the same
+// source, and exactly one thing differs between two rows of a table.
 //
 // A source is a class with
 //
 //     template <class T> using allocator = ...;
 //     template <class T> allocator<T> get();     an allocator for a container of this round
-//     void end_round();                          every container is gone: what a reset costs is part of the round
+//     void end_round();                          every container is destroyed: the cost of a reset is part of the round
 //     std::size_t held();                        bytes of its memory that the round took, asked before end_round; left
-//                                                out where those are what was asked for
+//                                                out where those are the requested bytes
 //
-// made anew for each round, on the stack. Strings are made with their allocator and then moved into containers, which
-// is what works for every kind of allocator. Into a map they go by try_emplace, which looks for the place first
-// whatever the allocator: libstdc++'s emplace does so for std::allocator alone, and makes a node first for all others.
+// It is constructed for each round, on the stack. Strings are constructed with their allocator and then moved into
+// containers, which works for every kind of allocator. They are inserted into a map by try_emplace, which looks for the
+// place first with every allocator. libstdc++'s emplace does so for std::allocator alone, and creates a node first for
+// all others.
 #pragma once
 
 #include "containers.h"
@@ -35,9 +36,9 @@
 
 namespace flat::bench {
 
-/// The compiler must take `object` as read and written here: what was filled is in memory before it is read back. Of a
-/// vector it is the elements: were its own address given away, its pointers would have to be in memory as well, and
-/// every push_back would wait for the one before it.
+/// Makes the compiler assume that `object` is read and written here, so that its content is in memory before it is read
+/// back. For a vector pass its elements. If the vector's own address escaped, its pointers would have to be in memory
+/// as well, and every push_back would wait for the one before it.
 template <class T> inline void keep(T &object) { asm volatile("" : : "r"(&object) : "memory"); }
 
 inline const bench_texts &texts() { return *bench_work_texts; }
@@ -56,7 +57,7 @@ inline std::uint64_t sum_of(const char *text, std::size_t length) {
 
 template <class String> std::uint64_t sum_of(const String &text) { return sum_of(text.data(), text.size()); }
 
-/// What a sensor delivers: 80 bytes.
+/// A sensor's record: 80 bytes.
 struct record {
     std::int32_t id;
     double temperature, pressure, humidity;
@@ -65,8 +66,8 @@ struct record {
 };
 static_assert(sizeof(record) == 80);
 
-/// What the sensors have delivered, in the order in which it is read. It lies there: a record made on the spot, a
-/// member at a time, and copied at once would stall the copy for longer than most allocators take.
+/// The sensors' records, in the order in which they are read. They are prepared in memory. A record that is made on the
+/// spot, a member at a time, and copied at once would stall the copy for longer than most allocators take.
 inline constexpr std::array<record, RECORDS> delivered = [] {
     std::array<record, RECORDS> all{};
     for (std::size_t i = 0; i < all.size(); i++)
@@ -85,10 +86,10 @@ constexpr std::uint64_t sum_of_records() {
     return sum;
 }
 
-/// The 1,000 records one by one at the end of a vector, which grows, or has its room from the start.
+/// The 1,000 records appended one by one to a vector, which grows, or is reserved from the start.
 template <bool Reserve> struct vector_of_records {
     static constexpr const char *name = Reserve ? "vector-reserve" : "vector";
-    static constexpr std::size_t stack_bytes = 256 * 1024; // the vectors that it outgrew lie beside it
+    static constexpr std::size_t stack_bytes = 256 * 1024; // includes the buffers that the vector outgrew
 
     template <class Source> static std::uint64_t run(Source &of) {
         std::vector<record, typename Source::template allocator<record>> all(of.template get<record>());
@@ -110,7 +111,7 @@ template <bool Reserve> struct vector_of_records {
     static std::uint64_t sum() { return sum_of_records(); }
 };
 
-/// A vector with room for 100 strings, made of texts.
+/// A vector reserved for 100 strings, made of texts.
 template <bool Long> struct strings {
     static constexpr const char *name = Long ? "strings-long" : "strings-short";
     static constexpr std::size_t stack_bytes = 16 * 1024;
@@ -142,7 +143,7 @@ template <bool Long> struct strings {
     }
 };
 
-/// One string out of 100, each with a comma behind it.
+/// One string out of 100, each followed by a comma.
 struct concatenation {
     static constexpr const char *name = "concatenation";
     static constexpr std::size_t stack_bytes = 32 * 1024;
@@ -172,7 +173,7 @@ struct concatenation {
     static std::uint64_t sum() { return run_in_arrays(); }
 };
 
-/// What a map tells of a device.
+/// The value of a device in a map.
 struct device {
     std::uint32_t state, unit;
     double value;
@@ -241,7 +242,7 @@ struct map_of_names {
     }
 };
 
-/// 500 devices, each at the end; then from the front on each is taken off.
+/// 500 devices, appended one by one, then removed one by one from the front.
 struct list_of_devices {
     static constexpr const char *name = "list";
     static constexpr std::size_t stack_bytes = 64 * 1024;
@@ -265,7 +266,7 @@ struct list_of_devices {
     static std::uint64_t sum() { return sum_of_devices(); }
 };
 
-/// 1,000 records, each at the end; whenever 50 are there the older half is taken off.
+/// 1,000 records, appended one by one; whenever 50 are there, the older half is removed.
 struct deque_of_records {
     static constexpr const char *name = "deque";
     static constexpr std::size_t stack_bytes = 128 * 1024;
@@ -288,7 +289,7 @@ struct deque_of_records {
     static std::uint64_t run_in_arrays() {
         record all[most];
         std::uint64_t sum = 0;
-        std::size_t first = 0, end = 0; // of those that are there, counted from the first that ever was
+        std::size_t first = 0, end = 0; // of the present ones, counted from the very first
         const auto take_off = [&](std::size_t left) {
             keep(all);
             for (; end - first > left; first++) sum += value_of(all[first % most]);
@@ -303,7 +304,8 @@ struct deque_of_records {
     static std::uint64_t sum() { return sum_of_records(); }
 };
 
-/// 1,000 readings of 20 sensors, kept by the sensor's name as they come; then a report of one line for each.
+/// 1,000 readings of 20 sensors, stored under the sensor's name as they arrive; then a report with a line for each
+/// sensor.
 struct sensor_collection {
     static constexpr const char *name = "sensors";
     static constexpr std::size_t stack_bytes = 128 * 1024;
@@ -352,7 +354,7 @@ struct sensor_collection {
     }
 };
 
-/// 500 messages of 8 to 191 bytes come in bursts; after each all are taken from the queue but a few.
+/// 500 messages of 8 to 191 bytes arrive in bursts; after each burst all but a few are taken from the queue.
 struct message_queue {
     static constexpr const char *name = "messages";
     static constexpr std::size_t stack_bytes = 256 * 1024;
@@ -420,7 +422,7 @@ struct message_queue {
     }
 };
 
-/// A batch of 100 trades in a vector with room for them, and their notional value.
+/// A batch of 100 trades in a reserved vector, and their notional value.
 struct trades {
     static constexpr const char *name = "trades";
     static constexpr std::size_t stack_bytes = 4 * 1024;
@@ -460,7 +462,7 @@ struct trades {
     static std::uint64_t sum() { return std::uint64_t{TRADES} * (TRADES - 1) / 2 + 5000 * TRADES; }
 };
 
-/// 1,000 times an int comes, is written and read, and goes.
+/// 1,000 times an int is allocated, written, read and freed.
 struct new_and_delete {
     static constexpr const char *name = "new-delete";
     static constexpr std::size_t stack_bytes = 32 * 1024;
@@ -472,7 +474,7 @@ struct new_and_delete {
         for (int i = 0; i < RECORDS; i++) {
             int *each = traits::allocate(from, 1);
             *each = i;
-            asm volatile("" : : "r"(each) : "memory"); // no compiler may leave the pair out
+            asm volatile("" : : "r"(each) : "memory"); // keeps the compiler from leaving the pair out
             sum += static_cast<std::uint64_t>(*each);
             traits::deallocate(from, each, 1);
         }
@@ -492,7 +494,8 @@ struct new_and_delete {
     static std::uint64_t sum() { return std::uint64_t{RECORDS} * (RECORDS - 1) / 2; }
 };
 
-/// Counts what the workload asks for. As large in a container as the allocator that it stands for: empty or not.
+/// Counts the requests of the workload. In a container it is as large as the allocator that it stands for: empty or
+/// not.
 template <class T, bool Empty> class counting_allocator {
   public:
     using value_type = T;
@@ -535,7 +538,7 @@ template <class Work, class Source> std::size_t held_by() noexcept {
     return bytes;
 }
 
-/// `Source<Bytes>`: for a source on the stack, how many bytes it must have.
+/// `Source<Bytes>`: for a source on the stack, the bytes that it must have.
 template <class Work, template <std::size_t> class Source> constexpr bench_workload workload_over() {
     using source = Source<Work::stack_bytes>;
     constexpr bool empty = std::is_empty_v<typename source::template allocator<char>>;
@@ -545,7 +548,7 @@ template <class Work, template <std::size_t> class Source> constexpr bench_workl
     return all;
 }
 
-/// The same work in plain arrays, where that makes sense.
+/// The same work in plain arrays, where arrays can do it.
 template <class Work> constexpr bench_workload workload_in_arrays() {
     return {Work::name, nullptr, Work::run_in_arrays, nullptr, Work::sum};
 }
@@ -569,7 +572,7 @@ constexpr std::array workloads_over{
     workload_over<new_and_delete, Source>(),
 };
 
-/// Of a backend that is no malloc, and whose memory is there when it is prepared.
+/// The traits of a backend that is not a malloc and has all its memory when it is prepared.
 constexpr bench_traits traits_of(const char *driver) {
     return {driver, false, false, true, false, false, nullptr, nullptr, nullptr, nullptr};
 }

@@ -11,7 +11,7 @@ void fail(int status, const char *message, const char *detail) {
     _exit(status);
 }
 
-/* Bytes that own() handed out, in whole pages. */
+/* Bytes that own() returned, in whole pages. */
 static size_t owned;
 
 void *own(size_t bytes) {
@@ -60,7 +60,7 @@ void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages
 }
 
 void require_no_heap(const run *r) {
-    enum { OURS = 1 << 20 }; /* bytes that the C library may take for itself: a thread's, a file's */
+    enum { OURS = 1 << 20 }; /* bytes that the C library may take for its own use: for a thread, for a file */
     if (bench_backend.is_malloc || r->heap_bytes == SIZE_MAX) return;
     if (heap_bytes() > r->heap_bytes + OURS)
         fail(STATUS_FAILED, "the backend took memory of the heap after it was prepared: give it more room, and end it ",
@@ -69,7 +69,7 @@ void require_no_heap(const run *r) {
 
 void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }
 
-/* What the first line of a file of /proc that `form` matches says, which is in kB there. */
+/* The value in the first line of a file of /proc that `form` matches, in bytes. The file gives it in kB. */
 static size_t bytes_in(const char *path, const char *form) {
     FILE *file = fopen(path, "r");
     if (file == NULL) fail(STATUS_FAILED, "cannot be read, so mount /proc: ", path);
@@ -82,10 +82,10 @@ static size_t bytes_in(const char *path, const char *form) {
     return kib * 1024;
 }
 
-/* Not statm, whose counters are gathered per processor and may be some pages behind. */
+/* Not statm: its counters are gathered per processor and may lag by some pages. */
 size_t resident_bytes(void) { return bytes_in("/proc/self/smaps_rollup", "Rss: %zu kB"); }
 
-/* Of mapped files: the code and the constants of all that is loaded, of which draw_code() made copies. */
+/* Resident bytes of mapped files: the code and constants of all loaded files, which draw_code() copied. */
 static size_t resident_of_files(void) {
     FILE *mappings = fopen("/proc/self/smaps", "r");
     if (mappings == NULL) fail(STATUS_FAILED, "cannot be read, so mount /proc: ", "/proc/self/smaps");
@@ -101,7 +101,7 @@ static size_t resident_of_files(void) {
 
 size_t peak_bytes(void) {
     size_t peak = bytes_in("/proc/self/status", "VmHWM: %zu kB"), now = resident_bytes();
-    if (peak < now) peak = now; /* the kernel's account of the peak may be some pages behind */
+    if (peak < now) peak = now; /* the kernel's count of the peak may lag by some pages */
     size_t drivers = owned + resident_of_files();
     return peak > drivers ? peak - drivers : 0;
 }

@@ -1,5 +1,5 @@
-/* What the processor counted in the timed part. Where it counts for nobody (a virtual machine, perf_event_paranoid
- * above 2) or had more to count than it has counters, there is no figure: none is estimated. */
+/* The processor's counters in the timed part. There is no figure, and no estimate, where the processor does not count
+ * for this process (a virtual machine, perf_event_paranoid above 2) or has fewer counters than there are events. */
 #define _GNU_SOURCE
 #include "driver.h"
 

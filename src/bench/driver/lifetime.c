@@ -1,12 +1,12 @@
-/* What it costs to begin, to stay, and whether it gets worse with time. */
+/* The cost of starting, the memory that stays resident, and whether calls become slower with time. */
 #include "driver.h"
 
 #include <stdlib.h>
 
-/* startup: the backend is created and LOAD blocks are taken for the first time, each with its first write. In order
- * `cold` no page is there that the backend does not need for itself. In order `prefaulted` all are: a pool makes them
- * so when it is created; a malloc, which cannot be told, by handing out and taking back every block once, and that is
- * part of its creation here. One sample: a process begins once. */
+/* startup: the backend is created and LOAD blocks are allocated for the first time, each with its first write. In order
+ * `cold` only the pages that the backend itself needs are resident. In order `prefaulted` all are. A pool prefaults
+ * when it is created. A malloc cannot be told to, so every block is allocated and freed once, and that counts as its
+ * creation. One sample: a process starts once. */
 void startup(run *r) {
     bool cold = strcmp(r->order, "cold") == 0;
     if (r->samples != 1) fail(STATUS_USAGE, "startup has one sample in a process", "");
@@ -30,8 +30,8 @@ void startup(run *r) {
     add_figure(r, "fill", TICKS, blocks, filled - first);
 }
 
-/* memory: what is resident of a process for each of LOAD live blocks, every byte of which is written; then for each of
- * the quarter that is left when the others have gone in random order. Every byte is compared before its block goes. */
+/* memory: resident bytes for each of LOAD live blocks, every byte of which is written. Then the same for the quarter
+ * that remains after the others were freed in random order. Every byte is compared before its block is freed. */
 static unsigned char pattern(const void *block) { return (unsigned char)(((uintptr_t)block >> 4) * 0x9e3779b9u >> 24); }
 
 enum { FIRST = sizeof(uint64_t) }; /* bytes that take() writes */
@@ -58,7 +58,7 @@ static void free_some(run *r, size_t from, size_t to) {
     }
 }
 
-/* Growth since `from`; 0 where there is none, which only the control has. */
+/* Growth since `from`; 0 where there is none, as with the control alone. */
 static uint64_t resident_since(size_t from) {
     size_t now = resident_bytes();
     return now > from ? now - from : 0;
@@ -83,8 +83,8 @@ void memory(run *r) {
         add_figure(r, "metadata", BYTES, (uint32_t)r->load, bench_backend.metadata_bytes())->unranked = true;
 }
 
-/* drift: churn, each call timed by itself, in windows of LOAD calls. What is kept of a window is its P50, its P99 and
- * its longest call, exactly: calls below USUAL ticks are counted by their ticks, the others written down. */
+/* drift: churn with single calls timed, in windows of LOAD calls. For each window the exact P50, P99 and longest call
+ * are kept. Calls below USUAL ticks are counted by their ticks; longer calls are recorded one by one. */
 enum { DRIFT_LIVE = 200000, USUAL = 16384 };
 
 typedef struct window {
@@ -134,7 +134,7 @@ void drift(run *r) {
     uint64_t *p50 = add_series(r, "P50", 1)->values;
     uint64_t *p99 = add_series(r, "P99", 1)->values;
     series *longest = add_series(r, "max", 1);
-    longest->unranked = true; /* which interruption falls into a window is the machine's choice */
+    longest->unranked = true; /* the machine decides which window an interruption falls into */
     window w = {own(USUAL * sizeof *w.usual), own(r->load * sizeof *w.longer), 0};
     r->live = own(DRIFT_LIVE * sizeof *r->live);
     prepare_one(r, DRIFT_LIVE);

@@ -2,10 +2,10 @@
  *
  *   bench-BACKEND SUITE SIZE CALLS ORDER SAMPLES SEED CPU LOAD
  *
- * SUITE as in the table below; SIZE bytes of a block (0 where the suite mixes them); CALLS timed together, 32 or 1 (0
- * where the suite decides); ORDER which of the suite's variants (- where there is but one); SAMPLES of each series;
- * SEED of the random choices; CPU to run on (-1: wherever); LOAD what the suite is given besides, an amount that each
- * suite's file explains (0: nothing). */
+ * SUITE: see the table below. SIZE: bytes of a block (0 where the suite mixes them). CALLS: calls timed together, 32 or
+ * 1 (0 where the suite decides). ORDER: the variant of the suite (- where there is only one). SAMPLES: of each series.
+ * SEED: of the random choices. CPU: the processor to run on (-1: any). LOAD: a further amount, which each suite's file
+ * explains (0: none). */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -56,7 +56,8 @@ static bool pin(int processor) {
     return true;
 }
 
-/* The heap begins elsewhere in its page in each round, for every backend alike: the kernel moves only whole pages. */
+/* Moves the start of the heap within its page, differently in each round and the same for every backend: the kernel
+ * moves it only by whole pages. */
 static void move_heap(uint64_t seed) {
     enum { STEP = 16, STEPS = 256 }; /* bytes; a page */
     (void)sbrk((intptr_t)(seed / 2 % STEPS * STEP));

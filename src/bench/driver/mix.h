@@ -1,5 +1,5 @@
-/* Blocks of the seven sizes of suite `mixed`, half as likely with each doubling or so: 100,000 live, and the one that
- * comes has a size of its own. */
+/* Blocks of the seven sizes of suite `mixed`. 100,000 are live, each new block draws its own size, and each doubling of
+ * the size is about half as likely. */
 #ifndef FLATLINE_BENCH_MIX_H
 #define FLATLINE_BENCH_MIX_H
 
@@ -15,14 +15,14 @@ extern const size_t mix_sizes[MIX_SIZES];
 extern uint8_t mix_kinds[MIX_WEIGHT]; /* each size as often as its weight */
 extern uint8_t *mix_live_kind;        /* which size r->live[i] has */
 
-/* The driver's memory for it; before prepare_mix(). */
+/* Reserves the driver's memory for the mix. Call it before prepare_mix(). */
 void own_mix(run *r);
 void prepare_mix(run *r);
 void empty_mix(run *r);
 
 ALWAYS_INLINE size_t mix_size(size_t at) { return mix_sizes[mix_live_kind[at]]; }
 
-/* A kind for the block that comes, from random bits that the choice of `at` did not use up. */
+/* Draws the kind of the next block, from random bits that the choice of `at` did not use. */
 ALWAYS_INLINE void choose_kind(const hand *h, size_t at) {
     mix_live_kind[at] = mix_kinds[h->random >> 16 & (MIX_WEIGHT - 1)];
 }

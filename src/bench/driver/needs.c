@@ -1,8 +1,8 @@
-/* The allocator that counts what a round of `containers` asks for. */
+/* The allocator that counts the requests of a round of `containers`. */
 #include "containers.h"
 #include "driver.h"
 
-enum { GRANULE = 16, ROOM = 4 << 20 /* bytes: a round asks for less than a quarter of a MiB */ };
+enum { GRANULE = 16, ROOM = 4 << 20 /* bytes: a round requests less than a quarter of a MiB */ };
 
 bench_needs bench_work_needs;
 
@@ -11,7 +11,7 @@ static size_t used;
 
 static size_t rounded(size_t size) { return size == 0 ? GRANULE : (size + GRANULE - 1) / GRANULE * GRANULE; }
 
-/* How many of each size are live now, by bench_work_needs.sizes. */
+/* Live blocks of each size, in the order of bench_work_needs.sizes. */
 static size_t live_of[MOST_SIZES];
 
 static size_t place_of(size_t size) {

@@ -1,11 +1,11 @@
-/* new-delete: LOAD times an int is made, read and deleted, as the article did that this suite is named after; in the
- * same process, LOAD times the plain loop without it, and with a bump in a local buffer in its place.
+/* new-delete: LOAD times an int is allocated, read and deleted, as in the article that this suite is named after. The
+ * same process then runs the plain loop LOAD times without it, and with a bump in a local buffer in its place.
  *
  * `new int(i)` compiles to a call of the C++ run time's `operator new(unsigned long)` and a store, `delete p` to a call
- * of `operator delete(void *, unsigned long)`. Here these are called by address, which no compiler leaves out; written
- * in C++, one may leave out both. Where the backend is the process's malloc they are found as the loader finds them for
- * a C++ program: the preloaded library's own where it has some, else libstdc++'s. Otherwise they are the backend's
- * functions, as those of a class that has its own. */
+ * of `operator delete(void *, unsigned long)`. Written in C++, a compiler may leave out both. So they are called by
+ * address here, which no compiler leaves out. Where the backend is the process's malloc, they are found as the loader
+ * finds them for a C++ program: the preloaded library's own if it has them, else libstdc++'s. Otherwise they are the
+ * backend's functions, as for a class that has its own operators. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -37,7 +37,7 @@ static operators find_operators(void) {
     return (operators){make.make, end.end};
 }
 
-static volatile long long sum; /* as in the article: it must be written */
+static volatile long long sum; /* as in the article: volatile, so that it must be written */
 
 static void loop_new(operators of, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ static void loop_bump(size_t count) {
     }
 }
 
-/* The sum of 0 .. count - 1, so that a call which was left out would be seen. */
+/* The sum of 0 .. count - 1, so that a call that was left out is detected. */
 static void require_sum(size_t count) {
     if (sum != (long long)(count * (count - 1) / 2)) fail(STATUS_FAILED, "an int was not read as it was written", "");
     sum = 0;
@@ -74,7 +74,7 @@ void new_delete(run *r) {
     series *bump = add_series(r, "bump", (uint32_t)r->load);
     plain->unranked = bump->unranked = true;
     operators of = find_operators();
-    r->own_code = draw_code() && r->own_code; /* the C++ run time came only now */
+    r->own_code = draw_code() && r->own_code; /* the C++ run time was loaded only now */
     prepare(r, &(bench_class){sizeof(int), 1000}, 1, BENCH_PREFAULTED);
     for (size_t i = 0; i < r->samples + WARM_UP; i++) {
         size_t at = i < WARM_UP ? 0 : i - WARM_UP;

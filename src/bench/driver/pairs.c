@@ -1,5 +1,5 @@
-/* What a call costs: suites of pairs of an alloc and a free, by themselves, in blocks, in phases and in batches. They
- * are given no load. */
+/* The cost of a call: suites of pairs of an alloc and a free, timed singly, in blocks, in phases and in batches. They
+ * take no load. */
 #include "mix.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
     WARM_UP = 2,       /* phases or batches */
 };
 
-/* hot: a block comes and goes. */
+/* hot: one block is allocated and freed. */
 ALWAYS_INLINE void hot_round(run *r, hand *h) { give(h, take(h, r->size), r->size); }
 
 ALWAYS_INLINE void hot_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_t *free_ticks) {
@@ -25,7 +25,7 @@ void hot(run *r) {
     sample(r, hot_round, hot_timed);
 }
 
-/* fifo and churn replace one of the live blocks: the oldest, or any. */
+/* fifo and churn replace a live block: the oldest, or a random one. */
 ALWAYS_INLINE void replace(run *r, hand *h, size_t at) {
     give(h, r->live[at], r->size);
     r->live[at] = take(h, r->size);
@@ -67,7 +67,7 @@ void churn(run *r) {
     empty(r, CAPACITY);
 }
 
-/* mixed: as churn, and the block that comes has a size of its own. */
+/* mixed: as churn, and each new block has a size of its own. */
 void mixed(run *r) {
     add_call_series(r);
     own_mix(r);
@@ -90,8 +90,8 @@ static void arrange(run *r, size_t count) {
     }
 }
 
-/* order: all blocks come, all go in the order asked for: lifo, fifo or random. A sample is a whole phase. Warming up
- * only lays the free blocks as that order leaves them. */
+/* order: all blocks are allocated, then all are freed in the given order: lifo, fifo or random. A sample is a whole
+ * phase. The warm-up only puts the free blocks into the state that this order leaves. */
 void order(run *r) {
     uint64_t *alloc = add_series(r, "alloc", CAPACITY)->values;
     uint64_t *release = add_series(r, "free", CAPACITY)->values;
@@ -111,7 +111,7 @@ void order(run *r) {
     end_timed(r, 2 * CAPACITY * r->samples);
 }
 
-/* throughput: batches, no clock inside. */
+/* throughput: batches, without clock readings inside. */
 void throughput(run *r) {
     uint64_t *pair = add_series(r, "pair", BATCH)->values;
     r->live = own(BATCH * sizeof *r->live);

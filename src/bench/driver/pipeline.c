@@ -1,20 +1,20 @@
 /* pipeline: messages that one thread makes and another uses. LOAD threads in pairs, in legs of 1,000 messages of the
  * seven sizes of suite `mixed`.
  *
- *   the even thread   takes a scratch block and a message, writes every line of both, gives the scratch block back
+ *   the even thread   allocates a scratch block and a message, writes every line of both, frees the scratch block
  *                     (local free), and passes the message on
- *   the odd thread    takes an answer, reads every line of the message into it, gives the message back (remote free)
+ *   the odd thread    allocates an answer, reads every line of the message into it, frees the message (remote free)
  *                     and the answer (local free)
  *
- * Both draw the sizes from the same seed, so that a message is nothing but what is passed on. With CALLS 1 the series
- * are single allocs, local and remote frees; with CALLS 64 the same of 64 messages, one kind of call after the other;
- * with CALLS 0 the time of batches of messages. */
+ * Both draw the sizes from the same seed, so that only the message itself is passed on. With CALLS 1 the series are
+ * single allocs, local and remote frees. With CALLS 64 they are the same for 64 messages, one kind of call after the
+ * other. With CALLS 0 the series is the time of batches of messages. */
 #include "mix.h"
 #include "team.h"
 
 enum {
     LEG = 1000,    /* messages */
-    SCRATCH = 256, /* bytes; an answer too */
+    SCRATCH = 256, /* bytes; also of an answer */
     STEP = 64,     /* bytes: a cache line */
 };
 
@@ -40,7 +40,7 @@ ALWAYS_INLINE void write_lines(void *block, size_t size, uint64_t value) {
     for (size_t at = STEP; at < size; at += STEP) *(volatile uint64_t *)(void *)((char *)block + at) = value + at;
 }
 
-/* The value that was written, as often as there are lines behind the first. */
+/* The sum of the written value over all lines but the first. */
 ALWAYS_INLINE uint64_t read_lines(const void *block, size_t size) {
     uint64_t sum = 0;
     for (size_t at = STEP; at < size; at += STEP) {
@@ -57,7 +57,7 @@ ALWAYS_INLINE void parse_leg(worker *w, bool timed) {
         size_t size = mix_sizes[mix_kinds[below(&h, MIX_WEIGHT)]];
         void *scratch = taken(w, &h, SCRATCH, timed);
         write_lines(scratch, SCRATCH, h.random);
-        h.random++; /* the two are written differently */
+        h.random++; /* so that the two blocks are written differently */
         void *made = taken(w, &h, size, timed);
         write_lines(made, size, *(const uint64_t *)made);
         given(&w->local, &h, scratch, SCRATCH, timed);
@@ -86,7 +86,7 @@ ALWAYS_INLINE void work_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
-/* So many messages, whose sizes both sides draw in the same way. */
+/* A group of `count` messages. Both threads draw their sizes in the same way. */
 typedef struct messages {
     size_t count;
     size_t size[TOGETHER];
@@ -184,7 +184,7 @@ static void begin(worker *w) { w->hand.random = seed_of(w->id / 2 * 2); }
 
 static void nothing(worker *w) { (void)w; }
 
-/* As many messages as the rings hold may be of one size, and a few more are in the threads' hands. */
+/* All messages in the rings may be of one size, and the threads hold a few more. */
 static void prepare_messages(run *r) {
     bench_class classes[MIX_SIZES];
     for (size_t c = 0; c < MIX_SIZES; c++) classes[c] = (bench_class){mix_sizes[c], r->load * (RING + 2 * LEG)};

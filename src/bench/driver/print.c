@@ -1,5 +1,6 @@
-/* What the driver says: one line of JSON and then, for each series that the line names, its values as 64-bit numbers in
- * the byte order of the machine. A series in ticks is as read: the clock's own cost is in it, and the line tells it. */
+/* The driver's output: one line of JSON, and then, for each series that the line names, its values as 64-bit numbers in
+ * the byte order of the machine. A series in ticks is as read: it includes the clock's own cost, which the line
+ * reports. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -16,7 +17,7 @@ static size_t resident_kib(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* Where the code that served was loaded from, links resolved. */
+/* The file from which the serving code was loaded, with links resolved. */
 static const char *library_path(void) {
     static char path[4096];
     union {

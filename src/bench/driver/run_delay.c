@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the system says of a thread. */
+/* What the system reports about a thread. */
 typedef struct reading {
     uint64_t ran, delay; /* ns */
-    uint64_t turns;      /* times that it was given a processor */
+    uint64_t turns;      /* times that it got a processor */
 } reading;
 
 typedef struct counted {
@@ -24,14 +24,15 @@ typedef struct counted {
 
 static counted threads[RUN_DELAY_THREADS];
 static uint64_t looked_at; /* ns */
-static long blocks;        /* of thread 0: voluntary switches, when it was last asked */
+static long blocks;        /* of thread 0: voluntary switches at the last reading */
 
 static uint64_t ns_of(clockid_t clock) {
     struct timespec now = {0};
     return clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec : 0;
 }
 
-/* False: there is nothing to read, as where the thread has ended. Where the kernel does not count, each figure is 0. */
+/* False: there is nothing to read, for example because the thread has ended. If the kernel does not count, each figure
+ * is 0. */
 static bool read_thread(const counted *of, reading *now) {
     char text[80], *end;
     ssize_t length = pread(of->file, text, sizeof text - 1, 0);
@@ -51,8 +52,8 @@ static long times_blocked(void) {
 
 static uint64_t grown(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-/* What of `wall` ns the machine took from a thread. `unblocked`: it was not blocked meanwhile, so that this is all for
- * which it did not run. */
+/* The part of `wall` ns that the machine took from a thread. `unblocked`: the thread was not blocked meanwhile, so this
+ * is all of the time for which it did not run. */
 static uint64_t taken(uint64_t wall, const reading *from, const reading *to, bool unblocked) {
     return unblocked ? grown(grown(from->ran, to->ran), wall) : grown(from->delay, to->delay);
 }

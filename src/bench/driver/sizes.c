@@ -1,11 +1,11 @@
 /* anysize: 20,000 live blocks, each of a size of its own from 16 B to 8 KiB, which is written on every page.
  *
- *   uniform  half of the requests are small, 16 to 256 B, half larger; any block goes. As suite `mixed` otherwise.
- *   pareto   half as many requests with each doubling of the size; four blocks of five that go are of the youngest
+ *   uniform  half of the requests are small, 16 to 256 B, half larger; a random block is freed. Else as suite `mixed`.
+ *   pareto   each doubling of the size halves the number of requests; four of five freed blocks are of the youngest
  *            fifth, so that some live long. Batches of LOAD pairs.
  *
- * A pool takes part with a class for each power of two. Besides times it tells what is resident for each live block
- * and, to hold that against, what was asked for. */
+ * A pool takes part with a class for each power of two. Besides times, the suite reports the resident bytes for each
+ * live block and, for comparison, the requested bytes. */
 #include "driver.h"
 
 enum { LIVE = 20000, CLASSES = 10, LEAST = 16, MOST = 8192, PAGE = 4096, DRAWS_FOR_CLASSES = 400000, WARM_UP = 2 };
@@ -34,7 +34,8 @@ ALWAYS_INLINE size_t pareto_slot(hand *h) {
     return (size_t)((double)LIVE * (cube * cube * u));
 }
 
-/* With the first word that take() writes, a byte on each of the three pages that a block may lie on. */
+/* Together with the first word, which take() writes, this touches a byte on each of the three pages that a block may
+ * lie on. */
 ALWAYS_INLINE size_t middle(size_t size) { return size > PAGE ? PAGE : size - 1; }
 
 ALWAYS_INLINE void touch_rest(hand *h, void *block, size_t size) {
@@ -71,8 +72,8 @@ ALWAYS_INLINE void uniform_timed(run *r, hand *h, uint64_t *alloc_ticks, uint64_
     touch_rest(h, r->live[at], bytes);
 }
 
-/* How many blocks of each class may be live at once, from many draws of the workload's own: an eighth above the mean
- * and 200 are 9 standard deviations or more. */
+/* The number of blocks of each class that may be live at once, from many draws of the workload's own sizes. An eighth
+ * above the mean plus 200 is 9 standard deviations or more. */
 static void prepare_classes(run *r, choice *size) {
     bench_class classes[CLASSES] = {{0}};
     hand h = r->hand;

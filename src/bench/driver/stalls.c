@@ -1,19 +1,20 @@
-/* stalls: what a thread's calls wait for because of what else the process does.
+/* stalls: how long a thread's calls wait because of other work in the process.
  *
- *   quiet    LOAD, which is 2, threads on processors of their own: the first takes and gives back a block every 10 µs;
- *            the other has freed 1 GiB of small blocks that a third one allocated, and nothing happens
- *   end      the same, and the third thread ends
- *   trim     the same, and the second one makes the backend give back what it can (bench_backend.trim)
- *   huge     the second one frees four blocks of 256 MiB, which are written
- *   locked   one thread takes SAMPLES blocks and gives them back, in a process that has locked its memory, as real-time
+ *   quiet    LOAD, which is 2, threads on processors of their own. The first allocates and frees a block every 10 µs.
+ *            The other has freed 1 GiB of small blocks that a third thread allocated, and then does nothing
+ *   end      as quiet, and the third thread ends
+ *   trim     as quiet, and the second thread makes the backend return memory to the OS (bench_backend.trim)
+ *   huge     the second thread frees four blocks of 256 MiB, which are written
+ *   locked   one thread allocates SAMPLES blocks and frees them, in a process that has locked its memory, as real-time
  *            programs do (mlockall)
- *   unmarked a block comes and goes, on a page on which another one stays; marked: another thread has freed that one
+ *   unmarked a block is allocated and freed, on a page that holds another live block; marked: another thread has freed
+ *            that one
  *
- * The first four want CALLS 1. Their series are the first thread's single calls, `alloc` and `local free`, and `delay`:
- * from when a pair was due to its end, so that where one stalls those that were due meanwhile show what they waited.
- * Where the system says it, `alloc less run delay` and `local free less run delay` are the same calls without the time
- * for which they, or a thread that they waited for, could have run and had no processor: what is left of a long one is
- * the program's own: see run_delay.h. */
+ * The first four need CALLS 1. Their series are the first thread's single calls, `alloc` and `local free`, and `delay`:
+ * the time from when a pair was due to its end. If one pair stalls, those that were due meanwhile show how long they
+ * waited. Where the system reports it, `alloc less run delay` and `local free less run delay` are the same calls
+ * without the time for which they, or a thread that they waited for, were ready to run and had no processor. The rest
+ * of a long call is the program's own: see run_delay.h. */
 #define _GNU_SOURCE
 #include "run_delay.h"
 #include "team.h"
@@ -26,18 +27,18 @@
 
 enum {
     LEG = 1000,             /* pairs of the first thread */
-    STEP_NS = 10000,        /* from when a pair is due to when the next is */
-    BEFORE_NS = 50000000,   /* of watch, until what is waited for happens */
+    STEP_NS = 10000,        /* between the times at which two pairs are due */
+    BEFORE_NS = 50000000,   /* timed before the event */
     SMALL = 1024,           /* bytes */
     SMALLS = 1 << 20,       /* blocks: 1 GiB */
     HUGE_BYTES = 256 << 20, /* bytes */
     HUGES = 4,              /* blocks: 1 GiB */
     PAGE = 4096,            /* bytes */
-    HOT_PAIRS = 1000,       /* before a block beside theirs goes: their page is in use by then */
+    HOT_PAIRS = 1000,       /* before the block next to theirs is freed: their page is in use by then */
     HOT_CAPACITY = 10000,   /* blocks */
 };
 
-/* Whose run delays count: threads 0 and 1 of the team, and the third. */
+/* The run delays of the team's threads 0 and 1 count, and that of the third thread. */
 enum { THIRD_THREAD = 2 };
 
 static struct {
@@ -45,8 +46,8 @@ static struct {
     size_t size; /* bytes of the first thread's blocks */
     bool ends, trims, frees_huge;
     uint64_t step, due;  /* ticks; of the next pair */
-    uint64_t ended;      /* ticks; when the last pair did */
-    bool says_run_delay; /* the system does, of the first thread */
+    uint64_t ended;      /* ticks; end of the last pair */
+    bool says_run_delay; /* the system reports it for the first thread */
     void **blocks;      /* of the third thread; or the huge ones */
     pthread_t maker;
     hand maker_hand;
@@ -55,7 +56,7 @@ static struct {
 
 static void pause_ns(long ns) {
     const struct timespec some = {.tv_nsec = ns};
-    (void)nanosleep(&some, NULL); /* one that a signal cuts short is no less right */
+    (void)nanosleep(&some, NULL); /* a pause that a signal cuts short does no harm */
 }
 
 static void *make(void *unused) {
@@ -112,15 +113,15 @@ static void end(worker *w) {
     if (w->id == 1 && !stall.ends && !stall.frees_huge) end_maker(w);
 }
 
-/* What threads lost since the last look, in ticks. The system is asked where the pair took long, or the next is not due
- * soon; not where pairs that are late follow one another, which it would delay. */
+/* The time that threads lost since the last reading, in ticks. The system is asked if the pair took long, or if the
+ * next is not due soon. It is not asked while late pairs follow one another, since that would delay them. */
 static uint64_t lost_since(uint64_t began, uint64_t ended) {
     if (ended - began < stall.step && ended > stall.due + stall.step / 2) return 0;
     return (uint64_t)((double)run_delay_since() * stall.ticks_per_ns);
 }
 
-/* Of the longer of the two calls what was lost comes off, but for what was lost before the pair began: the wait for it
- * to be due went on for longer then than it should have. */
+/* Subtracts the lost time from the longer of the two calls, except for time lost before the pair began: that part only
+ * prolonged the wait until the pair was due. */
 static void keep_running(worker *w, uint64_t alloc, uint64_t release, uint64_t began, uint64_t ended) {
     uint64_t from = stall.ended > stall.due ? stall.ended : stall.due, lost = lost_since(began, ended);
     lost = lost > began - from ? lost - (began - from) : 0;
@@ -164,10 +165,10 @@ static void run_leg(worker *w, bool timed) {
     }
 }
 
-/* Asks that idle processors wait for work and do not sleep, until the process ends, as programs with deadlines and
- * cyclictest do (Linux's Documentation/power/pm_qos_interface.rst): a hypervisor was seen to take 1 to 3 ms to wake a
- * sleeping one, which no figure of a thread tells from waiting (AMD EPYC, Linux 6.18). Only root may as a rule; for
- * others they sleep. */
+/* Asks the kernel to keep idle processors awake until the process ends, as programs with deadlines and cyclictest do
+ * (Linux's Documentation/power/pm_qos_interface.rst). A hypervisor was seen to take 1 to 3 ms to wake a sleeping one,
+ * and no figure of a thread tells that from waiting (AMD EPYC, Linux 6.18). As a rule only root may ask; for others the
+ * processors sleep. */
 static void keep_processors_awake(void) {
     const int32_t latency_us = 0;
     int file = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);

@@ -4,10 +4,10 @@
 #include <pthread.h>
 
 enum {
-    /* How often a waiting thread looks until it lets others run. A thread with a processor of its own goes on looking:
-     * it has nobody to make way for but what else the machine does. Where threads share processors, it may be waiting
-     * for one that cannot run meanwhile, and to look on for a whole time slice would measure the scheduler. A hundred
-     * looks take less time than the switch that they may spare. */
+    /* How often a waiting thread looks before it yields its processor. A thread with a processor of its own keeps
+     * looking: only other work of the machine could use that processor. Where threads share processors, it may wait for
+     * a thread that cannot run meanwhile, and looking for a whole time slice would measure the scheduler. A hundred
+     * looks take less time than the context switch that they may avoid. */
     LOOKS_ALONE = 10000,
     LOOKS_SHARED = 100,
 };
@@ -15,9 +15,9 @@ enum {
 static struct {
     run *run;
     const team_work *work;
-    size_t count, legs; /* threads; legs that are timed */
+    size_t count, legs; /* threads; timed legs of each */
     size_t looks;
-    size_t peak; /* peak_bytes() when the timed part was over */
+    size_t peak; /* peak_bytes() at the end of the timed part */
     ring *rings; /* one for each thread */
     worker workers[MOST_THREADS];
     int processors[MOST_THREADS];
@@ -85,15 +85,15 @@ static void *work(void *argument) {
     }
     meet();
     team.work->end(w);
-    meet(); /* a block may lie in the memory of a thread: the floor's does */
+    meet(); /* a block may lie in a thread's own memory, as the floor's does */
     return NULL;
 }
 
-/* Deals out the processors that may be used, from the one that was asked for on; where none was, the threads run
- * wherever they are put. */
+/* Deals out the allowed processors, starting with r->processor. If that is negative, the threads run where the
+ * scheduler puts them. */
 static void find_processors(const run *r) {
     cpu_set_t allowed;
-    memset(&allowed, 0xff, sizeof allowed); /* the kernel leaves those that are not this process's to use */
+    memset(&allowed, 0xff, sizeof allowed); /* the kernel keeps only those that this process may use */
     size_t found = 0;
     if (r->processor >= 0 && sched_setaffinity(0, sizeof allowed, &allowed) != 0)
         fail(STATUS_FAILED, "cannot run on every processor", "");
@@ -135,7 +135,7 @@ static const record *record_at(const worker *w, size_t offset) {
     return (const record *)(const void *)((const char *)w + offset);
 }
 
-/* All threads' records of one kind, as far as there are any. `offset`: of the record in a worker. */
+/* Adds all threads' records of one kind as a series, if there are any. `offset`: of the record in a worker. */
 static void add_records(run *r, const char *operation, quantity unit, size_t offset) {
     size_t total = 0;
     for (size_t i = 0; i < team.count; i++) total += record_at(&team.workers[i], offset)->count;

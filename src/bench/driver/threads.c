@@ -1,21 +1,20 @@
-/* threads: LOAD of them, in legs of 1,000 alloc-free pairs with blocks of one size. There may be more of them than
+/* threads: LOAD threads, in legs of 1,000 alloc-free pairs with blocks of one size. There may be more threads than
  * processors.
  *
- *   independent         each replaces blocks of its own at random. A backend that cannot free a block of another
- *                       thread's has one pool for each.
- *   larson              as independent; after every leg a thread hands all of its blocks to the next, which frees them
- *                       as it replaces them
+ *   independent         each thread replaces blocks of its own at random. A backend without remote free has one pool
+ *                       for each thread.
+ *   larson              as independent; after every leg a thread hands all of its blocks to a neighbour, which frees
+ *                       them as it replaces them
  *   producer-consumer   every other thread only allocates, and its neighbour frees all that it gets: every free is
  *                       remote
- *   many-to-one         all threads but the last only allocate, and that one frees the blocks of all of them, from a
- *                       ring of each, in the order in which it finds them there. Its leg is one of each of the others.
+ *   many-to-one         all threads but the last only allocate. The last frees the blocks of all of them, from one ring
+ *                       for each, in the order in which it finds them there. Its leg is one leg of each of the others.
  *                       With two threads this is producer-consumer
  *
  * With CALLS 1 the series are single allocs, frees by the thread that allocated (`local free`) and by another (`remote
- * free`); with CALLS 64 the same, as many together as are timed together, without the clock in each: the blocks lie
- * ready, and in independent and larson each slot has its turn once in a leg. With CALLS 0 it is the time of batches of
- * pairs from the first thread's begin to the last one's end.
- */
+ * free`). With CALLS 64 the series are the same, but 64 calls are timed together without a clock reading for each: the
+ * blocks are prepared beforehand, and in independent and larson each slot has its turn once in a leg. With CALLS 0 the
+ * series is the time of batches of pairs, from the first thread's begin to the last one's end. */
 #include "team.h"
 
 enum {
@@ -32,11 +31,11 @@ static size_t size;     /* bytes */
 static size_t together; /* calls of a sample */
 static bool hands_over, in_pairs, many_to_one;
 static slots *all_slots;      /* one for each thread */
-static uint16_t turns[SLOTS]; /* every slot, in no order */
+static uint16_t turns[SLOTS]; /* every slot, in random order */
 
 static bool by_ring(void) { return in_pairs || many_to_one; }
 
-/* Slots go round: in each leg a thread has those that the one before it had. */
+/* The threads exchange slots: in each leg a thread uses those that the thread after it used in the leg before. */
 static slots *slots_of(const worker *w) { return &all_slots[hands_over ? (w->id + w->leg) % team_count() : w->id]; }
 
 ALWAYS_INLINE void replace_leg(worker *w, bool timed) {
@@ -57,7 +56,7 @@ ALWAYS_INLINE void replace_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
-/* Frees the blocks of so many slots whose turn it is, and takes new ones. */
+/* Frees the blocks of the next `count` slots in turn, and allocates new ones. */
 ALWAYS_INLINE void replace_together(worker *w, hand *h, slots *s, size_t turn, size_t count, bool timed) {
     void *block[TOGETHER];
     size_t local = 0;
@@ -149,7 +148,7 @@ ALWAYS_INLINE void consume_leg(worker *w, bool timed) {
     w->hand = h;
 }
 
-/* What lies in a ring, up to a burst or `most`: how many that was. */
+/* Frees the blocks that lie in a ring, up to BURST or `most`. Returns their number. */
 ALWAYS_INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool timed) {
     hand h = w->hand;
     size_t at = atomic_load_explicit(&from->read, memory_order_relaxed), taken = 0;
@@ -162,8 +161,8 @@ ALWAYS_INLINE size_t consume_burst(worker *w, ring *from, size_t most, bool time
     return taken;
 }
 
-/* As many blocks as all producers make in a leg, whoever of them made these: one that stands still holds up nobody
- * else. When all have done as many legs, every ring is empty. */
+/* Frees as many blocks as all producers make in a leg, whichever producers made them. So a producer that stands still
+ * holds up no other. When all threads have done the same number of legs, every ring is empty. */
 ALWAYS_INLINE void consume_all_leg(worker *w, bool timed) {
     size_t producers = team_count() - 1, left = producers * LEG, looks = 0;
     while (left > 0) {
