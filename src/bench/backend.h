@@ -35,7 +35,7 @@ typedef struct bench_traits {
                                             will run; NULL: no difference */
     bool (*begin_thread)(void); /* called by each of several threads, after bench_prepare and before its other calls:
                                    false iff the backend has no place for it; NULL: not needed */
-    void (*trim)(void); /* returns free memory to the OS, by the backend's own call for it; NULL: it has none */
+    void (*trim)(void);         /* returns free memory to the OS, by the backend's own call for it; NULL: it has none */
     size_t (*metadata_bytes)(void); /* the exact bytes in addition to the blocks; NULL where they cannot be known */
 } bench_traits;
 

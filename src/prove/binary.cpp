@@ -32,7 +32,7 @@ std::vector<std::byte> content_of(const std::string &path) {
     return bytes;
 }
 
-/// "name@version" or "name@@version" taken apart.
+/// Splits "name@version" or "name@@version".
 void take_apart(std::string_view whole, Symbol &symbol) {
     const std::size_t at = whole.find('@');
     symbol.name = whole.substr(0, at);
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 
 } // namespace
 
-/// Fills a Binary from what libelf finds in its bytes.
+/// Fills a Binary with what libelf finds in its bytes.
 class BinaryReader {
   public:
     explicit BinaryReader(Binary &binary) : binary_(binary) {}
@@ -144,7 +144,7 @@ class BinaryReader {
             if (header.sh_type == SHT_GNU_verdef) read_versions(section, header);
             if (header.sh_type == SHT_GNU_verneed) read_needed_versions(section, header);
             if (header.sh_type == SHT_DYNAMIC) read_needed(section, header);
-            // What the program itself never writes to, nor is anybody else to.
+            // The program itself never writes to these, and nothing else should.
             if (called == ".got" || called == ".got.plt") add_constant(header.sh_addr, header.sh_size);
             if (called == ".eh_frame" && (header.sh_flags & SHF_ALLOC) != 0) {
                 binary_.unwind_tables_ = header.sh_addr;
@@ -156,7 +156,7 @@ class BinaryReader {
             if (called == ".flatline.loops") read_loop_marks(section);
         }
         for (const auto &[section, header] : tables) read_symbols(section, header);
-        // Of several names for one place, one that says how long it is counts first.
+        // Of several names for one address, one that has a size comes first.
         std::ranges::sort(binary_.symbols_, {}, [](const Symbol &symbol) {
             return std::tuple(symbol.address, symbol.size == 0, std::string_view(symbol.name),
                               std::string_view(symbol.version));
@@ -166,7 +166,7 @@ class BinaryReader {
         if (binary_.unwind_tables_ == 0 && index_of_unwinding_ != 0) find_unwind_tables();
     }
 
-    /// By the index that the program itself would look them up in (.eh_frame_hdr), where no section bears their name.
+    /// Finds the tables through the index that the program itself uses (.eh_frame_hdr), if no section has their name.
     void find_unwind_tables() {
         const std::span<const std::byte> index = binary_.loaded_at(index_of_unwinding_);
         constexpr std::byte relative_of_4_bytes{0x1b};
@@ -191,7 +191,7 @@ class BinaryReader {
         }
     }
 
-    /// From which library the versions of what is imported are to come.
+    /// Reads the library that each imported version is to come from.
     void read_needed_versions(Elf_Scn *section, const GElf_Shdr &header) {
         Elf_Data *data = elf_getdata(section, nullptr);
         if (data == nullptr) unreadable();
@@ -253,7 +253,7 @@ class BinaryReader {
         }
     }
 
-    /// Of a dynamic symbol; 0 where there is none.
+    /// The version of a dynamic symbol; 0 if there is none.
     std::uint16_t version_of(std::uint64_t index) const {
         std::uint16_t version = 0;
         if (index >= versions_.size() / sizeof version) return 0;
@@ -295,7 +295,7 @@ class BinaryReader {
         }
     }
 
-    /// Of the function that the resolver at `address` picks; the resolver's own where it has no other.
+    /// The name of the function that the resolver at `address` picks; the resolver's own if it has no other.
     std::string name_of_resolved(std::uint64_t address) const {
         const auto [first, last] = std::ranges::equal_range(binary_.symbols_, address, {}, &Symbol::address);
         const auto found = std::find_if(first, last, [](const Symbol &symbol) { return symbol.is_resolver; });
@@ -321,7 +321,7 @@ class BinaryReader {
                 binary_.comment_ += (binary_.comment_.empty() ? "" : "; ") + text;
     }
 
-    /// "function", then " apart=NAME" or " hands-over=PLACES" as often as there are any.
+    /// "function", then any number of " apart=NAME" and " hands-over=PLACES".
     void read_marks(Elf_Scn *section) {
         for (const std::string &text : strings_in(section)) {
             std::string_view rest = text;
@@ -432,7 +432,7 @@ std::span<const std::byte> Binary::loaded_at(std::uint64_t address) const { retu
 std::optional<std::uint64_t> Binary::constant_at(std::uint64_t address, unsigned bytes) const {
     const auto holds = [&](const Range &range) { return range.holds(address, bytes); };
     if (bytes > 8 || std::ranges::none_of(constant_, holds)) return std::nullopt;
-    constexpr std::uint64_t slot = 8; // bytes that a relocation changes, at most
+    constexpr std::uint64_t slot = 8; // most bytes that a relocation changes
     const auto other = std::ranges::lower_bound(relocated_, address < slot ? 0 : address - slot + 1);
     if (other != relocated_.end() && *other < address + bytes) return std::nullopt;
     const auto relative = relative_.lower_bound(address < slot ? 0 : address - slot + 1);

@@ -1,4 +1,4 @@
-// Basic blocks, and what is known of paths through them.
+// Basic blocks, and the facts known about paths through them.
 #pragma once
 
 #include "instruction.hpp"
@@ -12,31 +12,31 @@
 
 namespace flat::prove {
 
-/// Something at an address that a person should know: why there is no bound, or on what the bound rests.
+/// A note about an address for a person to read: why there is no bound, or an assumption of the bound.
 struct Remark {
     std::uint64_t address = 0;
     std::string text;
 };
 
-/// What the caller vouches for, as <flatline/bounded.h> or the command line says it.
+/// What the caller vouches for, as stated in <flatline/bounded.h> or on the command line.
 struct Rules {
-    std::set<std::string, std::less<>> apart; // calls of these are one instruction; their cost is stated apart
-    unsigned hands_over = 0;                  // so many jumps through a register or memory may end a path
+    std::set<std::string, std::less<>> apart; // a call of one of these counts one instruction; its cost is stated apart
+    unsigned hands_over = 0;                  // jumps through a register or memory that may end a path
 };
 
-/// How a path may end with a block.
+/// How a path may end at a block.
 enum class End {
     goes_on,
     back,      // returns
-    elsewhere, // goes on in code that the caller named, or in a function whose cost is stated apart
+    elsewhere, // continues in code that the caller supplied, or in a function whose cost is stated apart
     error,     // a trap, or a call that does not return
 };
 
 struct Block {
     std::vector<Instruction> instructions; // at least one
-    std::vector<std::size_t> next;         // numbers of blocks
-    std::optional<std::uint64_t> callee;   // that the last instruction calls
-    std::optional<std::size_t> pad;        // the one of `next` where it goes on when what is called throws
+    std::vector<std::size_t> next;         // indices of blocks
+    std::optional<std::uint64_t> callee;   // the function that the last instruction calls
+    std::optional<std::size_t> pad;        // the element of `next` that is the landing pad, if any
     End end = End::goes_on;
 
     const Instruction &last() const { return instructions.back(); }
@@ -45,7 +45,7 @@ struct Block {
 struct Graph {
     std::vector<Block> blocks; // the first is the entry
     std::vector<Remark> refusals, assumptions;
-    std::vector<Remark> calls_to_error; // of functions that are not in the file, on paths that never return: these have
+    std::vector<Remark> calls_to_error; // calls of functions outside the file, on paths that never return: they have
                                         // no bound, and need none
 };
 

@@ -12,13 +12,13 @@
 namespace flat::prove {
 namespace {
 
-/// The longest way from a component to an end of the function, by one count.
+/// The longest path from a component to an end of the function, by one count.
 struct Way {
     std::uint64_t length = 0;
-    std::optional<std::size_t> next; // the component behind it
+    std::optional<std::size_t> next; // the component after it
 };
 
-using Ways = std::array<std::optional<Way>, all_counts.size()>; // none: no path leads there
+using Ways = std::array<std::optional<Way>, all_counts.size()>; // none: no path
 
 struct Function {
     Graph graph;
@@ -26,8 +26,8 @@ struct Function {
     std::vector<std::optional<LoopBound>> bounds; // of each component that is a loop
     std::vector<std::size_t> component_of;        // block
     std::vector<Ways> to_return;                  // from each component
-    std::uint32_t kept = 0;                       // registers, as in StackUse
-    bool runs_for_ever = false;                   // on some path, by itself or in what it calls
+    std::uint32_t kept = 0;                       // registers, see StackUse::kept
+    bool runs_for_ever = false;                   // on some path, by itself or in a callee
     Proof proof;
 };
 
@@ -47,7 +47,7 @@ std::uint64_t weight_of(const Instruction &instruction, Count count) {
 
 } // namespace
 
-/// By the same rules: the functions asked for, and those that they call.
+/// The functions asked for and those that they call, all under the same rules.
 class Proving {
   public:
     Proving(const Code &code, Termination &termination, const Rules &rules)
@@ -91,7 +91,7 @@ class Proving {
         return *functions_.emplace(entry, std::move(made)).first->second;
     }
 
-    /// A function under way is its own caller: refused where it is called, so that what follows does not matter.
+    /// A function under way is its own caller. It is refused where it is called, so the result does not matter.
     CallEffect effect_of(std::uint64_t callee) {
         if (std::ranges::find(under_way_, callee) != under_way_.end()) return {};
         const Function &function = look_at(callee, callees_rules_);
@@ -99,8 +99,8 @@ class Proving {
         return {function.to_return[function.component_of[0]][0].has_value(), function.kept};
     }
 
-    /// Of a function that has no bound: whether a path leads where none goes on to an end of the function or of the
-    /// program.
+    /// For a function without a bound: whether a path leads to a place from which no path reaches an end of the
+    /// function or of the program.
     bool may_run_for_ever(const Function &function) const {
         const std::vector<Block> &blocks = function.graph.blocks;
         std::vector<bool> ends(blocks.size());
@@ -151,19 +151,19 @@ class Proving {
         proof.refusals.insert(proof.refusals.end(), use.refusals.begin(), use.refusals.end());
         proof.stack_bytes = use.depth;
         function.kept = use.kept;
-        const std::uint64_t pushed = binary_.machine() == Architecture::x86_64 ? 8 : 0; // by a call
+        const std::uint64_t pushed = binary_.machine() == Architecture::x86_64 ? 8 : 0; // by the call instruction
         for (std::size_t i = 0; i < function.graph.blocks.size(); i++) {
             const Block &block = function.graph.blocks[i];
             if (block.last().flow != Flow::call && block.last().flow != Flow::indirect_call) continue;
             const Function *callee = block.callee ? known(*block.callee) : nullptr;
-            // Of what has no bound and only ends the program, the stack's depth is not known either.
+            // If a callee has no bound and only ends the program, its stack depth is unknown too.
             const bool is_unbounded = callee == nullptr || (block.end == End::error && !callee->proof.holds());
             const std::uint64_t deeper = is_unbounded ? 0 : callee->proof.stack_bytes;
             proof.stack_bytes = std::max(proof.stack_bytes, use.at_block_end[i] + pushed + deeper);
         }
     }
 
-    /// What of the functions called keeps this one from being proved, or is assumed of them.
+    /// Adds the remarks of callees that keep this function from being proved, or that are assumptions about them.
     void take_over_remarks(Function &function) {
         const auto add_new = [](std::vector<Remark> &to, const std::vector<Remark> &from) {
             for (const Remark &remark : from) {
@@ -198,7 +198,7 @@ class Proving {
         }
     }
 
-    /// Of the block's instructions, and of what the last of them calls on its way to a return.
+    /// The cost of the block's instructions and of the function that the last one calls, up to its return.
     std::uint64_t weight_of_block(const Block &block, Count count) const {
         std::uint64_t sum = 0;
         for (const Instruction &instruction : block.instructions) sum += weight_of(instruction, count);
@@ -207,7 +207,7 @@ class Proving {
         return sum;
     }
 
-    /// The longest path within a loop that does not pass a marked block, from each of its blocks.
+    /// The longest path within a loop that does not pass a marked block, over all its blocks as start.
     struct Rest {
         std::uint64_t length = 0;
         std::vector<std::size_t> blocks;
@@ -302,8 +302,9 @@ class Proving {
         way = Way{weight + behind->length, next};
     }
 
-    /// To the end of the program in what the block calls, beyond the call. What the call takes to return is in the
-    /// block's weight already, if it does return: then this is too much by that, and no less than is true.
+    /// The longest path to the end of the program in the function that the block calls, beyond the call. If that
+    /// function can also return, the block's weight already contains the cost of the return path. The sum is then too
+    /// high by that, never too low.
     std::optional<std::uint64_t> length_to_error(const Block &block, Count count) const {
         const Function *callee = block.callee ? known(*block.callee) : nullptr;
         if (callee == nullptr || !callee->proof.most_to_error) return std::nullopt;
@@ -341,7 +342,7 @@ class Proving {
     const Binary &binary_;
     Termination &termination_;
     const Rules rules_;
-    /// What a callee hands over would be the callers' to count.
+    /// A hand-over in a callee would have to count for its callers.
     const Rules callees_rules_ = {rules_.apart, 0};
     std::map<std::uint64_t, std::unique_ptr<Function>> functions_;
     std::vector<std::uint64_t> under_way_;
@@ -360,7 +361,7 @@ Prover::~Prover() = default;
 
 Proving &Prover::proving_by(const Rules &rules) const {
     const Code code{binary_, decoder_, pads_};
-    // Where a function may hand over, it is another to those that call it: nothing is kept.
+    // A function that may hand over has another result for its callers, so nothing is cached.
     std::unique_ptr<Proving> &kept = rules.hands_over > 0 ? handing_over_ : provings_[rules.apart];
     if (!kept || rules.hands_over > 0) kept = std::make_unique<Proving>(code, termination_, rules);
     return *kept;

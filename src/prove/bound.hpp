@@ -1,4 +1,4 @@
-// The longest path through a function, with all that it calls: the proof.
+// The proof: the longest path through a function and everything that it calls.
 #pragma once
 
 #include "graph.hpp"
@@ -11,7 +11,7 @@
 
 namespace flat::prove {
 
-/// What is counted on each path. Their largest values need not lie on one path.
+/// What is counted on each path. The largest values of two counts need not lie on one path.
 enum class Count { instructions, loads, stores, accesses, branches, atomics };
 constexpr std::array all_counts = {Count::instructions, Count::loads,    Count::stores,
                                    Count::accesses,     Count::branches, Count::atomics};
@@ -29,20 +29,20 @@ struct Counts {
 struct Step {
     Instruction instruction;
     unsigned depth = 0;      // calls between the function and it
-    std::uint64_t times = 1; // more in a loop, where `times` is at most
+    std::uint64_t times = 1; // above 1 in a loop, where it is an upper bound
 };
 
 struct Proof {
     std::uint64_t address = 0;
     std::vector<Remark> refusals;          // why there is no bound; the rest holds only if there is none
-    std::vector<Remark> assumptions;       // on what the bound rests beside the code
-    Counts most;                           // of every path that returns
-    std::optional<Counts> most_to_error;   // of every path that ends the program or throws, if there is one
+    std::vector<Remark> assumptions;       // what the bound rests on in addition to the code
+    Counts most;                           // the maximum over all paths that return
+    std::optional<Counts> most_to_error;   // the same of paths that end the program or throw, if any
     std::vector<Remark> error_exits;       // where those end
-    bool errors_are_bounded = true;        // otherwise what is called there has no bound, and most_to_error is none
+    bool errors_are_bounded = true;        // otherwise a callee there has no bound, and most_to_error is none
     std::uint64_t stack_bytes = 0;         // below the stack pointer at entry, on any path that has a bound
-    std::size_t reachable = 0, blocks = 0; // instructions and basic blocks, what is called not included
-    std::array<std::vector<Step>, all_counts.size()> paths; // the longest by each count
+    std::size_t reachable = 0, blocks = 0; // instructions and basic blocks, without callees
+    std::array<std::vector<Step>, all_counts.size()> paths; // the longest for each count
 
     bool holds() const { return refusals.empty(); }
     const std::vector<Step> &path(Count count) const { return paths[static_cast<std::size_t>(count)]; }
@@ -50,13 +50,13 @@ struct Proof {
 
 class Proving;
 
-/// Keeps what it has read of the file's functions, since most are called by others.
+/// Caches what it has read of the file's functions, since most are called by several others.
 class Prover {
   public:
     explicit Prover(const Binary &binary);
     ~Prover();
 
-    /// Of the function that begins at `entry`.
+    /// Proves the function that begins at `entry`.
     Proof prove(std::uint64_t entry, const Rules &rules) const;
     /// The same without the paths.
     Proof bound(std::uint64_t entry, const Rules &rules) const;
@@ -68,7 +68,7 @@ class Prover {
     Decoder decoder_;
     LandingPads pads_;
     mutable Termination termination_;
-    mutable std::map<std::set<std::string, std::less<>>, std::unique_ptr<Proving>> provings_; // by what counts apart
+    mutable std::map<std::set<std::string, std::less<>>, std::unique_ptr<Proving>> provings_; // by Rules::apart
     mutable std::unique_ptr<Proving> handing_over_;
 
     Proving &proving_by(const Rules &rules) const;

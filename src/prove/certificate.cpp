@@ -15,7 +15,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// By a name of C++ or Rust; more than one only if they are written alike to the last parameter, as constructors are.
+/// The functions with a C++ or Rust name; more than one only if they are written alike to the last parameter, as
+/// constructors are.
 std::vector<const Symbol *> written_by_people(const Binary &binary, const std::string &name) {
     std::vector<const Symbol *> found = functions_written(binary, name);
     std::vector<std::string> written;
@@ -28,7 +29,7 @@ std::vector<const Symbol *> written_by_people(const Binary &binary, const std::s
     return found;
 }
 
-/// The function, and what the compiler made of it under other names; empty where there is neither.
+/// The function and the variants that the compiler made of it under other names; empty if there is neither.
 std::vector<const Symbol *> all_called(const Binary &binary, const std::string &name) {
     std::vector<const Symbol *> found = binary.functions_named(name);
     if (found.empty()) found = written_by_people(binary, name);
@@ -45,7 +46,7 @@ std::vector<const Symbol *> all_called(const Binary &binary, const std::string &
     return found;
 }
 
-/// Names in the file's own words: as marks and limits say them.
+/// `name` is the one in the file, as in marks and limits.
 ProvedFunction proved(const Prover &prover, const std::string &name, const Symbol &symbol, const Rules &rules) {
     ProvedFunction function{name, ProofStatus::refused, {}};
     if (symbol.is_resolver) {
@@ -125,7 +126,7 @@ json function_json(const ProvedFunction &function, const Binary &binary, const S
     return one;
 }
 
-/// The clock's own rate is known no better than by five digits.
+/// The clock's own rate is known to no more than five digits.
 double rounded(double ns) { return std::stod(fmt::format("{:.5g}", ns)); }
 
 json latency_json(std::string_view name, const Latency &latency) {

@@ -1,4 +1,4 @@
-// What was proved of a file, as a document; and whether it is still within the limits of an earlier one.
+// The document that says what was proved about a file, and whether it still keeps the limits of an earlier one.
 #pragma once
 
 #include "bound.hpp"
@@ -13,12 +13,12 @@ namespace flat::prove {
 
 enum class ProofStatus {
     proved,  // there is a bound
-    refused, // none was found, and the refusals say why
-    absent,  // marked as bounded, and not in the file under its name: inlined wherever it is used, or left out
+    refused, // no bound was found; the refusals say why
+    absent,  // marked as bounded, but not in the file under its name: inlined at every use, or left out
 };
 std::string_view name_of(ProofStatus verdict);
 
-/// What is wanted of one function.
+/// A function to prove.
 struct Request {
     std::string function; // its name, or name@version
     Rules rules;
@@ -27,7 +27,7 @@ struct Request {
 struct ProvedFunction {
     std::string name;
     ProofStatus verdict = ProofStatus::absent;
-    Proof proof; // of a function that is there
+    Proof proof; // empty if the function is absent
 };
 
 struct Certificate {
@@ -36,16 +36,17 @@ struct Certificate {
     bool holds() const; // no function is refused
 };
 
-/// Of the requests; of every function that the file marks as bounded where there are none. A request's rules add to
-/// what the mark says. Throws std::runtime_error iff a requested function is not there, or not the only one of its
-/// name, or nothing is marked or none of the marked is there.
+/// Proves the requested functions or, without requests, every function that the file marks as bounded. A request's
+/// rules add to those of the mark. Throws std::runtime_error iff a requested function is not there or is not the only
+/// one of its name, or nothing is marked, or none of the marked functions is there.
 Certificate certify(const Binary &binary, const std::vector<Request> &requests, const Rules &rules);
 
-/// The document, flatline.prove/1, of a certificate; with what the paths may take on this machine where that is given.
+/// The document of a certificate, in the format flatline.prove/1. With an `estimate`, it includes the time that the
+/// paths may take on this machine.
 std::string certificate_json(const Certificate &certificate, const Binary &binary, const SourceLines &lines,
                              const MachineEstimate *estimate = nullptr);
 
-/// What compiled the functions, and with which options: as the file says it.
+/// The compilers of the functions and their options, as recorded in the file.
 std::vector<std::string> compilers_of(const Certificate &certificate, const Binary &binary, const SourceLines &lines);
 
 } // namespace flat::prove

@@ -6,8 +6,8 @@
 namespace flat::prove {
 namespace {
 
-/// Tarjan's algorithm ("Depth-first search and linear graph algorithms", 1972), with a stack of its own for the way
-/// down.
+/// Tarjan's algorithm ("Depth-first search and linear graph algorithms", 1972), with an explicit stack in place of
+/// recursion.
 class Components {
   public:
     explicit Components(const Graph &graph)
@@ -16,7 +16,7 @@ class Components {
     std::vector<Component> find() {
         for (std::size_t block = 0; block < graph_.blocks.size(); block++)
             if (seen_[block] == 0) search(block);
-        std::ranges::reverse(found_); // each was found behind all that it leads to
+        std::ranges::reverse(found_); // each was found after all components that it leads to
         return std::move(found_);
     }
 
@@ -67,7 +67,7 @@ class Components {
     }
 
     const Graph &graph_;
-    std::vector<std::size_t> seen_, low_; // seen_: when, beginning with 1; 0 is never
+    std::vector<std::size_t> seen_, low_; // seen_: order of the visits from 1; 0: not visited
     std::vector<bool> open_;
     std::vector<std::size_t> stack_;
     std::size_t count_ = 0;

@@ -1,4 +1,4 @@
-// The parts of a graph that its paths may go round in.
+// The strongly connected components of a graph: its loops and single blocks.
 #pragma once
 
 #include "graph.hpp"
@@ -8,14 +8,14 @@
 
 namespace flat::prove {
 
-/// A strongly connected component: blocks each of which can be reached from each. One block that cannot be reached from
-/// itself is a component too, and no loop.
+/// A strongly connected component: blocks that can all be reached from one another. A single block that cannot be
+/// reached from itself is a component too, but not a loop.
 struct Component {
     std::vector<std::size_t> blocks;
     bool is_loop = false;
 };
 
-/// In the order of the paths: what a component leads to comes behind it.
+/// In topological order: a component comes before all others that it leads to.
 std::vector<Component> components_of(const Graph &graph);
 
 } // namespace flat::prove

@@ -1,5 +1,5 @@
-// Architecture code to instructions. Zydis decodes x86-64, capstone aarch64; what each instruction means for a bound is
-// said by tables of our own, and an instruction that they do not know is refused.
+// Decodes machine code to instructions: x86-64 with Zydis, aarch64 with capstone. Our own tables say what each
+// instruction means for a bound. An instruction that they do not know is refused.
 #pragma once
 
 #include "instruction.hpp"
@@ -18,8 +18,8 @@ class Decoder {
     Decoder(const Decoder &) = delete;
     Decoder &operator=(const Decoder &) = delete;
 
-    /// The instruction that `code` begins with. One that is not to be proved has a refusal; its size is 0 iff not even
-    /// that is known.
+    /// The instruction at the start of `code`. If it cannot be proved, it has a refusal; its size is 0 iff even that is
+    /// unknown.
     Instruction decode(std::uint64_t address, std::span<const std::byte> code) const;
 
   private:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t line_bytes = 64;
 
-/// The bit of a register, as Counting::writes has it; 0 of one that is never written: that of the instruction's own
-/// address, and the segments, where a thread's own data are. Nothing where the name is not known.
+/// The bit of a register, as in Counting::writes. 0 for a register that is never written: the instruction's own
+/// address, and the segments, where thread-local data lies. Nothing if the name is not known.
 std::optional<std::uint32_t> bit_of(std::string_view name) {
     static constexpr std::array<std::string_view, 16> x86 = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                                              "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
@@ -25,7 +25,7 @@ std::optional<std::uint32_t> bit_of(std::string_view name) {
     return std::uint32_t{1} << number;
 }
 
-/// Calls `see` with each register's name in an address.
+/// Calls `see` with the name of each register in an address.
 template <typename See> void each_name(std::string_view address, See see) {
     static constexpr std::string_view between = ":+*";
     for (std::size_t at = 0; at < address.size();) {
@@ -36,8 +36,8 @@ template <typename See> void each_name(std::string_view address, See see) {
     }
 }
 
-/// The registers of an address; nothing where there may be others than are named, as in an index that stands only in
-/// the instruction's code.
+/// The registers of an address. Nothing if it may have others than those named, such as an index that only the
+/// instruction's code has.
 std::optional<std::uint32_t> registers_of(const std::string &address) {
     if (address.find("0x") != std::string::npos) return std::nullopt;
     std::uint32_t all = 0;
@@ -50,7 +50,7 @@ std::optional<std::uint32_t> registers_of(const std::string &address) {
     return known ? std::optional(all) : std::nullopt;
 }
 
-/// Whether an instruction accesses the stack only: through its pointer, or without an operand in memory (push, call).
+/// Whether an instruction accesses only the stack: through the stack pointer, or without a memory operand (push, call).
 bool is_on_stack(const Instruction &instruction) {
     if (instruction.accessed.empty()) return true;
     if (!registers_of(instruction.accessed)) return false;
@@ -60,8 +60,8 @@ bool is_on_stack(const Instruction &instruction) {
     return found;
 }
 
-/// The registers that may be written by the time the path goes on with `next`: all of them where other code, whose cost
-/// is stated apart, may have run between.
+/// The registers that may be written before the path continues with `next`: all of them if other code, whose cost is
+/// stated apart, may have run in between.
 std::uint32_t written_by(const Step &step, const Step *next) {
     const Instruction &instruction = step.instruction;
     const std::uint64_t then = next == nullptr ? 0 : next->instruction.address;
@@ -72,7 +72,7 @@ std::uint32_t written_by(const Step &step, const Step *next) {
     case Flow::call:
         if (then == instruction.target) return 0;
         break;
-    case Flow::branch: // x86-64's loop counts, and is the only one that writes
+    case Flow::branch: // x86-64's loop counts down, and is the only one that writes
         if ((then == instruction.target || then == instruction.end()) && !instruction.text.starts_with("loop"))
             return 0;
         break;
@@ -81,7 +81,7 @@ std::uint32_t written_by(const Step &step, const Step *next) {
     return ~std::uint32_t{0};
 }
 
-/// Which lines of data a path may touch for the first time, as Estimate::data_lines has it.
+/// The data lines that a path may touch for the first time, as defined by Estimate::data_lines.
 class DataLines {
   public:
     void pass(const Step &step, const Step *next) {
@@ -115,7 +115,7 @@ class DataLines {
         return std::min<std::uint64_t>(seen.accesses, 2) - before;
     }
 
-    std::map<std::string, Seen> seen_; // by address, since its registers were last written
+    std::map<std::string, Seen> seen_; // by address; reset when one of its registers is written
     std::uint64_t lines_ = 0, stack_accesses_ = 0;
 };
 
@@ -138,7 +138,7 @@ Estimate estimate_of(const std::vector<Step> &path, std::uint64_t stack_bytes, c
     Estimate estimate;
     estimate.code_lines = code.size();
     estimate.data_lines = data.most(stack_bytes);
-    // A store that hits is not waited for, so that the estimate is greatest where the stores are the ones that miss.
+    // The processor does not wait for a store that hits, so the estimate is greatest if the misses are stores.
     const std::uint64_t missed_loads = estimate.data_lines - std::min(estimate.data_lines, stores);
     const auto times = [](std::uint64_t count, double ns) { return static_cast<double>(count) * ns; };
     const double work = times(instructions, latencies.instruction.ns);

@@ -1,4 +1,4 @@
-// What the functions of a certificate may take on one machine.
+// Estimates of the time that the functions of a certificate take on one machine.
 #pragma once
 
 #include "certificate.hpp"
@@ -9,7 +9,8 @@
 
 namespace flat::prove {
 
-/// Of each proved function's longest path by instructions. `observed` has by function what `flatline bench` saw.
+/// Estimates each proved function from its longest path by instructions. `observed` has the maximum that `flatline
+/// bench` measured, by function.
 MachineEstimate estimate_of(const Certificate &certificate, const Latencies &latencies,
                             const std::map<std::string, double> &observed);
 

@@ -7,12 +7,12 @@
 namespace flat::prove {
 namespace {
 
-// By the chapters "Exception Frames" and "DWARF Extensions" of the Linux Standard Base, and the Itanium C++ ABI's
-// "Exception Handling Tables"; gcc, clang and rustc write the same for every language.
+// Sources: the chapters "Exception Frames" and "DWARF Extensions" of the Linux Standard Base, and the Itanium C++ ABI's
+// "Exception Handling Tables". gcc, clang and rustc write the same tables for every language.
 
 constexpr std::uint8_t omitted = 0xff, indirect = 0x80;
 
-/// Reads numbers one behind the other, and stops for good at the first that is not there.
+/// Reads consecutive numbers, and stops for good at the first that is not there.
 class Reader {
   public:
     Reader(const Binary &binary, std::uint64_t address, std::uint64_t bytes)
@@ -56,7 +56,7 @@ class Reader {
         return {chars, size};
     }
 
-    /// In one of the forms of DW_EH_PE_*; 0 means no pointer.
+    /// Reads a pointer in one of the forms DW_EH_PE_*; 0 means no pointer.
     std::uint64_t pointer(std::uint8_t form) {
         const std::uint64_t here = at_;
         std::uint64_t value = 0;
@@ -87,7 +87,7 @@ class Reader {
     }
 
   private:
-    /// Which the file's loader may have to fill.
+    /// A pointer that the loader may have to fill.
     std::uint64_t whole_pointer() {
         const std::optional<std::uint64_t> value = binary_.constant_at(at_, 8);
         skip(8);
@@ -100,7 +100,7 @@ class Reader {
     bool failed_ = false;
 };
 
-/// What the frames that refer to one common record have in common.
+/// The data that all frames of one common record share.
 struct Common {
     std::uint8_t pointers = 0, tables = omitted; // forms
     bool is_augmented = false;
@@ -110,7 +110,7 @@ std::optional<Common> common_at(const Binary &binary, std::uint64_t address) {
     Reader in(binary, address, ~std::uint64_t{0});
     const std::uint64_t length = in.number(4);
     if (length == 0xffffffff) in.skip(8);
-    if (in.number(4) != 0) return std::nullopt; // it is no common record
+    if (in.number(4) != 0) return std::nullopt; // not a common record
     const std::uint64_t version = in.number(1);
     const std::string_view augmentation = in.text();
     in.uleb(), in.uleb(); // alignment of code and data
@@ -147,13 +147,13 @@ bool LandingPads::read_frames() {
     Reader in(binary_, binary_.unwind_tables(), binary_.unwind_bytes());
     while (!in.at_end()) {
         std::uint64_t length = in.number(4);
-        if (length == 0) break; // the tables' end
+        if (length == 0) break; // end of the tables
         if (length == 0xffffffff) length = in.number(8);
         const std::uint64_t here = in.at();
         Reader record(binary_, here, length);
         in.skip(length);
         const std::uint64_t back = record.number(4);
-        if (back == 0) continue; // a common record, read where it is referred to
+        if (back == 0) continue; // a common record; read when a frame refers to it
         const auto [found, is_new] = commons.try_emplace(here - back);
         if (is_new) found->second = common_at(binary_, here - back);
         if (!found->second) return false;
@@ -185,7 +185,7 @@ const LandingPads::Table &LandingPads::table_of(const Frame &frame) const {
     while (!calls.at_end()) {
         const std::uint64_t start = frame.start + calls.pointer(form), length = calls.pointer(form),
                             pad = calls.pointer(form);
-        calls.uleb(); // which exceptions: any may be thrown
+        calls.uleb(); // the types of exceptions; assume any
         Calls one{start, start + length, std::nullopt};
         if (pad != 0) one.pad = pads_from + pad;
         table.calls.push_back(one);
@@ -204,7 +204,7 @@ LandingPads::Answer LandingPads::at(std::uint64_t address) const {
     if (!table.is_readable) return {false, std::nullopt, 0};
     for (const Calls &each : table.calls)
         if (address >= each.start && address < each.end) return {true, each.pad, each.start};
-    return {}; // it may not be thrown here: the program ends
+    return {}; // an exception here ends the program
 }
 
 } // namespace flat::prove

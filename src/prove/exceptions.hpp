@@ -1,4 +1,4 @@
-// Where an exception goes on: the landing pads that a file's exception tables name for its calls.
+// Finds where an exception continues: the landing pads that a file's exception tables name for its calls.
 #pragma once
 
 #include "binary.hpp"
@@ -14,16 +14,16 @@ class LandingPads {
     explicit LandingPads(const Binary &binary);
 
     struct Answer {
-        bool is_readable = true;          // otherwise there may be a pad, and nobody can say where
-        std::optional<std::uint64_t> pad; // where it goes on in the same frame
-        std::uint64_t region = 0;         // where the part of the code begins that this is said of
+        bool is_readable = true;          // otherwise there may be a pad at an unknown address
+        std::optional<std::uint64_t> pad; // where the exception continues in the same frame
+        std::uint64_t region = 0;         // start of the code range that the answer holds for
     };
-    /// Of an exception that comes out of the instruction whose last byte is at `address`.
+    /// The landing pad of an exception that leaves the instruction whose last byte is at `address`.
     Answer at(std::uint64_t address) const;
 
   private:
     struct Frame {
-        std::uint64_t start, end, table; // code; its table of calls, or 0
+        std::uint64_t start, end, table; // the code; its exception table, or 0
     };
     struct Calls {
         std::uint64_t start, end;
@@ -40,7 +40,7 @@ class LandingPads {
     const Binary &binary_;
     std::vector<Frame> frames_; // by start
     bool is_readable_;
-    mutable std::map<std::uint64_t, Table> tables_; // those that were asked for, by the frame's start
+    mutable std::map<std::uint64_t, Table> tables_; // those requested so far, by the frame's start
 };
 
 } // namespace flat::prove

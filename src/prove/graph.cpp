@@ -11,7 +11,7 @@
 namespace flat::prove {
 namespace {
 
-/// So much code would not be read by anyone either.
+/// No one would read the proof of more code than this.
 constexpr std::size_t most_instructions = 200'000;
 
 bool is_outlined_atomic(std::string_view name) {
@@ -25,8 +25,8 @@ class Walk {
     Walk(const Code &code, const Rules &rules, const CallEffects &effects)
         : binary_(code.binary), decoder_(code.decoder), pads_(code.pads), rules_(rules), effects_(effects) {}
 
-    /// Where a jump by a register leads depends on the paths to it, and these on where jumps lead: the graph grows
-    /// until both agree.
+    /// The targets of a jump through a register depend on the paths to it, and the paths depend on the targets. So the
+    /// graph grows until both agree.
     Graph graph_from(std::uint64_t entry) {
         leaders_.insert(entry);
         todo_ = {entry};
@@ -90,7 +90,7 @@ class Walk {
             leaders_.insert(step.next.begin(), step.next.end());
     }
 
-    // Exceptions. Whatever is called may throw, whether it returns or not.
+    // Exceptions. Any callee may throw, whether it returns or not.
 
     void add_pad(Step &step) {
         const LandingPads::Answer thrown = pads_.at(step.instruction.end() - 1);
@@ -102,7 +102,7 @@ class Walk {
         if (std::ranges::find(step.next, *thrown.pad) == step.next.end()) step.next.push_back(*thrown.pad);
     }
 
-    /// Of the parts of the code that have a landing pad, each must have a call that is known to lead there.
+    /// Each code range that has a landing pad must contain a call that is known to lead there.
     void refuse_what_throws_elsewhere() {
         for (const auto &[address, step] : steps_) {
             const Instruction &instruction = step.instruction;
@@ -113,7 +113,7 @@ class Walk {
         }
     }
 
-    /// What finds the landing pad is the unwinder, whose work has no bound: a path that comes by it may not return.
+    /// The unwinder finds the landing pad, and its work has no bound. So a path through a landing pad may not return.
     void refuse_catching(Graph &graph) const {
         for (const Block &block : graph.blocks) {
             if (!block.pad) continue;
@@ -136,7 +136,7 @@ class Walk {
         }
     }
 
-    /// What is called outside has no bound, which matters where a path goes on to a return.
+    /// A function outside the file has no bound. That matters if a path continues from its call to a return.
     void judge_calls_outside(Graph &graph) const {
         std::vector<bool> returns(graph.blocks.size());
         for (bool changes = true; changes;) {
@@ -158,9 +158,9 @@ class Walk {
         }
     }
 
-    // Jumps and calls by a register, or by memory that is never written.
+    // Jumps and calls through a register, or through memory that is never written.
 
-    /// Where the jump or call at `address` leads, if that is known, and to code of this file alone.
+    /// The targets of the jump or call at `address`, if they are known and all are code of this file; or nullptr.
     const std::vector<std::uint64_t> *known_targets(std::uint64_t address) const {
         const auto found = targets_.find(address);
         if (found == targets_.end() || found->second.empty()) return nullptr;
@@ -172,7 +172,8 @@ class Walk {
         return std::ranges::any_of(found->second, is_odd) ? nullptr : &found->second;
     }
 
-    /// Or in a part that was split off it. Otherwise the table is taken to be longer than it is.
+    /// Whether both addresses are in one function or a part that was split off it. If not, the table's length was
+    /// overestimated.
     bool is_in_one_function(std::uint64_t one, std::uint64_t other) const {
         const Symbol *first = binary_.function_around(one), *second = binary_.function_around(other);
         if (first == nullptr || second == nullptr || first == second) return first == second;
@@ -205,7 +206,7 @@ class Walk {
         return adds;
     }
 
-    /// Once nothing more is known. True where paths go on behind what was given up.
+    /// Called when nothing more can be learnt. True if paths continue after a call that was given up.
     bool gives_up_unknown() {
         bool adds = false;
         for (const std::uint64_t address : by_register_) {
@@ -269,7 +270,7 @@ class Walk {
         if (step.next.size() == 2 && step.next[0] == step.next[1]) step.next.pop_back();
     }
 
-    /// The name that the rules and the tables may know `address` by, or empty.
+    /// The name by which the rules and the tables may know `address`, or empty.
     std::string_view name_at(std::uint64_t address) const {
         const Symbol *symbol = binary_.function_at(address);
         return symbol == nullptr ? std::string_view() : symbol->name;
@@ -277,8 +278,8 @@ class Walk {
 
     bool is_apart(std::string_view name) const { return rules_.apart.contains(name); }
 
-    /// Where a function of another file, or one that a resolver picks, is called or jumped to. True where the path goes
-    /// on after the call.
+    /// Handles a call of or jump to a function of another file, or one that a resolver picks. True if the path
+    /// continues after the call.
     bool leave(Step &step, std::string_view name, const Import *import, bool is_call) {
         const Instruction &instruction = step.instruction;
         if (import != nullptr && never_returns(binary_, *import)) {
@@ -359,7 +360,7 @@ class Walk {
         by_register_.insert(instruction.address);
     }
 
-    /// What a slot that only the loader fills holds.
+    /// The value of a slot that only the loader fills.
     std::optional<std::uint64_t> behind_slot(const Instruction &instruction) const {
         if (instruction.slot == 0) return std::nullopt;
         const std::optional<std::uint64_t> target = binary_.constant_at(instruction.slot, 8);
@@ -406,12 +407,12 @@ class Walk {
     const LandingPads &pads_;
     const Rules &rules_;
     const CallEffects &effects_;
-    unsigned hands_over_ = 0; // jumps that have ended a path so
+    unsigned hands_over_ = 0; // jumps that ended a path this way
     std::map<std::uint64_t, Step> steps_;
     std::set<std::uint64_t> by_register_, given_up_; // jumps and calls
-    Targets targets_;                                // of these, by the paths that are known
-    std::map<std::uint64_t, std::string> outside_;   // calls of functions that are not in the file
-    std::set<std::uint64_t> regions_;                // parts of the code whose calls have landing pads
+    Targets targets_;                                // of these, on the paths known so far
+    std::map<std::uint64_t, std::string> outside_;   // calls of functions outside the file
+    std::set<std::uint64_t> regions_;                // code ranges whose calls have landing pads
     std::set<std::uint64_t> leaders_;
     std::vector<std::uint64_t> todo_;
     Graph graph_;

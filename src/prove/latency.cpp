@@ -24,21 +24,21 @@ constexpr std::size_t repetitions = 7;
 
 /// A larger buffer would take too long to fill.
 constexpr std::size_t largest_cached = 48 * mebibyte;
-/// As many misses as are measured, each of another line: none of them is a hit of the one before.
+/// Enough for all measured misses, each of another line: none of them hits a line of the one before.
 constexpr std::size_t missed_bytes = 16 * mebibyte;
-/// Written over after that, so that no cache still holds a line of it.
+/// Overwritten after that, so that no cache still holds a line of it.
 constexpr std::size_t most_evicting = 160 * mebibyte;
 /// More pages than the second level of a TLB has entries (up to 4,096), with few enough lines for a second-level cache.
 constexpr std::size_t walked_pages = 8192;
 
-/// Pages of the process's own, given back at the end.
+/// The process's own pages, unmapped at the end.
 class Pages {
   public:
     enum class Kind { huge, small };
 
     Pages(std::size_t bytes, Kind kind) : size_(bytes) {
         constexpr std::size_t huge_page = 2 * mebibyte;
-        mapped_ = size_ + huge_page; // so that it can begin where a huge page may
+        mapped_ = size_ + huge_page; // so that it can begin at a huge-page boundary
         map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (map_ == MAP_FAILED)
             throw std::runtime_error(fmt::format("--estimate needs {} MiB to measure this machine, and the system does "
@@ -46,7 +46,7 @@ class Pages {
                                                  mapped_ / mebibyte));
         const std::size_t into = reinterpret_cast<std::uintptr_t>(map_) % huge_page;
         start_ = static_cast<std::byte *>(map_) + (into == 0 ? 0 : huge_page - into);
-        // Refused by a system without huge pages: the time of a hit then contains a part of a page walk, which is no
+        // Refused by a system without huge pages. The time of a hit then contains part of a page walk, which is no
         // reason not to measure it.
         static_cast<void>(::madvise(start_, size_, kind == Kind::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
     }
@@ -63,17 +63,17 @@ class Pages {
     std::byte *start_ = nullptr;
 };
 
-/// Each element is the number of the next; from each, all are passed before it is met again (Sattolo's algorithm). The
-/// seed is fixed: no two runs differ in it.
+/// A cycle: each element is the index of the next, and all are visited before one repeats (Sattolo's algorithm). The
+/// seed is fixed, so that runs do not differ in it.
 std::vector<std::uint32_t> random_cycle(std::size_t size) {
     std::vector<std::uint32_t> next(size);
     std::iota(next.begin(), next.end(), 0U);
-    std::minstd_rand random(20251123); // an order that no prefetcher guesses is enough
+    std::minstd_rand random(20251123); // any order that no prefetcher predicts will do
     for (std::size_t i = size - 1; i > 0; i--) std::swap(next[i], next[random() % i]);
     return next;
 }
 
-/// A cycle of pointers, one in each of `count` lines; `place` says where line i begins.
+/// A cycle of pointers, one in each of `count` lines. `place` returns the start of line i.
 template <typename Place> void *chained(std::size_t count, Place place) {
     const std::vector<std::uint32_t> next = random_cycle(count);
     for (std::size_t i = 0; i < count; i++) *static_cast<void **>(place(i)) = place(next[i]);
@@ -84,7 +84,7 @@ void *chained_densely(std::byte *start, std::size_t count) {
     return chained(count, [start](std::size_t i) -> void * { return start + i * line_bytes; });
 }
 
-/// Where so many steps lead; each load's address is what the load before it brought.
+/// The address after `steps` steps. The address of each load is the result of the load before it.
 void *chase(void *from, std::size_t steps) {
     void *at = from;
     for (std::size_t i = 0; i < steps; i++) at = *static_cast<void *volatile *>(at);
@@ -96,7 +96,7 @@ double median(std::array<double, repetitions> values) {
     return values[repetitions / 2];
 }
 
-/// The median of what a step takes, in ns. Each repetition goes on where the last one ended.
+/// The median time of a step, in ns. Each repetition continues where the last one ended.
 double step_ns(void *from, std::size_t steps) {
     std::array<double, repetitions> each{};
     for (double &ns : each) {
@@ -114,7 +114,7 @@ Latency instruction_latency() {
     for (double &ns : each) {
         const std::uint64_t begin = flat_clock_ns();
         for (std::size_t i = 0; i < rounds; i++) {
-            // Of two registers: some processors add a constant without taking a cycle.
+            // Adds two registers: some processors add a constant without taking a cycle.
 #if defined(__x86_64__)
             __asm__ volatile(".rept 16\n\tadd %1, %0\n\t.endr" : "+r"(sum) : "r"(by) : "cc");
 #else
@@ -126,7 +126,7 @@ Latency instruction_latency() {
     return {median(each), "a chain of additions, each of which waits for the one before it"};
 }
 
-/// "32K", "1024K", "8M"; 0 where it is none of these.
+/// Reads "32K", "1024K", "8M"; 0 for anything else.
 std::size_t bytes_of(const std::string &text) {
     std::size_t number = 0, at = 0;
     for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && number < mebibyte; at++)
@@ -175,9 +175,9 @@ std::vector<CacheSize> cache_sizes() {
     return sizes;
 }
 
-/// By a buffer that the level above cannot hold: four times as large as that, or the geometric mean of both where this
-/// one is not much larger. Not half of this one: others have their part of what processors share. Of the first level it
-/// is half. All of it was passed before.
+/// Measured with a buffer that the level above cannot hold: four times as large as that level, or the geometric mean of
+/// both if this one is not much larger. Half of this level would be too much, since other processors use part of a
+/// shared cache. For the first level it is half. All lines were touched before.
 CacheLevel measured_level(const CacheSize &size, std::size_t above) {
     const double mean = std::sqrt(static_cast<double>(size.bytes) * static_cast<double>(above));
     const std::size_t wanted = above == 0 ? size.bytes / 2 : std::min(static_cast<std::size_t>(mean), 4 * above);
@@ -212,7 +212,7 @@ Latency page_walk_latency() {
     const Pages dense(walked_pages * line_bytes, Pages::Kind::small),
         spread(walked_pages * page_bytes, Pages::Kind::small);
     void *const dense_from = chained_densely(dense.start(), walked_pages);
-    // Another line in each page, or all would lie in a few sets of each cache.
+    // Uses another line in each page; otherwise all would lie in a few sets of each cache.
     void *const spread_from = chained(walked_pages, [&spread](std::size_t i) -> void * {
         return spread.start() + i * page_bytes + i % (page_bytes / line_bytes) * line_bytes;
     });
@@ -227,7 +227,7 @@ Latency page_walk_latency() {
 } // namespace
 
 Latencies in_order(Latencies latencies) {
-    // A time that is no number is not above anything, so that it is replaced as well.
+    // A NaN does not compare greater than anything, so it is replaced as well.
     const auto raise = [](double &ns, double least) {
         if (!(ns > least) || !std::isfinite(ns)) ns = least;
         return ns;

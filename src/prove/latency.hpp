@@ -1,4 +1,4 @@
-// What an access and an instruction take on the machine that this runs on: measured, for estimates.
+// The latency of an access and of an instruction on this machine: measured, for estimates.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +9,34 @@ namespace flat::prove {
 
 struct Latency {
     double ns = 0;
-    std::string how; // it was measured, in one sentence
+    std::string how; // how it was measured, in one sentence
 };
 
 struct CacheLevel {
     unsigned level = 0;    // 1 is the nearest to the processor
-    std::size_t bytes = 0; // that it holds
+    std::size_t bytes = 0; // capacity
     Latency hit;
-    std::string size_by; // who said what it holds
+    std::string size_by; // source of the capacity
 };
 
-/// Positive once they are in_order, and then: instruction <= caches[0] <= caches[1] <= ... <= memory, and
-/// caches[0] <= page_walk.
+/// Positive once they are in_order. Then instruction <= caches[0] <= caches[1] <= ... <= memory, and caches[0] <=
+/// page_walk.
 struct Latencies {
-    Latency instruction;            // one that waits for the one before it
+    Latency instruction;            // one that depends on the one before it
     std::vector<CacheLevel> caches; // at least one, by level
-    Latency memory;                 // a miss of every cache
-    Latency page_walk;              // what a miss of the TLB adds
+    Latency memory;                 // a miss in every cache
+    Latency page_walk;              // what a TLB miss adds
 
     double first_level() const { return caches.front().hit.ns; }
 };
 
-/// What a busy machine measured in a wrong order takes the value that it cannot fall below: a level that of the level
-/// above it, a page walk a hit of the first level, for it reads at least that, and an instruction a thousandth of a
-/// nanosecond.
+/// Raises each value that a busy machine measured too low to its least possible value. For a level that is the level
+/// above it; for a page walk a hit of the first level, since it reads at least that; for an instruction a thousandth of
+/// a nanosecond.
 Latencies in_order(Latencies latencies);
 
-/// In order. Takes a good part of a second, and up to 200 MiB for as long. Throws std::runtime_error iff the system
-/// does not give that memory.
+/// In order. Takes a large part of a second, and up to 200 MiB during that time. Throws std::runtime_error iff the
+/// system cannot provide that memory.
 Latencies measured_latencies();
 
 } // namespace flat::prove

@@ -47,8 +47,8 @@ bool counts_for(const Instruction &instruction, Count count) {
     return false;
 }
 
-/// What may have made the figure grow: what it counts, on its longest path; of instructions, the calls, which bring
-/// most.
+/// What may have made the figure grow: the instructions on its longest path that it counts. For the count of
+/// instructions these are the calls, which contribute most.
 std::string suspects(const Proof &proof, std::string_view name, const Binary &binary, const SourceLines &lines) {
     constexpr std::size_t most_named = 8;
     std::vector<std::string> named;

@@ -11,15 +11,15 @@
 
 namespace flat::prove {
 
-/// What is limited, by the name of its member in the document: the counts, and "stack_bytes".
+/// The limited figures, by the name of their member in the document: the counts, and "stack_bytes".
 using Limits = std::map<std::string, std::map<std::string, std::uint64_t>>; // by function
 
-/// From a document flatline.prove/1, or a part of one: its `functions` with `name` and any of the figures. `file` is
-/// named in messages. Throws std::runtime_error, which says what to do, iff the text is anything else.
+/// Reads a document flatline.prove/1, or a part of one: its `functions` with `name` and any of the figures. `file` is
+/// named in messages. Throws std::runtime_error, whose message says what to do, iff the text is anything else.
 Limits limits_from(std::string_view text, const std::string &file);
 
-/// Each limit that is not kept: the figure that grew, and the lines that may have made it grow. Where `all` is set, a
-/// proved function without a limit and a limit without a function are such too.
+/// The limits that are exceeded: each with the figure that grew, and the lines that may have made it grow. If `all` is
+/// set, the list also has each proved function without a limit and each limit without a function.
 std::vector<std::string> exceeded(const Certificate &certificate, const Limits &limits, bool all, const Binary &binary,
                                   const SourceLines &lines);
 

@@ -6,7 +6,7 @@
 namespace flat::prove {
 namespace {
 
-/// Libraries whose functions are as the standards and their manuals say.
+/// The libraries whose functions behave as the standards and their manuals say.
 enum class Library { c, cxx, unwinding, other_standard, unknown };
 
 Library library_called(std::string_view file) {
@@ -65,13 +65,13 @@ constexpr NeverReturns never_returning[] = {{"abort", Library::c},
 
 bool is_named(const NeverReturns &each, std::string_view name) {
     if (each.name == name) return true;
-    // std::__throw_bad_alloc and its kin, each of which is declared not to return.
+    // std::__throw_bad_alloc and the like, each of which is declared not to return.
     const bool is_throw = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
     return is_throw && each.library == Library::cxx;
 }
 
-/// Of adrp x16, PAGE and ldr x17, [x16, OFFSET]: what x16, then both together name. Anything but these, bti and
-/// add x16 is no entry of such a table.
+/// For adrp x16, PAGE: the address of the page. For ldr x17, [x16, OFFSET]: the slot, in the page that x16 holds. An
+/// entry of the table contains only these, bti and add x16.
 std::optional<std::uint64_t> slot_of(std::span<const std::byte> code, std::uint64_t address, std::uint64_t page) {
     std::uint32_t word = 0;
     if (code.size() < 4) return std::nullopt;
@@ -111,7 +111,7 @@ bool never_returns(const Binary &binary, const Import &import) {
     const auto *found = std::ranges::find_if(never_returning, by_name);
     if (found == std::end(never_returning)) return false;
     if (!import.library.empty()) return library_called(import.library) == found->library;
-    // Without a version it may come from any library that is loaded: each must be one that keeps the standards.
+    // Without a version it may come from any library that is loaded: each must be one that follows the standards.
     const auto is_standard = [](const std::string &file) { return library_called(file) != Library::unknown; };
     return !binary.needed().empty() && std::ranges::all_of(binary.needed(), is_standard);
 }

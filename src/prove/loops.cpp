@@ -11,7 +11,7 @@
 namespace flat::prove {
 namespace {
 
-/// Blocks of the loop that paths enter it by.
+/// The blocks through which paths enter the loop.
 std::set<std::size_t> ways_in(const Graph &graph, const Component &loop) {
     std::set<std::size_t> entries;
     const auto inside = [&loop](std::size_t block) { return std::ranges::binary_search(loop.blocks, block); };
@@ -23,7 +23,7 @@ std::set<std::size_t> ways_in(const Graph &graph, const Component &loop) {
     return entries;
 }
 
-/// The jump that closes the loop: the last, by address, that goes back within it.
+/// The jump that closes the loop: the last by address that goes back within it.
 std::uint64_t closing_jump(const Graph &graph, const Component &loop) {
     std::uint64_t found = graph.blocks[loop.blocks.front()].last().address;
     for (const std::size_t block : loop.blocks)
@@ -42,7 +42,7 @@ template <typename Predicate> bool has_instruction(const Graph &graph, const Com
     });
 }
 
-/// What is left of the loop without the marked blocks has no loop.
+/// Whether the loop without the marked blocks contains no loop.
 bool is_cut_by(const Graph &graph, const Component &loop, const std::vector<std::size_t> &marked) {
     Graph rest;
     rest.blocks.resize(loop.blocks.size());
@@ -59,8 +59,8 @@ bool is_cut_by(const Graph &graph, const Component &loop, const std::vector<std:
 
 constexpr std::uint64_t most_rounds = 1'000'000'000;
 
-/// Adds how often the loop's first block is passed, where it is entered so often, and those of the loops in it. False
-/// where the code does not say it of each.
+/// Adds the executions of the loop's entry block, if the loop is entered `entered` times, and those of the loops in it.
+/// False if the code does not determine them for each loop.
 bool counts(const Graph &graph, const Component &loop, std::uint64_t entered, LoopBound &bound) {
     const std::optional<Passes> passes = rounds_of(graph, loop);
     if (!passes || passes->most > most_rounds / entered) return false;

@@ -1,4 +1,4 @@
-// The loops of a graph: which there are, and how often each is passed at most.
+// The loops of a graph, and how often each part executes at most.
 #pragma once
 
 #include "component.hpp"
@@ -8,15 +8,15 @@
 
 namespace flat::prove {
 
-/// How often the marked blocks of a loop are passed. Between two of them the rest is passed at most once.
+/// How often the marked blocks of a loop execute. Between two of them, each other block executes at most once.
 struct LoopBound {
     std::vector<std::size_t> marked; // blocks
-    std::vector<std::uint64_t> most; // how often each is passed, at most
+    std::vector<std::uint64_t> most; // the most executions of each
     std::uint64_t rounds = 0;        // the sum of these
-    bool is_verified = false;        // the code says so too: otherwise it rests on the word of the source
+    bool is_verified = false;        // the code proves it; otherwise it rests on the statement in the source
 };
 
-/// Of a loop whose bound is stated; or why there is none.
+/// The bound of a loop, or why there is none.
 struct LoopAnswer {
     std::optional<LoopBound> bound;
     Remark refusal; // iff there is no bound

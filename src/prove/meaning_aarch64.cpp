@@ -8,8 +8,8 @@
 namespace flat::prove {
 namespace {
 
-// By the tables of "C4 The A64 Instruction Set Encoding" in Arm's Architecture Reference Manual. A word that these
-// functions place is as they say; everything else must be known to capstone and neither access memory nor branch.
+// Source: the tables of "C4 The A64 Instruction Set Encoding" in Arm's Architecture Reference Manual. A word that these
+// functions recognise is what they say. Any other must be known to capstone, and must neither access memory nor branch.
 
 constexpr unsigned register_frame = 29, register_link = 30, register_pointer = 31;
 
@@ -17,7 +17,7 @@ constexpr std::uint32_t bits(std::uint32_t word, unsigned high, unsigned low) {
     return word >> low & ((std::uint32_t{2} << (high - low)) - 1);
 }
 
-/// Two's complement of so many bits.
+/// The bits `high` to `low`, as two's complement.
 constexpr std::int64_t signed_bits(std::uint32_t word, unsigned high, unsigned low) {
     const std::int64_t sign = std::int64_t{1} << (high - low);
     return (static_cast<std::int64_t>(bits(word, high, low)) ^ sign) - sign;
@@ -147,7 +147,7 @@ class A64 {
 
     void exclusive_or_ordered() {
         const bool o2 = bits(word_, 23, 23), load = bits(word_, 22, 22), o1 = bits(word_, 21, 21);
-        if (o2 && !o1) { // stlr, ldar and their like
+        if (o2 && !o1) { // stlr, ldar and the like
             access(load, 1);
         } else if (o1 && (o2 || bits(word_, 31, 31) == 0)) { // cas, casp
             access_both();
@@ -176,7 +176,7 @@ class A64 {
         name_unknown(o3 ? "swp" : names[operation]);
     }
 
-    /// Where capstone cannot decode one of these, its name and registers.
+    /// Gives an instruction that capstone cannot decode its name and registers.
     void name_unknown(std::string_view name) {
         if (insn_ != nullptr) return;
         to_.text = fmt::format("{} x{}, x{}, [x{}]", name, bits(word_, 20, 16), first_register(), base_register());
@@ -207,7 +207,7 @@ class A64 {
     void pair() {
         const bool load = bits(word_, 22, 22) != 0;
         const std::uint32_t kind = bits(word_, 24, 23),
-                            size = bits(word_, 31, 30); // 0 and 2: offset, 1: after, 3: before
+                            size = bits(word_, 31, 30); // 0 and 2: offset, 1: post-index, 3: pre-index
         const unsigned each = is_vector() ? 4U << size : size == 2 ? 8 : 4;
         const std::int64_t by = signed_bits(word_, 21, 15) * each;
         access(load, 2);
@@ -233,7 +233,7 @@ class A64 {
             loses(first_register());
     }
 
-    /// A displacement of nine bits: unscaled, after, unprivileged, before.
+    /// A displacement of nine bits: unscaled, post-index, unprivileged, pre-index.
     void one_near() {
         const std::uint32_t kind = bits(word_, 11, 10);
         const std::int64_t by = signed_bits(word_, 20, 12);
@@ -251,7 +251,7 @@ class A64 {
         std::uint32_t first, second; // `register_pointer`: none, or zero
     };
 
-    /// One or two registers at a constant displacement from the base, which may move.
+    /// Loads or stores one or two registers at a constant displacement from the base, which may be updated.
     void addressed(bool load, bool writes_back, std::int64_t by, std::int64_t offset, Registers registers,
                    unsigned each) {
         const std::uint32_t from = base_register();
@@ -288,7 +288,7 @@ class A64 {
             fmt::format("x{}+{}", base_register(), line.empty() ? fmt::format("{:#x}", word_) : std::string(line));
     }
 
-    /// A general register is written with what is not followed.
+    /// The instruction writes an untracked value to a general register.
     void loses(std::uint32_t which) {
         if (which == register_frame) to_.stack.frame = StackEffect::Frame::lost;
         if (which == register_link) to_.stack.link = StackEffect::Link::lost;
@@ -310,8 +310,8 @@ class A64 {
         }
     }
 
-    /// What may count the rounds of a loop: additions and comparisons with a constant, and constants. What is not in
-    /// these forms may write every register, but for what writes no general one.
+    /// Instructions that may count the rounds of a loop: additions of and comparisons with a constant, and constants.
+    /// An instruction in any other form may write every register, unless it writes no general one.
     void count() {
         Counting &counting = to_.counting;
         const std::uint32_t to = first_register(), from = base_register();
@@ -332,7 +332,7 @@ class A64 {
 
     static constexpr std::uint32_t bit(std::uint32_t reg) { return std::uint32_t{1} << reg; }
 
-    // The rest: neither memory nor branches.
+    // All other instructions: neither memory nor branches.
 
     void computes() {
         if (insn_ == nullptr) return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned register_count = 1, register_pointer = 4, register_frame = 5; // rcx, rsp, rbp
 
-// Instructions of these categories compute, and access what memory their operands name: nothing else.
+// Instructions of these categories only compute, and access only the memory that their operands name.
 constexpr ZydisInstructionCategory computing[] = {ZYDIS_CATEGORY_ADOX_ADCX,   ZYDIS_CATEGORY_AES,
                                                   ZYDIS_CATEGORY_AVX,         ZYDIS_CATEGORY_AVX2,
                                                   ZYDIS_CATEGORY_AVX512,      ZYDIS_CATEGORY_AVX512_BITALG,
@@ -46,16 +46,17 @@ constexpr ZydisInstructionCategory computing[] = {ZYDIS_CATEGORY_ADOX_ADCX,   ZY
                                                   ZYDIS_CATEGORY_AVX2GATHER,  ZYDIS_CATEGORY_GATHER,
                                                   ZYDIS_CATEGORY_SCATTER,     ZYDIS_CATEGORY_STRINGOP};
 
-// And these of other categories.
+// Such instructions of other categories.
 constexpr ZydisMnemonic computing_too[] = {
     ZYDIS_MNEMONIC_LEA,    ZYDIS_MNEMONIC_LEAVE,  ZYDIS_MNEMONIC_PAUSE,  ZYDIS_MNEMONIC_MFENCE, ZYDIS_MNEMONIC_LFENCE,
     ZYDIS_MNEMONIC_SFENCE, ZYDIS_MNEMONIC_RDTSC,  ZYDIS_MNEMONIC_RDTSCP, ZYDIS_MNEMONIC_XGETBV, ZYDIS_MNEMONIC_CLFLUSH,
     ZYDIS_MNEMONIC_XLAT,   ZYDIS_MNEMONIC_RDSSPD, ZYDIS_MNEMONIC_RDSSPQ};
 
-// Neither read nor write what memory they name.
+// These neither read nor write the memory that they name.
 constexpr ZydisMnemonic without_access[] = {ZYDIS_MNEMONIC_NOP, ZYDIS_MNEMONIC_ENDBR64, ZYDIS_MNEMONIC_ENDBR32};
 
-// Of the categories above, but they access more than their operand says, or change how other instructions mean theirs.
+// In the categories above, but these access more than their operand says, or change the meaning of the operands of
+// other instructions.
 constexpr ZydisMnemonic not_in_the_table[] = {
     ZYDIS_MNEMONIC_ENTER,   ZYDIS_MNEMONIC_FNSAVE,   ZYDIS_MNEMONIC_FRSTOR,
     ZYDIS_MNEMONIC_FLDENV,  ZYDIS_MNEMONIC_FNSTENV,  ZYDIS_MNEMONIC_FXSAVE,
@@ -67,7 +68,7 @@ template <typename List, typename Item> bool is_in(const List &list, Item item) 
     return std::ranges::find(list, item) != std::end(list);
 }
 
-/// The number of the general register that `reg` is, or is a part of.
+/// The number of the general register that `reg` is or is a part of.
 std::optional<unsigned> number_of(ZydisRegister reg) {
     const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
     if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15) return std::nullopt;
@@ -78,7 +79,7 @@ bool is_high_byte(ZydisRegister reg) { return reg >= ZYDIS_REGISTER_AH && reg <=
 
 constexpr std::uint32_t bit(unsigned reg) { return std::uint32_t{1} << reg; }
 
-/// One instruction on its way to its meaning.
+/// Translates one instruction.
 class X86 {
   public:
     X86(const ZydisDecodedInstruction &decoded, std::span<const ZydisDecodedOperand> operands, Instruction &to)
@@ -111,7 +112,7 @@ class X86 {
                                   ZydisISASetGetString(decoded_.meta.isa_set));
     }
 
-    /// Jumps, calls and returns. True where nothing else is to be said.
+    /// Jumps, calls and returns. True if the instruction needs no further treatment.
     bool flow() {
         if (is(ZYDIS_MNEMONIC_RET)) return back(), true;
         static constexpr ZydisMnemonic traps[] = {ZYDIS_MNEMONIC_UD0, ZYDIS_MNEMONIC_UD1, ZYDIS_MNEMONIC_UD2,
@@ -122,7 +123,7 @@ class X86 {
             return true;
         }
         if (decoded_.meta.category == ZYDIS_CATEGORY_RET || decoded_.meta.category == ZYDIS_CATEGORY_SYSRET) {
-            to_.flow = Flow::back; // of an interrupt, or of the operating system
+            to_.flow = Flow::back; // from an interrupt or from the operating system
             return refuse("an instruction for the operating system, or one that it may intercept"), true;
         }
         if (is(ZYDIS_MNEMONIC_XBEGIN)) {
@@ -148,7 +149,7 @@ class X86 {
                               : Flow::indirect_jump;
         if (calls) {
             to_.stores = 1;
-            to_.stack.written = {Base::pointer, -8, 8}; // where to return to
+            to_.stack.written = {Base::pointer, -8, 8}; // the return address
         }
         if (branches) condition();
         const bool counts_down = is(ZYDIS_MNEMONIC_LOOP) || is(ZYDIS_MNEMONIC_LOOPE) || is(ZYDIS_MNEMONIC_LOOPNE);
@@ -199,7 +200,7 @@ class X86 {
             }
     }
 
-    /// System calls, what waits or repeats, and what no table knows.
+    /// Refuses system calls, instructions that wait or repeat, and unknown ones.
     bool is_refused() {
         const ZydisInstructionCategory category = decoded_.meta.category;
         if (is_in(systems, category)) return refuse("a system call"), true;
@@ -233,7 +234,7 @@ class X86 {
         }
     }
 
-    /// No more places than this are gathered or scattered to.
+    /// The most places that the instruction gathers from or scatters to.
     unsigned elements() const {
         unsigned most = 1;
         for (const ZydisDecodedOperand &operand : written_out())
@@ -242,7 +243,7 @@ class X86 {
         return most;
     }
 
-    /// The operand as an address, but for the part of its displacement that stays within a cache line.
+    /// Notes the operand as an address, without the part of its displacement that stays within a cache line.
     void note_accessed(const ZydisDecodedOperandMem &memory) {
         const auto name = [](ZydisRegister reg) {
             return reg == ZYDIS_REGISTER_NONE ? "" : ZydisRegisterGetString(reg);
@@ -259,7 +260,7 @@ class X86 {
         return memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS;
     }
 
-    // Values, as far as they are followed.
+    // Values, as far as they are tracked.
 
     Operand operand_of(const ZydisDecodedOperand &from) const {
         Operand to;
@@ -344,7 +345,7 @@ class X86 {
             base_of(first.base) != Base::none)
             to_.stack.written = {base_of(first.base), first.value, first.bits == 0 ? 64U : first.bits / 8};
         if (push_or_pop() || adds_to_pointer() || copies()) return;
-        // Whatever else writes one of both makes of it what is not followed.
+        // Any other instruction that writes one of both puts an untracked value in it.
         if ((to_.counting.writes & bit(register_pointer)) != 0) to_.stack.pointer = StackEffect::Pointer::lost;
         if ((to_.counting.writes & bit(register_frame)) != 0) to_.stack.frame = StackEffect::Frame::lost;
     }
@@ -385,7 +386,7 @@ class X86 {
         return to_.operands[i].kind == Operand::Kind::reg && to_.operands[i].reg == reg;
     }
 
-    /// What push and pop move: 8 bytes, but 2 behind an operand-size prefix.
+    /// The bytes that push and pop move: 8, or 2 with an operand-size prefix.
     std::uint32_t word() const {
         for (const ZydisDecodedOperand &operand : operands_)
             if (is_memory(operand) && operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) return operand.size / 8U;
@@ -397,7 +398,7 @@ class X86 {
         if (!is_register(0, register_pointer) || by.kind != Operand::Kind::constant) return false;
         if (is(ZYDIS_MNEMONIC_ADD) || is(ZYDIS_MNEMONIC_SUB))
             return move_pointer(is(ZYDIS_MNEMONIC_ADD) ? by.value : -by.value), true;
-        // To a multiple of a power of two.
+        // Aligns to a multiple of a power of two.
         const std::int64_t multiple = -by.value;
         if (!is(ZYDIS_MNEMONIC_AND) || multiple <= 0 || multiple > 1 << 20 || (multiple & (multiple - 1)) != 0)
             return false;
@@ -406,7 +407,7 @@ class X86 {
         return true;
     }
 
-    /// mov and lea to either, from either or another register.
+    /// mov and lea to one of both, from one of both or another register.
     bool copies() {
         const bool to_pointer = is_register(0, register_pointer), to_frame = is_register(0, register_frame);
         const Operand &source = to_.operands[1];
@@ -435,7 +436,7 @@ class X86 {
         return true;
     }
 
-    // What may count the rounds of a loop.
+    // Instructions that may count the rounds of a loop.
 
     bool keeps_flags() const {
         if (decoded_.cpu_flags == nullptr) return true;
@@ -496,7 +497,7 @@ ZydisFormatter formatter_like_intel() {
     return formatter;
 }
 
-/// The instruction set that the first bytes belong to, where they say so.
+/// The instruction set that the first bytes indicate, if they do.
 std::string_view encoding_of(std::span<const std::byte> code) {
     const auto first = code.empty() ? std::byte{0} : code[0];
     if (first == std::byte{0x62}) return ", encoded by EVEX (AVX-512, AVX10 or APX)";

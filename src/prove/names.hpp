@@ -1,4 +1,4 @@
-// Functions by the names that people know them by: C++ and Rust as they are written, not as the linker names them.
+// Finds functions by their source names: C++ and Rust names as written, not as the linker has them.
 #pragma once
 
 #include "binary.hpp"
@@ -9,11 +9,10 @@
 
 namespace flat::prove {
 
-/// As the source writes it, with parameters; the name itself where it is not of C++ or Rust.
+/// The name as the source writes it, with parameters; `name` itself if it is not a C++ or Rust name.
 std::string demangled(const std::string &name);
 
-/// The functions that C++ or Rust source calls `name`, with or without their parameters; several where it is
-/// overloaded.
+/// The functions that C++ or Rust source calls `name`, with or without their parameters; several if it is overloaded.
 std::vector<const Symbol *> functions_written(const Binary &binary, std::string_view name);
 
 } // namespace flat::prove

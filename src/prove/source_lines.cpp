@@ -14,7 +14,7 @@
 
 namespace flat::prove {
 
-/// The file's DWARF, for as long as somebody asks.
+/// The file's DWARF, as long as it is in use.
 struct SourceLines::Debug {
     std::vector<std::byte> copy; // libelf may change what it reads
     std::unique_ptr<Elf, int (*)(Elf *)> elf;
@@ -55,12 +55,12 @@ std::size_t number_in(Dwarf_Die &die, unsigned attribute) {
     return dwarf_attr(&die, attribute, &found) != nullptr && dwarf_formudata(&found, &number) == 0 ? number : 0;
 }
 
-/// `file` as the compiler was given it in `folder`.
+/// The path of `file`, as the compiler was given it in `folder`.
 std::string whole_path(const std::string &folder, const char *file) {
     return (std::filesystem::path(folder) / file).lexically_normal().string();
 }
 
-/// Where the inlined call that `inlined` describes stands.
+/// The line of the inlined call that `inlined` describes.
 SourceLine call_of(Dwarf_Die &unit, Dwarf_Die &inlined) {
     Dwarf_Files *files = nullptr;
     std::size_t count = 0;
@@ -71,11 +71,11 @@ SourceLine call_of(Dwarf_Die &unit, Dwarf_Die &inlined) {
     return {whole_path(text_of(unit, DW_AT_comp_dir), file), static_cast<unsigned>(line)};
 }
 
-/// The calls by which the code at `address` came into its function, the outermost first. Of what a damaged file says,
-/// `most` entries are read.
+/// The calls through which the code at `address` came into its function, outermost first. At most `most` entries are
+/// read, in case the file is damaged.
 std::vector<SourceLine> calls_around(Dwarf_Die &unit, std::uint64_t address, std::size_t most) {
     std::vector<SourceLine> calls;
-    std::vector<Dwarf_Die> within = {unit}; // whose children are still to be looked at
+    std::vector<Dwarf_Die> within = {unit}; // whose children are still to be visited
     while (!within.empty()) {
         Dwarf_Die parent = within.back(), child;
         within.pop_back();
@@ -111,7 +111,7 @@ class LineReader {
         if (debug->dwarf == nullptr) return;
         to_.debug_ = debug;
         debug->for_each_unit([this](Dwarf_Die &unit) { read_unit(unit); });
-        // Of several rows for one address the last counts, but one that begins before one that ends a unit's code.
+        // Of several rows for one address the last counts, but any row counts before one that ends a unit's code.
         std::ranges::sort(to_.rows_, {}, [](const SourceLines::Row &row) {
             return std::tuple(row.address, row.line != 0, row.number);
         });
@@ -141,7 +141,7 @@ class LineReader {
                 row.file = number_of(whole_path(folder, file), to_.files_, files_);
                 row.line = static_cast<unsigned>(number);
             }
-            if (file != nullptr && number == 0) continue; // of no line: belongs to what is before it
+            if (file != nullptr && number == 0) continue; // no line: belongs to the row before it
             to_.rows_.push_back(row);
         }
     }

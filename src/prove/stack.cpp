@@ -8,12 +8,12 @@
 namespace flat::prove {
 namespace {
 
-/// A distance to the stack pointer at entry, in bytes; those below it are negative. Where the stack pointer was rounded
-/// down on the way to it, it is the lowest that it may be.
+/// A distance from the stack pointer at entry, in bytes; places below it are negative. If the stack pointer was rounded
+/// down on the way, this is the lowest possible place.
 struct StackPlace {
     std::int64_t offset = 0;
-    std::int64_t slack = 0;       // so much higher it may be
-    std::uint64_t rounded_at = 0; // by which instruction: only places of one can be told apart exactly
+    std::int64_t slack = 0;       // the place may be up to this much higher
+    std::uint64_t rounded_at = 0; // the instruction that did it: only places with the same one compare exactly
 
     StackPlace operator+(std::int64_t by) const { return {offset + by, slack, rounded_at}; }
     auto operator<=>(const StackPlace &) const = default;
@@ -21,13 +21,13 @@ struct StackPlace {
 
 struct State {
     StackPlace pointer;
-    std::optional<StackPlace> frame;      // where the frame register points, if to the stack
-    bool link = true;                     // aarch64: the link register holds where to return to
+    std::optional<StackPlace> frame;      // what the frame register points to, if to the stack
+    bool link = true;                     // aarch64: the link register holds the return address
     std::optional<StackPlace> saved_link; // where on the stack it was saved
-    // x86-64: other registers that point to the stack, and where on it such pointers were saved.
+    // x86-64: other registers that point to the stack, and the places on it where such pointers are saved.
     std::map<unsigned, StackPlace> copies;
     std::map<StackPlace, StackPlace> saved;
-    // And which hold what one held at entry, as does what was saved on the stack.
+    // The registers and the saved slots on the stack that hold a register's value at entry.
     std::map<unsigned, unsigned> originals;
     std::map<StackPlace, unsigned> saved_originals;
 
@@ -35,12 +35,12 @@ struct State {
 };
 
 bool may_overlap(const StackPlace &one, std::int64_t bytes, const StackPlace &other, std::int64_t other_bytes) {
-    const bool exact = one.rounded_at == other.rounded_at; // then both are higher by the same
+    const bool exact = one.rounded_at == other.rounded_at; // then both are higher by the same amount
     return one.offset < other.offset + other_bytes + (exact ? 0 : other.slack) &&
            other.offset < one.offset + bytes + (exact ? 0 : one.slack);
 }
 
-/// What is in both.
+/// Keeps the entries that are in both.
 template <typename Map> void keep_common(Map &to, const Map &from) {
     std::erase_if(to, [&from](const auto &each) {
         const auto found = from.find(each.first);
@@ -53,7 +53,7 @@ constexpr StackPlace return_address = {};
 constexpr std::int64_t return_address_bytes = 8;
 
 constexpr unsigned register_pointer = 4, register_frame = 5; // x86-64's
-constexpr std::uint32_t lost_in_calls = 0x0fc7;              // rax, rcx, rdx, rsi, rdi, r8 to r11, by the ABI
+constexpr std::uint32_t lost_in_calls = 0x0fc7;              // rax, rcx, rdx, rsi, rdi, r8 to r11, in the ABI
 constexpr unsigned register_count = 16;
 
 class Follow {
@@ -103,7 +103,7 @@ class Follow {
         for (const std::size_t next : block.next) enter(next, state);
     }
 
-    /// Joins what is known on this way to the block with what was known on others.
+    /// Merges the state on this path to the block with the states on others.
     void enter(std::size_t number, const State &state) {
         std::optional<State> &known = entered_[number];
         if (!known) {
@@ -140,7 +140,7 @@ class Follow {
         use_.depth = std::max(use_.depth, static_cast<std::uint64_t>(std::max<std::int64_t>(0, -place.offset)));
     }
 
-    /// False where no more can be said of the path.
+    /// False if the path cannot be followed further.
     bool step(const Instruction &instruction, State &state) {
         const StackEffect &effect = instruction.stack;
         if (!writes(instruction, state)) return false;
@@ -184,7 +184,7 @@ class Follow {
         return true;
     }
 
-    /// What is written must not be the return address.
+    /// The return address must not be overwritten.
     bool writes(const Instruction &instruction, State &state) {
         Slot written = instruction.stack.written;
         std::optional<StackPlace> place = place_of(written, state);
@@ -203,7 +203,7 @@ class Follow {
         return true;
     }
 
-    // x86-64: where a frame is aligned, another register leads back to what was above it.
+    // x86-64: if a frame is aligned, another register leads back to what was above it.
 
     static std::optional<StackPlace> register_at(unsigned reg, const State &state) {
         if (reg == register_pointer) return state.pointer;
@@ -249,7 +249,7 @@ class Follow {
             state.copies[first.reg] = *value;
     }
 
-    /// x86-64: which registers hold what they held at entry; what is called says so of itself.
+    /// x86-64: tracks the registers that hold their values at entry. A callee reports its own.
     static void keeps(const Instruction &instruction, const State &before, State &state) {
         const std::uint32_t lost = instruction.counting.writes;
         std::erase_if(state.originals, [lost](const auto &each) { return (lost >> each.first & 1) != 0; });

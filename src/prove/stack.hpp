@@ -1,4 +1,4 @@
-// How deep a function's stack grows, and that each return goes back to the caller.
+// How deep a function's stack grows, and whether each return goes to the caller.
 #pragma once
 
 #include "graph.hpp"
@@ -8,11 +8,11 @@
 
 namespace flat::prove {
 
-/// In bytes below the stack pointer at the function's entry.
+/// In bytes below the stack pointer at function entry.
 struct StackUse {
-    std::uint64_t depth = 0;                 // the deepest that the function itself goes
-    std::vector<std::uint64_t> at_block_end; // how deep each block leaves it: where one calls, its callee begins there
-    std::uint32_t kept = 0; // x86-64: a bit for each register that holds at a return what it held at entry
+    std::uint64_t depth = 0;                 // the maximum of the function itself
+    std::vector<std::uint64_t> at_block_end; // the depth at the end of each block; a callee begins there
+    std::uint32_t kept = 0; // x86-64: a bit for each register that holds its value at entry at every return
     std::vector<Remark> refusals;
 };
 

@@ -7,7 +7,7 @@
 namespace flat::prove {
 namespace {
 
-constexpr std::size_t most_instructions = 100'000; // of one question
+constexpr std::size_t most_instructions = 100'000; // of one query
 constexpr std::size_t most_calls_deep = 200;
 
 } // namespace
@@ -15,10 +15,10 @@ constexpr std::size_t most_calls_deep = 200;
 struct Termination::Search {
     std::vector<std::uint64_t> under_way;
     std::size_t instructions = 0;
-    bool asks_callees = true; // otherwise each is taken to return
-    /// The outermost function under way that an answer was taken to be "does not return" of, by its place. Whatever
-    /// rests on it is certain once that function is done with: a path to a return that leads through a call of a
-    /// function under way has a shorter one without.
+    bool asks_callees = true; // otherwise each callee is assumed to return
+    /// The outermost function under way that was assumed not to return, as its index in under_way. Every answer that
+    /// rests on that is certain once that function is done: a path to a return that calls a function under way has a
+    /// shorter one without that call.
     std::size_t rests_on = ~std::size_t{0};
 };
 
@@ -39,7 +39,7 @@ bool Termination::look_at(std::uint64_t entry, Search &search) {
     const std::size_t depth = search.under_way.size();
     const std::size_t rested_on = std::exchange(search.rests_on, ~std::size_t{0});
     search.under_way.push_back(entry);
-    // Most that never return do not whatever they call.
+    // Most functions that never return do not, whatever their callees do.
     const bool asked = std::exchange(search.asks_callees, false);
     bool returns = walk(entry, search);
     search.asks_callees = asked;
@@ -69,7 +69,7 @@ bool Termination::walk(std::uint64_t entry, Search &search) {
     return returns;
 }
 
-/// Adds where a path goes on behind the instruction. True where it may return there.
+/// Adds the places where a path continues after the instruction. True if it may return there.
 bool Termination::goes_on(const Instruction &instruction, Search &search, std::vector<std::uint64_t> &todo) {
     if (instruction.size == 0) return true;
     switch (instruction.flow) {

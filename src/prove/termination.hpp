@@ -1,4 +1,4 @@
-// Which functions of a file never return, by their code: whatever happens in them, no path leads to a return.
+// Finds the functions of a file that never return according to their code: no path in them leads to a return.
 #pragma once
 
 #include "exceptions.hpp"
@@ -14,7 +14,7 @@ class Termination {
     Termination(const Binary &binary, const Decoder &decoder, const LandingPads &pads)
         : binary_(binary), decoder_(decoder), pads_(pads) {}
 
-    /// False only if no path from `entry` leads to a return: where the code cannot be read, or is too much, it may.
+    /// False only if no path from `entry` leads to a return. True if the code cannot be read, or is too long.
     bool may_return(std::uint64_t entry);
 
   private:

@@ -8,17 +8,17 @@
 namespace flat::prove {
 namespace {
 
-constexpr std::int64_t most_counted = 1'000'000; // rounds that are followed one by one
+constexpr std::int64_t most_counted = 1'000'000; // rounds that are simulated one by one
 
 struct CounterPlace {
     std::size_t block, instruction;
 };
 
-/// A value as the sum of a constant and of what a register held behind an instruction, or at the function's entry: 64
-/// bits, which may wrap.
+/// A value as the sum of a constant and the value of a register after an instruction or at function entry: 64 bits,
+/// which may wrap.
 struct Sum {
     std::uint64_t behind = 0;    // an instruction; 0: the entry
-    std::optional<unsigned> reg; // none: the constant alone
+    std::optional<unsigned> reg; // none: only the constant
     std::uint64_t constant = 0;
 };
 
@@ -26,7 +26,7 @@ class TripCount {
   public:
     TripCount(const Graph &graph, const Component &loop) : graph_(graph), loop_(loop) {}
 
-    /// How often `passed` is passed in a loop that has no other in it.
+    /// How often `passed` executes in a loop that contains no other.
     std::optional<std::uint64_t> passes_of(std::size_t passed) {
         if (!find_way_in()) return std::nullopt;
         passed_ = passed;
@@ -38,7 +38,8 @@ class TripCount {
         return std::nullopt;
     }
 
-    /// The block by which the loop is entered and how often that is passed; there may be loops in it that it is not in.
+    /// The block through which the loop is entered and how often it executes. The loop may contain loops that this
+    /// block is not in.
     std::optional<Passes> rounds() {
         if (!find_way_in()) return std::nullopt;
         passed_ = header_;
@@ -49,7 +50,7 @@ class TripCount {
     }
 
   private:
-    /// Blocks that may be passed more than once between two times that the header is.
+    /// Blocks that may execute more than once between two executions of the header.
     void find_inner() {
         Graph rest;
         rest.blocks.resize(loop_.blocks.size());
@@ -68,7 +69,7 @@ class TripCount {
     bool inside(std::size_t block) const { return std::ranges::binary_search(loop_.blocks, block); }
     const Block &block_at(std::size_t number) const { return graph_.blocks[number]; }
 
-    /// One block outside leads into the loop, to one block.
+    /// Exactly one block outside leads into the loop, and to exactly one block.
     bool find_way_in() {
         std::set<std::size_t> outer, headers;
         for (std::size_t from = 0; from < graph_.blocks.size(); from++)
@@ -83,7 +84,7 @@ class TripCount {
         return true;
     }
 
-    /// With the comparison at the end of `test`, after which one way leaves the loop.
+    /// The answer by the comparison at the end of `test`, after which one way leaves the loop.
     std::optional<std::uint64_t> passes_by(std::size_t test) {
         const Block &block = block_at(test);
         if (block.last().flow != Flow::branch || block.last().condition == BranchCondition::other ||
@@ -112,11 +113,11 @@ class TripCount {
         });
     }
 
-    /// `tests` says how often the comparison is made, if the register was changed before the first or was not.
+    /// `tests` returns the number of comparisons, given whether the register changes before the first one.
     template <typename Tests>
     std::optional<std::uint64_t> passes_from(std::size_t test, const CounterPlace &update, const Instruction &compared,
                                              Tests tests) const {
-        // In each round the same of both comes first.
+        // In each round, the same one of comparison and change comes first.
         const bool updated = can_begin(test, update, compared, true);
         if (updated == can_begin(test, update, compared, false)) return std::nullopt;
         const std::optional<std::uint64_t> most = tests(updated);
@@ -125,7 +126,8 @@ class TripCount {
         return before_first_test ? *most : *most - 1;
     }
 
-    /// Where a register goes up to another, by steps that meet it exactly: as pointers do to the end of an array.
+    /// A register goes up to the value of another in steps that meet it exactly, as a pointer goes to the end of an
+    /// array.
     std::optional<std::uint64_t> passes_by_difference(std::size_t test, const Instruction &compared) const {
         const Block &block = block_at(test);
         const BranchCondition condition = block.last().condition;
@@ -161,7 +163,7 @@ class TripCount {
         });
     }
 
-    /// Passed exactly once between two times that the header is.
+    /// Whether the block executes exactly once between two executions of the header.
     bool is_once_a_round(std::size_t block) const {
         if (block == header_) return true;
         if (inner_.contains(block)) return false;
@@ -170,7 +172,7 @@ class TripCount {
         });
     }
 
-    /// What sets the flags that the block's branch looks at, or the register that it looks at itself.
+    /// The instruction that sets the flags that the block's branch tests, or the register that it tests itself.
     const Instruction *comparison_of(const Block &block) const {
         if (block.last().counting.kind == Counting::Kind::compares) return &block.last();
         for (std::size_t i = block.instructions.size() - 1; i-- > 0;) {
@@ -184,7 +186,7 @@ class TripCount {
         return nullptr;
     }
 
-    /// Without it there is no way round.
+    /// Whether the loop has no way round without this block.
     bool lies_on_every_way_round(std::size_t without) const {
         return std::ranges::none_of(loop_.blocks, [&](std::size_t block) {
             return block != without && std::ranges::any_of(block_at(block).next, [&](std::size_t next) {
@@ -193,7 +195,7 @@ class TripCount {
         });
     }
 
-    /// Within the loop, from one block to another, without passing through `without` between.
+    /// Whether a path within the loop leads from one block to another without passing `without` in between.
     bool reaches(std::size_t from, std::size_t to, std::size_t without) const {
         if (from == to) return true;
         if (from == without) return false;
@@ -222,7 +224,7 @@ class TripCount {
         return found;
     }
 
-    /// What the register holds when the loop is entered: set on the only way there.
+    /// The register's value when the loop is entered, if the only path there sets it.
     std::optional<std::int64_t> constant_before(unsigned reg) const {
         std::size_t block = before_;
         for (std::size_t followed = 0; followed < graph_.blocks.size(); followed++) {
@@ -241,7 +243,7 @@ class TripCount {
         return std::nullopt;
     }
 
-    /// What the register holds when the loop is entered, followed back on the only way there.
+    /// The register's value when the loop is entered, traced back on the only path there.
     std::optional<Sum> sum_before(unsigned reg) const {
         Sum sum;
         std::size_t block = before_;
@@ -291,7 +293,7 @@ class TripCount {
         return found;
     }
 
-    /// Whether the first comparison can come with the register changed once already, or not yet.
+    /// Whether the first comparison can come after one change of the register (`updated`), or before any.
     bool can_begin(std::size_t test, const CounterPlace &update, const Instruction &compared, bool updated) const {
         if (update.block == test) {
             const bool update_first = block_at(test).instructions[update.instruction].address <= compared.address;
@@ -301,7 +303,7 @@ class TripCount {
         return header_ != update.block && reaches(header_, test, update.block);
     }
 
-    /// How often the comparison is made until it leaves the loop.
+    /// How many comparisons are made until one leaves the loop.
     template <typename IsSmall>
     static std::optional<std::uint64_t> tests_of(std::int64_t value, std::int64_t by, std::int64_t limit,
                                                  BranchCondition condition, bool stays_if_true, IsSmall is_small) {

@@ -10,12 +10,12 @@
 namespace flat::prove {
 namespace {
 
-constexpr std::size_t most_values = 4096; // of one place that are told apart: entries of a jump table
-constexpr unsigned most_joins = 4;        // until a place whose range keeps growing may hold anything
+constexpr std::size_t most_values = 4096; // distinct values kept for one place: entries of a jump table
+constexpr unsigned most_joins = 4;        // then a place whose range keeps growing may hold anything
 constexpr std::int64_t most_distance = std::int64_t{1} << 40; // on the stack
 constexpr unsigned register_count = 16, register_pointer = 4, register_frame = 5;
 
-constexpr std::array<unsigned, 4> widths = {8, 16, 32, 64}; // bits of what a register's name means
+constexpr std::array<unsigned, 4> widths = {8, 16, 32, 64}; // bits, by a register's name
 
 constexpr std::uint64_t mask_of(unsigned bits) {
     return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
@@ -35,13 +35,13 @@ struct Range {
 
 using Set = std::vector<std::uint64_t>; // ascending
 
-/// What a register or a place on the stack may hold.
+/// The values that a register or a place on the stack may hold.
 struct Value {
     std::array<Range, widths.size()> views = {Range{0, mask_of(8)}, Range{0, mask_of(16)}, Range{0, mask_of(32)},
                                               Range{}};
-    std::shared_ptr<const Set> set;    // of all 64 bits, where they are few
-    std::optional<std::int64_t> stack; // the distance to the stack pointer at the function's entry, of an address there
-    unsigned name = 0;                 // places of one name hold the same in their lower bits; 0: none
+    std::shared_ptr<const Set> set;    // of all 64 bits, if they are few
+    std::optional<std::int64_t> stack; // of a stack address: its distance from the stack pointer at entry
+    unsigned name = 0;                 // places with the same name have equal low bits; 0: none
     unsigned named_bits = 0;
 
     bool operator==(const Value &other) const {
@@ -67,7 +67,7 @@ Value value_of(Set set) {
     return value;
 }
 
-/// Each number of the set or the range, where they are few.
+/// Each number of the set or range, if they are few.
 std::optional<Set> numbers_of(const Value &value) {
     if (value.set) return *value.set;
     const Range &range = value.views.back();
@@ -86,7 +86,7 @@ template <typename Change> Value changed(const Value &from, Change change) {
     return value_of(std::move(*numbers));
 }
 
-/// The lower bits of it, and zeros above.
+/// The low bits of it, with zeros above.
 Value zero_extended(const Value &from, unsigned bits) {
     Value to;
     if (from.set) {
@@ -117,7 +117,7 @@ struct Slot64 {
     bool operator==(const Slot64 &) const = default;
 };
 
-/// What the flags say: that something of a name was compared with a constant.
+/// What the flags hold: the result of comparing a named value with a constant.
 struct Compared {
     unsigned name = 0;
     unsigned bits = 0;
@@ -127,8 +127,8 @@ struct Compared {
 
 struct State {
     std::array<Value, register_count> registers;
-    std::map<std::int64_t, Slot64> stack; // by distance to the stack pointer at entry
-    std::optional<Compared> compared;     // at a block's end only
+    std::map<std::int64_t, Slot64> stack; // by distance from the stack pointer at entry
+    std::optional<Compared> compared;     // only at a block's end
     bool operator==(const State &) const = default;
 
     template <typename See> void each(See see) {
@@ -136,7 +136,7 @@ struct State {
         for (auto &[place, slot] : stack) see(slot.value);
     }
 
-    /// No place bears the name any more: it will be that of something new.
+    /// Removes the name from all places, so that it can name something new.
     void forget(unsigned name) {
         each([name](Value &value) {
             if (value.name == name) value.name = 0;
@@ -176,11 +176,11 @@ class Follow {
         }
     }
 
-    // Paths that come together.
+    // Joins of paths.
 
     void enter(std::size_t number, State state) {
         const std::uint64_t here = graph_.blocks[number].instructions.front().address;
-        // A name that this block gave when it was passed before says nothing of what another place holds now.
+        // A name that this block gave in an earlier pass says nothing about the present value of other places.
         for (unsigned i = 0; i < register_count; i++) {
             const unsigned own = name_at(here, joined_place + i);
             const Value kept = state.registers[i];
@@ -211,9 +211,9 @@ class Follow {
         todo_.insert(number);
     }
 
-    static constexpr unsigned joined_place = 64; // above the numbers of registers
+    static constexpr unsigned joined_place = 64; // above all register numbers
 
-    /// Of what the instruction at `address` makes, or what comes together there.
+    /// The name of a value that the instruction at `address` makes, or that is joined there.
     unsigned name_at(std::uint64_t address, unsigned place) {
         return names_.try_emplace({address, place}, static_cast<unsigned>(names_.size() + 1)).first->second;
     }
@@ -242,7 +242,7 @@ class Follow {
         into = std::move(joined);
     }
 
-    // What a branch says of what was compared.
+    // What a branch implies about the compared value.
 
     static void refine(State &state, const Compared &compared, const Instruction &branch, bool taken) {
         const bool is_equality =
@@ -294,7 +294,7 @@ class Follow {
         const std::size_t view = view_of(bits);
         const auto meet = [](Range &of, const Range &with) {
             const Range both{std::max(of.low, with.low), std::min(of.high, with.high)};
-            if (both.low <= both.high) of = both; // otherwise nothing comes here
+            if (both.low <= both.high) of = both; // otherwise no path comes here
         };
         meet(value.views[view], range);
         for (std::size_t wider = view + 1; wider < widths.size(); wider++)
@@ -347,7 +347,8 @@ class Follow {
         other(instruction, state);
     }
 
-    /// What is called may change all but the stack pointer, the frame's, as in stack.cpp, and what it is known to keep.
+    /// A callee may change everything except the stack pointer, the frame pointer (as in stack.cpp), and the registers
+    /// that it is known to preserve.
     static void called(const Instruction &call, State &state) {
         for (unsigned i = 0; i < register_count; i++)
             if (i != register_pointer && !(i == register_frame && state.registers[i].stack) &&
@@ -364,12 +365,12 @@ class Follow {
         if (instruction.stores > 0) state.stack.clear();
     }
 
-    /// Something new of so many bits.
+    /// An unknown value of `bits` bits, with a new name.
     Value unknown(const Instruction &instruction, unsigned place, unsigned bits, State &state) {
         return named(zero_extended({}, bits), instruction, place, state);
     }
 
-    /// Under a name of its own, where it has none.
+    /// Gives the value a name of its own, if it has none.
     Value named(Value value, const Instruction &instruction, unsigned place, State &state) {
         if (value.name != 0 || value.stack) return value;
         value.name = name_at(instruction.address, place);
@@ -384,7 +385,7 @@ class Follow {
 
     Value source(const Instruction &instruction, State &state) { return read(instruction, 1, state); }
 
-    /// An operand's value, its bits above those read being 0.
+    /// The value of an operand; the bits above those read are 0.
     Value read(const Instruction &instruction, unsigned which, State &state) {
         const Operand &operand = instruction.operands[which];
         switch (operand.kind) {
@@ -458,7 +459,7 @@ class Follow {
         return value_of(std::move(all));
     }
 
-    /// To the first operand, of which 32 bits clear those above.
+    /// Assigns to the first operand. A write of 32 bits clears the upper 32 bits.
     void assign(const Instruction &instruction, Value value, State &state) {
         const Operand &to = instruction.operands[0];
         if (to.kind == Operand::Kind::memory) return store(to, std::move(value), state);
@@ -519,7 +520,7 @@ class Follow {
         set(state, to.reg, named(std::move(value), instruction, to.reg, state));
     }
 
-    /// What it makes is not followed; what it compared still is.
+    /// The result is not tracked; what is known of the comparison remains.
     void keeping_compared(const Instruction &instruction, State &state) {
         const std::optional<Compared> compared = state.compared;
         other(instruction, state);

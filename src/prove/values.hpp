@@ -1,5 +1,5 @@
-// What registers and the stack hold on every path, as far as jumps depend on it: where a jump table leads whose index
-// is compared with a bound before, and what a call through a register calls.
+// The values of registers and the stack on every path, as far as jumps depend on them: the targets of a jump table
+// whose index was compared with a bound before, and the callees of a call through a register.
 #pragma once
 
 #include "binary.hpp"
@@ -11,11 +11,10 @@
 
 namespace flat::prove {
 
-/// By the address of the jump or call: everywhere that it may lead to. None where that is not known.
+/// By the address of the jump or call: all its possible targets. No entry if they are not known.
 using Targets = std::map<std::uint64_t, std::vector<std::uint64_t>>;
 
-/// Of each jump and call of the graph through a register or through memory, on the paths that the graph has. x86-64
-/// only.
+/// The targets of each jump and call of the graph through a register or memory, on the paths of the graph. x86-64 only.
 Targets targets_in(const Graph &graph, const Binary &binary);
 
 } // namespace flat::prove

@@ -1,5 +1,5 @@
 // Makes the page template: page.html with the styles and the program written into it.
-// usage: node bundle.mjs [OUTPUT]     (default: report.html beside this file)
+// usage: node bundle.mjs [OUTPUT]     (default: report.html in the folder of this file)
 import { build } from "esbuild";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -27,13 +27,13 @@ function text(suffix) {
   return file.text;
 }
 
-/// Replaces the one occurrence of `token`; a function as replacement, so that "$&" in the text stays as it is.
+/// Replaces the only occurrence of `token`. The replacement is a function, so that "$&" in the text stays as it is.
 function put(page, token, content) {
   if (page.split(token).length !== 2) throw new Error(`page.html must contain ${token} exactly once`);
   return page.replace(token, () => content);
 }
 
-// uPlot's licence asks that its notice goes with every copy.
+// uPlot's licence requires its notice in every copy.
 const licence = await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8");
 if (licence.includes("--")) throw new Error("uPlot's licence text would end the comment that holds it");
 

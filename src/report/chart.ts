@@ -1,4 +1,4 @@
-// What all charts share: a figure that draws itself again whenever the view, the theme or its size changes, the scale
+// The parts that all charts share: a figure that redraws itself when the view, the theme or its size changes, the scale
 // of its values, and its axes.
 
 import uPlot from "uplot";
@@ -8,7 +8,7 @@ import { figure } from "./format";
 import { looksOf, themeColour, type Look } from "./palette";
 import type { ScaleChoice, View } from "./view";
 
-/// "auto" turns logarithmic where the largest value is this many times the smallest.
+/// "auto" is logarithmic if the largest value is this many times the smallest.
 const logFromSpread = 50;
 
 const steps = [1, 2, 5, 10];
@@ -33,7 +33,7 @@ function logSplits(low: number, high: number): number[] {
 
 export interface Scale { log: boolean; low: number; high: number; note: string }
 
-/// A scale that holds all values; a linear one ends at `most` where the largest lies beyond it, and says so.
+/// A scale that holds all values. A linear scale ends at `most` if the largest value exceeds it, and its note says so.
 export function chooseScale(choice: ScaleChoice, values: number[], most = Infinity, spread = logFromSpread): Scale {
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return { log: false, low: 0, high: 1, note: "no line is shown" };
@@ -47,7 +47,7 @@ export function chooseScale(choice: ScaleChoice, values: number[], most = Infini
   return { log: false, low: Math.min(0, ...values), high, note: `linear scale${cropped}` };
 }
 
-/// A value that a logarithmic scale can show: at its lower edge or above.
+/// A value that a logarithmic scale can show, at its lower edge or above.
 export function raised(scale: Scale, value: number | null): number | null {
   return value === null || !scale.log ? value : Math.max(value, scale.low);
 }
@@ -59,14 +59,14 @@ export function baseAxis(): uPlot.Axis {
   return { stroke: themeColour("--ink-soft"), font, labelFont: font, grid: rule, ticks, gap: 4 };
 }
 
-/// Ticks of an axis that has room for few figures: as few decimals as tell them apart.
+/// Texts of the ticks of an axis with room for few figures: as few decimals as distinguish them.
 export function tickTexts(splits: number[]): string[] {
   const decimals = [0, 1, 2, 3].find((each) => splits.every((value) => Number(value.toFixed(each)) === value)) ?? 3;
   return splits.map((value) => figure(value, decimals));
 }
 
 export function timeAxis(scale: Scale, label: string): uPlot.Axis {
-  const widest = figure(scale.high, 0).length * 6 + 16; // CSS pixels, of 11 px figures
+  const widest = figure(scale.high, 0).length * 6 + 16; // CSS pixels, for figures of 11 px
   const axis: uPlot.Axis = { ...baseAxis(), size: Math.max(52, widest), labelSize: 18, label };
   if (!scale.log) return { ...axis, values: (_, splits) => splits.map((value) => figure(value, value % 1 ? 1 : 0)) };
   const crowded = Math.log10(scale.high / scale.low) > 3;
@@ -82,7 +82,7 @@ export function timeAxis(scale: Scale, label: string): uPlot.Axis {
 
 const plain: Look = { colour: "--line-1", dash: [], width: 1.6 };
 
-/// Something that one backend draws in a chart.
+/// What one backend draws in a chart.
 interface Drawn { backend: string }
 
 export abstract class Chart<Row extends Drawn> {
@@ -94,7 +94,7 @@ export abstract class Chart<Row extends Drawn> {
   private readonly looks: Map<string, Look>;
   private plot: uPlot | undefined;
   private waiting = false;
-  private wanted = false; // draw() was called: from then on the plot follows the size of its box
+  private wanted = false; // draw() was called; the plot now follows the size of its box
 
   constructor(protected readonly bench: Bench, private readonly rows: Row[], protected readonly view: View,
               name: string, description: string) {
@@ -105,11 +105,11 @@ export abstract class Chart<Row extends Drawn> {
     new ResizeObserver(() => this.fit()).observe(this.holder);
   }
 
-  /// What is drawn of these rows in a box of this size.
+  /// The plot of these rows in a box of this size.
   protected abstract plotted(rows: Row[], width: number, height: number):
     { options: uPlot.Options; data: uPlot.AlignedData };
 
-  /// Called with the plot once it is drawn, and with every one that follows it.
+  /// Called with the plot once it is drawn, and with every later one.
   protected afterDraw(_plot: uPlot, _rows: Row[]): void {}
 
   protected look(backend: string): Look {
@@ -139,7 +139,7 @@ export abstract class Chart<Row extends Drawn> {
     return [...rows.filter((row) => !isSubject(row)), ...rows.filter(isSubject)];
   }
 
-  /// Once for all changes of one event, and before the browser prints or paints.
+  /// Draws once for all changes of one event, before the browser prints or paints.
   private drawSoon(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -169,7 +169,7 @@ export abstract class Chart<Row extends Drawn> {
     else if (this.wanted) this.draw();
   }
 
-  /// What a chart of lines has in common: `read` says in words what lies under the pointer.
+  /// Options that all line charts share. `read` describes in words what lies under the pointer.
   protected lineOptions(rows: Row[], width: number, height: number, scale: Scale, axes: uPlot.Axis[],
                         xRange: [number, number], read: (plot: uPlot) => void): uPlot.Options {
     return {
@@ -193,7 +193,7 @@ export abstract class Chart<Row extends Drawn> {
     };
   }
 
-  /// What lies under the pointer: the nearest line, the subject and the floor, as `text` writes a value.
+  /// Describes what lies under the pointer: the nearest line, the subject and the floor. `text` formats a value.
   protected say(plot: uPlot, rows: Row[], where: (x: number) => string,
                 text: (value: number | null | undefined) => string): void {
     const at = plot.cursor.idx;
@@ -208,15 +208,15 @@ export abstract class Chart<Row extends Drawn> {
   }
 }
 
-const slice = 12; // ms of drawing between two chances for the browser to answer the reader
+const slice = 12; // ms of drawing before the browser can respond to the reader again
 
 export interface Drawable { element: HTMLElement; draw(): void }
 
-/// Draws at once what the reader sees first, the rest in slices, and everything before it is printed; `done` is called
-/// when all is drawn.
+/// Draws the charts that the reader sees first at once, the rest in slices, and all of them before printing. Calls
+/// `done` when all are drawn.
 export function drawAll(charts: Drawable[], done: () => void): void {
   const edge = 1.5 * innerHeight;
-  // Asked of the whole cell, which is not laid out inside before it comes near.
+  // Measures the whole cell, since its content is not laid out before it comes near the window.
   const isFirst = charts.map(({ element }) => (element.closest(".cell") ?? element).getBoundingClientRect().top < edge);
   const later = charts.filter((_, i) => !isFirst[i]);
   charts.forEach((chart, i) => isFirst[i] && chart.draw());
@@ -233,7 +233,7 @@ export function drawAll(charts: Drawable[], done: () => void): void {
   setTimeout(next);
 }
 
-/// Leaves what a chart holds, taken from the chart itself, where a script that reads the page can find it.
+/// Publishes the content of a chart, read from the chart itself, where a script that reads the page finds it.
 export function publish(plot: uPlot, holder: HTMLElement, more: Record<string, unknown> = {}): void {
   holder.dataset["plotted"] = JSON.stringify({
     x: plot.data[0],

@@ -1,4 +1,4 @@
-// The bar that stays on top: where to go, which lines to see, which scale, which theme.
+// The bar that stays at the top: links to sections, visible lines, scale, theme.
 
 import type { Bench } from "./data";
 import { el } from "./dom";
@@ -29,7 +29,7 @@ function themeButton(view: View): HTMLElement {
   return button;
 }
 
-/// The theme follows the system until the reader chooses. Paper is always light, and shows what is folded away.
+/// The theme follows the system until the reader chooses one. Print is always light, and shows folded content.
 export function followTheme(view: View): void {
   document.documentElement.dataset["theme"] = systemTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(systemTheme(), view));
@@ -83,7 +83,7 @@ export function followReading(places: [string, string][]): void {
   }
 }
 
-/// A button for each backend: off hides its line, row, bar and column on the whole page.
+/// A button for each backend. Turned off, it hides the backend's line, row, bar and column on the whole page.
 function legend(bench: Bench, view: View): HTMLElement {
   const looks = looksOf(bench.backends);
   const style = el("style");
@@ -110,7 +110,7 @@ export function toolbar(bench: Bench, view: View, places: [string, string][], sa
   const bar = el("div", { class: "toolbar" },
     el("div", { class: "row" }, navigation(places), scaleChoice(view), save, themeButton(view)),
     legend(bench, view));
-  // A place that is jumped to must come to rest below the bar, whose height depends on how its buttons wrap.
+  // A jump target must stop below the bar, whose height depends on how its buttons wrap.
   new ResizeObserver(() => {
     document.documentElement.style.setProperty("--top", `${bar.offsetHeight}px`);
   }).observe(bar);

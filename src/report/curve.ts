@@ -1,5 +1,5 @@
-// The percentile curve of one cell. The x axis is HdrHistogram's: log10(1 / (1 - p)), so that each further nine takes
-// as much room as the one before it and the tail is as visible as the body.
+// The percentile curve of one cell. The x axis is HdrHistogram's: log10(1 / (1 - p)). Each further nine takes as much
+// room as the one before it, so the tail is as visible as the body.
 
 import type uPlot from "uplot";
 import { Chart, baseAxis, chooseScale, raised, timeAxis } from "./chart";
@@ -15,9 +15,9 @@ function place(percentile: number): number {
   return -Math.log10(1 - percentile / 100);
 }
 
-const beforeMaximum = 0.05; // room kept between the last percentile and the maximum, in decades
+const beforeMaximum = 0.05; // gap between the last percentile and the maximum, in decades
 
-/// The maximum (percentile 100) stands where one sample in `samples` does, being that sample, and always last.
+/// The maximum (percentile 100) is one sample of `samples`, so it stands at that place, and always last.
 function points(row: Row): Point[] {
   let last = 0;
   return (row.curve ?? []).map(([percentile, value]): Point => {
@@ -32,7 +32,7 @@ function percentileAt(x: number, last: number): string {
   return `P${Number((100 - 100 * 10 ** -x).toPrecision(7))}`;
 }
 
-/// One column of x for all lines; a line without a value there is joined across.
+/// One column of x for all lines. A line without a value at some x is joined across it.
 function align(lines: Point[][]): { xs: number[]; columns: (number | null)[][] } {
   const xs = [...new Set(lines.flatMap((line) => line.map(([x]) => x)))].sort((a, b) => a - b);
   const columns = lines.map((line) => {

@@ -1,18 +1,18 @@
-// The run as the page reads it: `flatline.bench/1`, its cells grouped by what was timed.
+// The run as the page reads it: `flatline.bench/1`, with its cells grouped by what was timed.
 
 import { sizeName } from "./format";
 
 export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool" | "standard"
   | "drop-in";
 
-/// `beside`: whom its figures are held against besides the mallocs', of a copy the original.
+/// `beside`: the backend that its figures are compared with, in addition to the mallocs; for a copy, the original.
 export interface Backend { name: string; title: string; kind: BackendKind; beside?: string }
 export interface Missing { name: string; how: string }
 export interface Failure { backend: string; suite: string; size: number; order?: string; message: string }
 export interface Hiccups {
   seconds: number; over_10us: number; over_10us_per_second?: number; lost_us_per_second?: number; max_ns: number;
 }
-/// `own_code` is false where the system made the processes share the pages that hold their code.
+/// `own_code` is false if the system made the processes share the pages of their code.
 export interface Allocator {
   backend: string; version: string; path: string; source?: string; flags: string; own_code?: boolean;
 }
@@ -27,19 +27,19 @@ export interface Environment {
   allocators: Allocator[];
 }
 
-/// The course of a long run: one value for each window of so many operations, in the order of time.
+/// The course of a long run: one value for each window of `operations` operations, in order of time.
 export interface Windows {
   operations: number; values: number[]; first: number; last: number; worst: number; slope_ns_per_million: number;
 }
 
-/// What was timed; equal in all rows of a cell. `threads` is told by a run that knows cells of more than two.
+/// What was timed; equal in all rows of a cell. `threads` is set by a run that has cells of more than two threads.
 export interface Work {
   suite: string; size: number; calls_per_sample: number; operation: string; order: string; threads?: number;
 }
 
-/// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s, of which more is better. `curve` holds
-/// [percentile, value] pairs, ascending. `p50_net` is the median less the clock's own cost; page faults are those while
-/// timing, `_setup` those before. Where `ranked` is false the figure tells no merit, and nobody wins.
+/// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s (more is better). `curve` holds [percentile,
+/// value] pairs, ascending. `p50_net` is the median less the clock's own cost. `page_faults` are those while timing,
+/// `page_faults_setup` those before. If `ranked` is false, the figure does not measure merit, and no row wins.
 export interface Row extends Work {
   backend: string; unit: string; ranked?: boolean; samples: number; processes: number;
   mean: number; p50: number; p90: number; p99: number; p999: number; p9999: number | null; max: number;
@@ -48,22 +48,22 @@ export interface Row extends Work {
   p50_net?: number | null; page_faults: number; page_faults_setup?: number; resident_kib?: number;
   instructions_per_operation?: number | null; branch_misses_per_operation?: number | null;
   cache_misses_per_operation?: number | null; tlb_misses_per_operation?: number | null;
-  heap_calls?: number | null; held_bytes?: number | null; // of a round of the standard containers
-  peak_bytes?: number | null; // resident at most, of a process of several threads, without the driver's own
+  heap_calls?: number | null; held_bytes?: number | null; // in a round of the standard containers
+  peak_bytes?: number | null; // peak resident bytes of a process with several threads, without the driver's own
   void: boolean; curve?: [number, number][]; windows?: Windows;
 }
 
-/// One of Flatline's beside one rival: the ratio of the two and its 95 % interval. Of rounds in several figures, elsewhere
-/// in the one that decides the cell.
+/// The comparison of one of Flatline's allocators with one rival: the ratio and its 95 % interval. Rounds have several
+/// figures, other cells only the one that decides.
 export interface Verdict extends Work {
   figure?: "p50" | "p999" | "jitter"; subject?: string; rival: string; outcome: "faster" | "slower" | "no difference" | "void"; ratio: number; low: number; high: number;
 }
 
-/// Over the processes of one program under one allocator.
+/// The spread over the processes of one program under one allocator.
 export interface Spread { median: number; low: number; high: number }
 
-/// A program under one allocator. `frontier`: no other needs less time without more memory, nor less memory without
-/// more time. `allocator_share` is of the processor's time, from 0 to 1.
+/// A program under one allocator. `frontier`: no other allocator needs less time without more memory, or less memory
+/// without more time. `allocator_share` is a share of processor time, from 0 to 1.
 export interface ProgramRow {
   backend: string; version: string; path: string; settings: string; processes: number;
   wall_s: Spread; user_s: Spread; system_s: Spread; instructions: Spread | null;
@@ -71,22 +71,22 @@ export interface ProgramRow {
   allocations: number; frees: number; allocator_share: number; frontier: boolean;
 }
 
-/// A real program: `process` is the one that the memory is of, `clock` the one whose wall time is told. `missing` is
-/// the way to get it where it was not found, `shortfalls` why its figures say little of allocators.
+/// A real program. `process` is the one whose memory is measured, `clock` the one whose wall time is. `missing` is how
+/// to get the program if it was not found. `shortfalls` are the reasons why its figures say little about allocators.
 export interface Program {
   name: string; title: string; package: string; work: string; process: string; clock: string; version: string;
   missing: string | null; shortfalls: string[]; rows: ProgramRow[]; errors: { backend: string; message: string }[];
 }
 
-/// `judged` is false for a run that was written before runs had verdicts.
+/// `judged` is false for a run written before runs had verdicts.
 export interface Bench {
   schema: string; mode: string; started: string; duration_seconds: number; rounds: number;
   environment: Environment; backends: Backend[]; missing: Missing[]; errors: Failure[]; cells: Row[];
   verdicts: Verdict[]; judged: boolean; programs: Program[];
 }
 
-/// What a cell's figures are: ns a pair in blocks of calls, ns of one call, the windows of a long run, ns a call of a
-/// whole phase, a rate, bytes, or ns a round of the standard containers.
+/// The figures of a cell: ns per pair in blocks of calls, ns of one call, the windows of a long run, ns per call of a
+/// whole phase, a rate, bytes, or ns per round of the standard containers.
 export type CellKind = "body" | "tail" | "drift" | "phase" | "rate" | "bytes" | "round";
 
 /// All rows that timed the same work, one for each backend.
@@ -95,7 +95,7 @@ export interface Cell {
   order: string; unit: string; ranked: boolean; rows: Row[]; isVoid: boolean; verdicts: Verdict[];
 }
 
-/// A run of programs alone names its allocators only there.
+/// A run of programs alone names its allocators only in the programs.
 function allBackends(backends: Backend[], programs: Program[]): Backend[] {
   const all = new Map(backends.map((each) => [each.name, each]));
   for (const { backend } of programs.flatMap(({ rows, errors }) => [...rows, ...errors])) {
@@ -116,7 +116,7 @@ export function readBench(text: string): Bench {
   };
 }
 
-/// Read from the data and not from the suite's name, so that a suite this page has never heard of is shown as well.
+/// Derived from the data, not from the suite's name, so that an unknown suite is shown as well.
 function kindOf(rows: Row[]): CellKind {
   const { unit, calls_per_sample: calls } = rows[0] as Row;
   if (unit === "Mops/s") return "rate";
@@ -127,7 +127,7 @@ function kindOf(rows: Row[]): CellKind {
   return calls === 1 ? "tail" : "body";
 }
 
-/// Two threads go without saying: a verdict on them may not tell how many.
+/// Two threads are not named: a verdict on them may not have the number.
 function idOf(work: Work): string {
   const threads = (work.threads ?? 1) > 2 ? `${work.threads}-threads` : "";
   return [work.suite, work.size, work.calls_per_sample, work.operation, work.order, threads]
@@ -150,13 +150,13 @@ const suiteOrder = [
 ];
 const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes", "round"];
 
-/// A suite the page does not know comes after those it does.
+/// Unknown suites come after the known ones.
 function suiteRank(suite: string): number {
   const at = suiteOrder.indexOf(suite);
   return at < 0 ? suiteOrder.length : at;
 }
 
-/// Cells by suite, then size, the body before the tail; rows keep the order of the data.
+/// Cells by suite, then by size, body before tail. Rows keep the order of the data.
 export function groupCells(bench: Bench): Cell[] {
   const verdicts = groupBy(bench.verdicts, idOf);
   const sizes = new Map([...groupBy(bench.cells, (row) => row.suite)]
@@ -175,9 +175,8 @@ export function groupCells(bench: Bench): Cell[] {
     kindOrder.indexOf(a.kind) - kindOrder.indexOf(b.kind));
 }
 
-/// Where and what, short enough for the label of a row: "hot 64 B", "mixed seven sizes, alloc", "order random, free".
-/// What goes without saying is left out: the size beside an order, in a suite of one size, the operation "pair", and
-/// that a round was timed by itself.
+/// The label of a row: "hot 64 B", "mixed seven sizes, alloc", "order random, free". It leaves out the obvious: the
+/// size next to an order in a suite of one size, the operation "pair", and that a round was timed alone.
 function nameOf(row: Row, manySizes: boolean): string {
   if (row.operation === "round") {
     const rounds = row.calls_per_sample;
@@ -188,7 +187,8 @@ function nameOf(row: Row, manySizes: boolean): string {
   return `${row.suite} ${places.join(" ")}${threads}${row.operation === "pair" ? "" : `, ${row.operation}`}`;
 }
 
-/// The backends that have a figure where rounds are timed, or where they are not: no other is missed there.
+/// The backends expected in cells that time rounds, or in those that do not: the ones with a figure there, or with none
+/// anywhere.
 export function measuredIn(bench: Bench, inRounds: boolean): Backend[] {
   const names = new Set(bench.cells.filter((row) => (row.operation === "round") === inRounds)
     .map((row) => row.backend));

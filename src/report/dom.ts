@@ -1,4 +1,4 @@
-// The page's elements are made here and nowhere from strings of HTML: text from the data can only ever be text.
+// All elements of the page are made here, and none from strings of HTML, so text from the data stays text.
 
 export type Child = Node | string | null | false | undefined;
 type Attributes = Record<string, string | boolean | number | undefined | ((event: Event) => void)>;
@@ -12,7 +12,8 @@ function apply(element: Element, attributes: Attributes, children: Child[]): voi
   for (const child of children) if (child) element.append(child);
 }
 
-/// An element with its attributes (a function is a listener, false or undefined leaves it out) and children.
+/// An element with its attributes and children. An attribute that is a function is a listener; false or undefined
+/// leaves it out.
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
@@ -26,7 +27,7 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
-/// A box that scrolls sideways on its own, reachable by keyboard.
+/// A box that scrolls horizontally on its own and can be reached by keyboard.
 export function scrollBox(label: string, ...children: Child[]): HTMLElement {
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, ...children);
 }

@@ -6,10 +6,10 @@ import type { Bench, Cell, Row } from "./data";
 import { figure, inCell } from "./format";
 import type { View } from "./view";
 
-/// A course is told from its neighbours by less than a tail is: one allocator far off must not press the others flat.
+/// Courses differ by less than tails do. One allocator that is far off must not flatten the others.
 const logFromSpread = 10;
 
-/// Where each window ends, in million operations, for the row that has the most of them.
+/// The end of each window in million operations, for the row with the most windows.
 function windowEnds(rows: Row[]): number[] {
   const longest = rows.map((row) => row.windows).reduce((one, other) =>
     (other?.values.length ?? 0) > (one?.values.length ?? 0) ? other : one, undefined);

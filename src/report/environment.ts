@@ -1,4 +1,4 @@
-// What the figures were taken on, and what that machine can and cannot be trusted with.
+// The machine that the figures were measured on, and how far it can be trusted.
 
 import type { Bench, Hiccups } from "./data";
 import { el, scrollBox, type Child } from "./dom";
@@ -39,7 +39,7 @@ function facts(bench: Bench): [string, string][] {
   ];
 }
 
-/// Why the far tail may be the machine's; nothing on a quiet, bare one.
+/// Why the far tail may come from the machine; null on a quiet machine without a hypervisor and with isolated CPUs.
 function caution({ environment: here }: Bench): HTMLElement | null {
   const reasons = [
     here.hypervisor !== "none" && `a virtual machine (${here.hypervisor})`,

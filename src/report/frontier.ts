@@ -1,4 +1,4 @@
-// Time against memory: a mark for each allocator under one program, and the frontier that none of them passes.
+// Time against memory: a mark for each allocator under one program, and the frontier of the marks.
 
 import uPlot from "uplot";
 import { Chart, baseAxis, publish, tickTexts } from "./chart";
@@ -12,7 +12,7 @@ interface Box { left: number; top: number; right: number; bottom: number }
 
 const kibInMib = 1024;
 const markSize = 10;      // CSS pixels across
-const reach = 40;         // CSS pixels around a mark in which the pointer reads it
+const reach = 40;         // CSS pixels around a mark in which the pointer selects it
 const frontierLabel = "frontier";
 
 /// Seconds and MiB.
@@ -20,7 +20,7 @@ export function placeOf(row: ProgramRow): Place {
   return [row.wall_s.median, row.peak_rss_kib.median / kibInMib];
 }
 
-/// A little more than the span of the intervals, so that marks and their names stay off the edges.
+/// Slightly more than the span of the intervals, so that marks and their names stay off the edges.
 function rangeOf(values: number[], before: number, after: number): [number, number] {
   if (values.length === 0) return [0, 1];
   const low = Math.min(...values), high = Math.max(...values);
@@ -65,7 +65,7 @@ export class FrontierChart extends Chart<ProgramRow> {
     };
   }
 
-  /// Steps, for of two neighbours on the frontier there is nothing better than one or the other.
+  /// Drawn as steps: between two neighbours on the frontier there is nothing better than one or the other.
   private frontierLine(): uPlot.Series {
     const paths = uPlot.paths.stepped?.({ align: 1 });
     return {
@@ -112,8 +112,8 @@ export class FrontierChart extends Chart<ProgramRow> {
     context.restore();
   }
 
-  /// Each name beside its mark, the frontier's first, where it covers no mark and no other name; one that finds no
-  /// place is left to the pointer and the table.
+  /// Draws each name next to its mark, the frontier's first, where it covers no mark and no other name. A name without
+  /// room is left to the pointer and the table.
   private drawNames(plot: uPlot, rows: ProgramRow[]): void {
     const context = plot.ctx;
     const scale = devicePixelRatio;
@@ -128,7 +128,7 @@ export class FrontierChart extends Chart<ProgramRow> {
     context.save();
     context.font = `${11 * scale}px ${themeColour("--font")}`;
     context.fillStyle = themeColour("--ink");
-    context.strokeStyle = themeColour("--paper"); // a rim that keeps a name readable where it crosses a line
+    context.strokeStyle = themeColour("--paper"); // an outline that keeps a name readable across a line
     context.lineWidth = 4 * scale;
     context.lineJoin = "round";
     context.textAlign = "left";

@@ -1,4 +1,4 @@
-// Every term of the page in one line.
+// All terms of the page, one line each.
 
 import { el } from "./dom";
 
@@ -51,7 +51,7 @@ const terms: [string, string][] = [
   ["hiccup", "a gap of over 10 µs seen by an idle loop that only reads the clock: the machine's doing."],
 ];
 
-/// The line of a term, for places that name it; empty for one the page does not know.
+/// The line of a term, for places that name it; empty for an unknown term.
 export function meaningOf(term: string): string {
   return terms.find(([name]) => name === term)?.[1] ?? "";
 }

@@ -53,7 +53,7 @@ function show(bench: Bench, text: string, root: HTMLElement): void {
   drawAll(sections.flatMap(({ charts }): Drawable[] => charts), () => {
     root.dataset["drawn"] = "true";
   });
-  root.dataset["ready"] = String(Math.round(performance.now())); // ms since the reader asked for the page
+  root.dataset["ready"] = String(Math.round(performance.now())); // ms since the page was requested
 }
 
 function start(): void {

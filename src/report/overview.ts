@@ -54,7 +54,7 @@ function matrixRow(cell: Cell, backends: Backend[]): HTMLElement {
       valueCell(cell, cell.rows.find((row) => row.backend === backend.name), backend, backends, winner)));
 }
 
-/// A long name may go on below after a "_" or "/", so that a column is no wider than its figures need.
+/// A long name may wrap after a "_" or "/", so that a column is no wider than its figures need.
 function breakable(name: string): Child[] {
   return name.split(/(?<=[_/])/).flatMap((part, i) => (i > 0 ? [el("wbr"), part] : [part]));
 }
@@ -80,7 +80,7 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
         el("tbody", {}, ...rows.map((cell) => matrixRow(cell, backends))))));
 }
 
-/// Columns as a reader compares them: the subject and what bounds it first, then the rivals.
+/// Columns in the order of comparison: the subject and its bounds first, then the rivals.
 function columnOrder(backends: Backend[]): Backend[] {
   const rank = ["subject", "again", "control", "unchecked", "standard", "drop-in", "general", "fixed-pool"];
   return [...backends].sort((a, b) => rank.indexOf(a.kind) - rank.indexOf(b.kind));

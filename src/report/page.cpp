@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view token = "__FLATLINE_DATA__";
 
-/// The same object without white space, and with `<`, which only a string can hold, written so that HTML cannot see it.
+/// The same object without white space. Each `<`, which only a string can contain, is written so that HTML does not see
+/// it.
 std::string compact(std::string_view json) {
     const auto data = nlohmann::ordered_json::parse(json, nullptr, false);
     if (!data.is_object()) {

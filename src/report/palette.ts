@@ -1,9 +1,10 @@
-// A backend keeps one look on the whole page: a colour told apart by colour-blind readers, and a dash for its kind.
+// Each backend has one look on the whole page: a colour that colour-blind readers can distinguish, and a dash for its
+// kind.
 
 import type { Backend } from "./data";
 import { svg } from "./dom";
 
-/// `colour` names a custom property of page.css, which holds its light and its dark value.
+/// `colour` is the name of a custom property in page.css, which holds its light and dark values.
 export interface Look { colour: string; dash: number[]; width: number }
 
 const solid: number[] = [];
@@ -26,7 +27,7 @@ const known: Record<string, Look> = {
 const colours = 7;
 const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
 
-/// The look of every backend; one that has no fixed look takes a colour in turn, with a dash nobody else has.
+/// The look of every backend. A backend without a fixed look takes the next colour, with a dash that no other has.
 export function looksOf(backends: Backend[]): Map<string, Look> {
   let spare = 0;
   return new Map(backends.map((backend) => {
@@ -39,7 +40,7 @@ export function looksOf(backends: Backend[]): Map<string, Look> {
   }));
 }
 
-/// The colour as the theme in force has it; a canvas cannot read custom properties itself.
+/// The colour in the current theme; a canvas cannot read custom properties itself.
 export function themeColour(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }

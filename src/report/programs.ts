@@ -1,4 +1,4 @@
-// Real programs: for each, time against memory under every allocator, and all figures beside it.
+// Real programs: for each, time against memory under every allocator, and a table of all figures.
 
 import type { Bench, Program, ProgramRow, Spread } from "./data";
 import { el, scrollBox, type Child } from "./dom";
@@ -11,7 +11,7 @@ import type { View } from "./view";
 
 const kibInMib = 1024;
 
-/// A median with the lowest and highest process below it.
+/// A median, with the lowest and highest process below it.
 function spreadColumn(field: keyof ProgramRow & string, head: string, unit: string, spread: (row: ProgramRow) => Spread,
                       write: (value: number) => string): Column<ProgramRow> {
   return {
@@ -66,7 +66,7 @@ function programTable(bench: Bench, program: Program): HTMLElement {
         el("tbody", {}, ...rows.map(line)))));
 }
 
-/// Which library served the calls, read from the process that allocates.
+/// The library that served the calls, read from the process that allocates.
 function identities(bench: Bench, program: Program): HTMLElement {
   const titles = new Map(bench.backends.map((each) => [each.name, each.title]));
   const rows = program.rows.map((row) => el("tr", {},
@@ -110,7 +110,7 @@ function programSection(bench: Bench, program: Program, view: View): { element: 
   };
 }
 
-/// Who is on the frontier of how many programs, the most often first; empty iff no program was measured.
+/// The allocators on the frontier and in how many programs, most frequent first; empty iff no program was measured.
 export function frontierText(bench: Bench): string {
   const measured = bench.programs.filter((program) => program.rows.length > 0);
   if (measured.length === 0) return "";
@@ -122,7 +122,7 @@ export function frontierText(bench: Bench): string {
     `${measured.length === 1 ? "program" : "programs"}: ${named.join(", ")}.`;
 }
 
-/// The section of all programs and the charts in it, which need drawing once the section is in the document.
+/// The section of all programs and its charts, which must be drawn once the section is in the document.
 export function programsSection(bench: Bench, view: View):
     { element: HTMLElement; name: string; charts: FrontierChart[] } {
   const sections = bench.programs.map((program) => programSection(bench, program, view));

@@ -1,4 +1,4 @@
-// Suite containers: rounds of the standard containers over several subjects, each held against rivals of its own.
+// Suite containers: rounds of the standard containers over several subjects, each compared with rivals of its own.
 
 import type { Bench, Cell, Verdict } from "./data";
 import { el, scrollBox, type Child } from "./dom";
@@ -12,7 +12,7 @@ const words: Record<Outcome, string> = { faster: "less", slower: "more", "no dif
 const classes: Record<Outcome, string> = { faster: "win", slower: "loss", "no difference": "even", void: "void" };
 const bestMalloc = "best malloc";
 
-/// A subject and whom it is held against: the backend that it is beside, or whichever malloc is best in a figure.
+/// A subject and its rival: the backend in its `beside`, or the malloc that is best in a figure.
 interface Pair { subject: string; rival: string }
 
 function titleOf(bench: Bench, name: string): string {
@@ -50,7 +50,7 @@ function ratioCell(bench: Bench, cell: Cell, pair: Pair, verdict: Verdict | unde
     pair.rival === bestMalloc && el("small", {}, titleOf(bench, verdict.rival)));
 }
 
-/// Each subject of the cell beside its rivals; nothing where the run judged none.
+/// Each subject of the cell with its rivals; nothing if the run judged none.
 export function contestTable(bench: Bench, cell: Cell): HTMLElement | null {
   const pairs = pairsOf(bench, cell.verdicts);
   if (pairs.length === 0) return null;
@@ -68,7 +68,7 @@ export function contestTable(bench: Bench, cell: Cell): HTMLElement | null {
         el("tbody", {}, ...pairs.map(row)))));
 }
 
-/// In how many cells a pair came out how, in one figure.
+/// The number of cells of each outcome for a pair, in one figure.
 function countText(bench: Bench, verdicts: Verdict[], pair: Pair, name: string): string {
   const its = verdicts.filter((each) => each.figure === name && isSame(pairOf(bench, each), pair));
   const count = (outcome: Outcome) => its.filter((each) => each.outcome === outcome).length;

@@ -1,10 +1,10 @@
-// The run itself, out of the page again: no network, and what is saved is what `flatline compare` reads.
+// Saves the run from the page, without network. The file is one that `flatline compare` reads.
 
 import { el } from "./dom";
 
 const patience = 60_000; // ms that a browser may take to ask where to save
 
-/// "flatline-2026-11-21T20-00-00Z.json": a name that every file system takes.
+/// "flatline-2026-11-21T20-00-00Z.json": a name that every file system accepts.
 function fileName(started: string): string {
   return `flatline-${started.replace(/[^\w-]+/g, "-")}.json`;
 }
@@ -15,7 +15,7 @@ function save(text: string, started: string): void {
   setTimeout(() => URL.revokeObjectURL(address), patience);
 }
 
-/// `text` is the data as it lies in the page.
+/// `text` is the data as stored in the page.
 export function saveButton(text: string, started: string): HTMLElement {
   return el("button", { type: "button", class: "save", title: "Save the run's JSON, as flatline bench --json writes it",
     click: () => save(text, started) }, "Save JSON");

@@ -1,4 +1,4 @@
-// One cell: its name, how it was measured, who won, the chart or bars, and the table.
+// One cell: its name, how it was measured, the winner, the chart or bars, and the table.
 
 import type { Bench, Cell, Row } from "./data";
 import type { Chart } from "./chart";
@@ -44,7 +44,7 @@ function cellSection(bench: Bench, cell: Cell, view: View): { element: HTMLEleme
   return { element: el("article", attributes, head, pair, contests), chart };
 }
 
-/// The section of a suite and the charts in it, which need drawing once the section is in the document.
+/// The section of a suite and its charts, which must be drawn once the section is in the document.
 export function suiteSection(bench: Bench, suite: string, cells: Cell[], view: View):
     { element: HTMLElement; name: string; charts: Chart<Row>[] } {
   const sections = cells.map((cell) => cellSection(bench, cell, view));

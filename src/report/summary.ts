@@ -1,4 +1,4 @@
-// The front of the page: one sentence, then every cell by name with what was won or lost there.
+// The top of the page: one sentence, then every cell by name with its win or loss.
 
 import type { Backend, Bench, Cell } from "./data";
 import { el, type Child } from "./dom";
@@ -12,7 +12,7 @@ const outcomes: [Outcome, string, string][] = [
   ["void", "is in void cells", "beside"],
 ];
 
-/// Cells with the same rival together: "to Boost.Pool: hot 16 B by 8–10 %, ...".
+/// Cells grouped by rival: "to Boost.Pool: hot 16 B by 8–10 %, ...".
 function byRival(judged: Judged[], subject: Backend, backends: Backend[], beside: string): HTMLElement[] {
   const rivals = [...new Set(judged.map(({ judgement }) => judgement.best.backend))];
   return rivals.map((rival) => {
@@ -29,7 +29,7 @@ function byRival(judged: Judged[], subject: Backend, backends: Backend[], beside
   });
 }
 
-/// Each of Flatline's by itself. Losses and wins lie open; what decides nothing is folded away.
+/// One part for each of Flatline's allocators. Losses and wins are unfolded; cells that decide nothing are folded.
 function standing(bench: Bench, cells: Cell[]): HTMLElement[] {
   const all = bench.backends.filter(isOurs).map((subject) =>
     ({ subject, judged: judgedCells(cells, bench.backends, rivalsOf(subject), subject) }));

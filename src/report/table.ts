@@ -8,7 +8,7 @@ import { decider } from "./verdict";
 
 interface Part { field: string; text: string; label?: string }
 
-/// A column of figures; `below` is a second one in small figures, a `label` following it.
+/// A column of figures. `below` is a second one in small figures, followed by `label`.
 export interface Column<R> {
   field: string;
   head: string;
@@ -25,13 +25,13 @@ function medianColumn(cell: Cell): Column<Row> {
   };
 }
 
-/// The clock's cost matters where it is paid on every call: in single calls.
+/// The clock's cost matters only in single calls, which pay it on every call.
 function netColumns(cell: Cell): Column<Row>[] {
   if (cell.kind !== "tail" || cell.rows.every((row) => row.p50_net === undefined)) return [];
   return [{ field: "p50_net", head: "P50\nnet", unit: "ns", text: (row) => inCell(cell, row.p50_net) }];
 }
 
-/// What the processor counted, where it counts for one who asks.
+/// The counts of the processor, if the run has them.
 function counterColumns(cell: Cell): Column<Row>[] {
   const column = (field: "instructions" | "branch_misses" | "cache_misses" | "tlb_misses", head: string): Column<Row> =>
     ({ field: `${field}_per_operation`, head, unit: "a call", text: (row) => figure(row[`${field}_per_operation`], 3) });
@@ -41,7 +41,7 @@ function counterColumns(cell: Cell): Column<Row>[] {
 }
 
 function exceedanceColumns(cell: Cell): Column<Row>[] {
-  if (cell.kind === "round") return []; // a round is longer than the least of them
+  if (cell.kind === "round") return []; // a round is longer than the least threshold
   return [
     { field: "over_100ns_ppm", head: ">100 ns", unit: "ppm", text: (row) => partsPerMillion(row.over_100ns_ppm) },
     { field: "over_1us_ppm", head: ">1 µs", unit: "ppm", text: (row) => partsPerMillion(row.over_1us_ppm) },
@@ -49,7 +49,7 @@ function exceedanceColumns(cell: Cell): Column<Row>[] {
   ];
 }
 
-/// What a round of containers asked of the heap, and held of the memory it stands on.
+/// The requests of a round of containers to the heap, and the memory that it held.
 function memoryColumns(cell: Cell): Column<Row>[] {
   if (cell.kind !== "round") return [];
   return [
@@ -76,7 +76,7 @@ function timeColumns(cell: Cell): Column<Row>[] {
   ];
 }
 
-/// The worst window of any process, whereas the others are medians over processes.
+/// The worst window is that of any process; the other figures are medians over processes.
 function driftColumns(cell: Cell): Column<Row>[] {
   const column = (field: "first" | "last" | "worst", head: string): Column<Row> =>
     ({ field, head, unit: cell.unit, text: (row) => inCell(cell, row.windows?.[field]) });
@@ -116,7 +116,7 @@ function countColumns(cell: Cell): Column<Row>[] {
   ];
 }
 
-/// A cell without a distribution or a course to draw has a bar in each row.
+/// A cell without a distribution or a course has a bar in each row.
 export function hasBars(cell: Cell): boolean {
   return cell.kind === "phase" || cell.kind === "rate" || cell.kind === "bytes";
 }
@@ -137,7 +137,7 @@ export function figureCell<R>(column: Column<R>, row: R): HTMLElement {
     below && el("small", {}, el("span", { "data-field": below.field }, below.text), below.label));
 }
 
-/// A bar as long as the median, with its interval over processes; `longest` fills the column.
+/// A bar as long as the median, with the interval over processes. A bar of `longest` fills the column.
 function barCell(row: Row, backend: Backend, colour: string, longest: number): HTMLElement {
   if (backend.kind === "control") return el("td", { class: "bar" });
   const share = (value: number) => `${Math.max(0, Math.min(100, (value / longest) * 100)).toFixed(2)}%`;
@@ -162,7 +162,7 @@ function headRow(cell: Cell, columns: Column<Row>[]): HTMLElement {
   return el("tr", {}, el("th", { scope: "col" }, "Backend"), bars, ...columns.map(headCell));
 }
 
-/// What the order of the rows and the small figures are, and why a figure may be absent.
+/// Explains the order of the rows, the small figures, and why a figure may be absent.
 function captionOf(cell: Cell): string {
   const order = higherIsBetter(cell) ? "highest" : "lowest";
   const first = cell.kind === "drift" ? "median window" : "P50";
@@ -178,7 +178,7 @@ function absentNote(bench: Bench, cell: Cell): Child {
   return el("p", { class: "note" }, `Not in this cell: ${absent.map((each) => each.title).join(", ")}.`);
 }
 
-/// `best` is the row to mark as the winner; none in a void cell and where the figure tells no merit.
+/// `best` is the row to mark as the winner; none in a void cell, or if the figure does not measure merit.
 export function cellTable(bench: Bench, cell: Cell, best: Row | undefined): HTMLElement {
   const columns = columnsOf(cell);
   const backends = new Map(bench.backends.map((each) => [each.name, each]));

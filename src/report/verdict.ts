@@ -1,4 +1,4 @@
-// Who won a cell: the laboratory's own verdicts, of which this only picks the one that matters, and puts it in words.
+// The result of a cell: picks the verdict that matters among those of the run, and puts it in words.
 
 import {
   higherIsBetter, type Backend, type BackendKind, type Bench, type Cell, type CellKind, type Row, type Verdict as Said,
@@ -12,7 +12,7 @@ export interface Judgement {
   outcome: Outcome;
   best: Row;          // the best of the rivals
   ratio: number;      // subject / best rival
-  low: number;        // of its 95 % interval
+  low: number;        // of the 95 % interval
   high: number;
 }
 
@@ -22,12 +22,12 @@ const outcomes: Record<Said["outcome"], Outcome> =
 const everyRival: BackendKind[] = ["general", "fixed-pool"];
 const competitors: BackendKind[] = ["subject", "standard", "drop-in", ...everyRival];
 
-/// Whether a backend is Flatline's, and judged: a subject, or its malloc under one of its policies.
+/// Whether a backend is a judged one of Flatline's: a subject, or its malloc under one of its policies.
 export function isOurs({ kind }: Backend): boolean {
   return kind === "subject" || kind === "drop-in";
 }
 
-/// Whom one of Flatline's is held against: a malloc against the others alone.
+/// The rivals of one of Flatline's backends. A malloc has only other mallocs as rivals.
 export function rivalsOf({ kind }: Backend): BackendKind[] {
   return kind === "drop-in" ? ["general"] : everyRival;
 }
@@ -47,22 +47,22 @@ function bestOf(cell: Cell, rows: Row[], metric: Metric): Row | undefined {
   return [...rows].sort((a, b) => direction * (metric(a) - metric(b)))[0];
 }
 
-/// What decides a cell: the median, but for single calls the tail they were timed for.
+/// The deciding figure of a cell: the median, or the tail for single calls, which are timed for it.
 export function decider(cell: Cell): { field: "p50" | "p999"; name: string } {
   if (cell.kind === "drift") return { field: "p50", name: "median window" };
   return cell.kind === "tail" ? { field: "p999", name: "P99.9" } : { field: "p50", name: "P50" };
 }
 
 /// The best row among the allocators that compete: subjects, general ones, fixed-size pools and the C++ library's. None
-/// where the cell is void or its figure tells no merit.
+/// if the cell is void or its figure does not measure merit.
 export function winnerOf(cell: Cell, backends: Backend[]): Row | undefined {
   if (cell.isVoid || !cell.ranked) return undefined;
   const { field } = decider(cell);
   return bestOf(cell, rowsOfKind(cell, backends, competitors), (row) => row[field]);
 }
 
-/// The subject against the best rival of these kinds by what decides the cell; undefined iff either is absent, the cell
-/// is not ranked, the run has no verdict on it, or rounds are timed, which are judged otherwise (rounds.ts).
+/// The subject against the best rival of these kinds, by the deciding figure. undefined iff either is absent, the cell
+/// is not ranked, the run has no verdict on it, or the cell times rounds, which are judged in rounds.ts.
 export function judge(cell: Cell, backends: Backend[], kinds = everyRival, subject = subjectOf(cell, backends)):
     Judgement | undefined {
   if (!cell.ranked || cell.kind === "round" || !subject) return undefined;
@@ -74,15 +74,15 @@ export function judge(cell: Cell, backends: Backend[], kinds = everyRival, subje
   return { outcome: outcomes[verdict.outcome], best, ratio: verdict.ratio, low: verdict.low, high: verdict.high };
 }
 
-/// "12–19 %", what the interval of the ratio is away from 1, on its nearer side first; "8 %" where both ends round to
-/// that. Below 10 % a tenth counts.
+/// "12–19 %": the distance of the ratio's interval from 1, nearer side first; "8 %" if both ends round to that. Below
+/// 10 % tenths count.
 export function percentAway({ low, high }: Judgement): string {
   const [near, far] = [Math.abs(1 - low) * 100, Math.abs(1 - high) * 100].sort((a, b) => a - b) as [number, number];
   const write = (value: number) => figure(value, far < 10 ? 1 : 0);
   return `${write(near) === write(far) ? write(far) : range(near, far, write)}\u00a0%`;
 }
 
-/// How the subject stands to the rival: "faster by 12–19 %", "no difference at this precision (0.98–1.03 of its P50)".
+/// The subject compared with the rival: "faster by 12–19 %", "no difference at this precision (0.98–1.03 of its P50)".
 export function inWords(cell: Cell, verdict: Judgement): string {
   const [better, worse] = cell.kind === "bytes" ? ["less", "more"] : ["faster", "slower"];
   switch (verdict.outcome) {
@@ -96,7 +96,8 @@ export function inWords(cell: Cell, verdict: Judgement): string {
 
 export interface Judged { cell: Cell; judgement: Judgement }
 
-/// Every cell that has a verdict, by outcome, against the best rival of these kinds; on this subject, or the first of each.
+/// Every cell with a verdict, by outcome, against the best rival of these kinds; for this subject, or for the first of
+/// each.
 export function judgedCells(cells: Cell[], backends: Backend[], kinds?: BackendKind[], subject?: Backend):
     Record<Outcome, Judged[]> {
   const result: Record<Outcome, Judged[]> = { win: [], loss: [], even: [], void: [] };
@@ -107,7 +108,7 @@ export function judgedCells(cells: Cell[], backends: Backend[], kinds?: BackendK
   return result;
 }
 
-/// How often the subject is the best of all that compete in the cells that the sentence leaves out.
+/// How often the subject is the best of all that compete, in the cells that the sentence leaves out.
 function othersText(cells: Cell[], backends: Backend[]): string {
   const kinds: [CellKind, string][] = [
     ["tail", "tail (P99.9)"], ["drift", "drift"], ["phase", "phase"], ["rate", "throughput"], ["bytes", "memory"],
@@ -122,7 +123,7 @@ function othersText(cells: Cell[], backends: Backend[]): string {
 
 export interface Verdict { sentence: string; others: string }
 
-/// One sentence that a reader may quote about the body (wins, losses, what was too close, what was too noisy), and the
+/// One sentence about the body that a reader may quote (wins, losses, what was too close, what was too noisy), and the
 /// count of the rest.
 export function verdictOf(bench: Bench, all: Cell[]): Verdict {
   const cells = all.filter(({ kind }) => kind !== "round");

@@ -1,4 +1,4 @@
-// What the reader has chosen to see; everything that draws listens to it.
+// The reader's choices on what to show; everything that draws listens to them.
 
 export type ScaleChoice = "auto" | "log" | "linear";
 

@@ -29,8 +29,8 @@ bool bench_prepare(const bench_class *classes, size_t count, bench_pages pages) 
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = ((uintptr_t)all + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)all + bytes) / page * page;
-    if (first < end) (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* fails if the kernel has no huge
-                                                                                  pages */
+    /* Fails if the kernel has no huge pages. */
+    if (first < end) (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
     memset(all, 1, bytes);
     free(all);
     return true;

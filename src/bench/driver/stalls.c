@@ -48,7 +48,7 @@ static struct {
     uint64_t step, due;  /* ticks; of the next pair */
     uint64_t ended;      /* ticks; end of the last pair */
     bool says_run_delay; /* the system reports it for the first thread */
-    void **blocks;      /* of the third thread; or the huge ones */
+    void **blocks;       /* of the third thread; or the huge ones */
     pthread_t maker;
     hand maker_hand;
     atomic_bool made, may_end;
@@ -253,7 +253,8 @@ static void beside(run *r, bool by_another_thread) {
 void stalls(run *r) {
     if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
     if (bench_backend.begin_thread != NULL)
-        fail(STATUS_USAGE, "this backend needs a call of each thread that uses it, and not every thread here makes one", "");
+        fail(STATUS_USAGE, "this backend needs a call of each thread that uses it, and not every thread here makes one",
+             "");
     if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves the sizes it was prepared for alone", "");
     if (strcmp(r->order, "locked") == 0) {
         locked(r);

@@ -44,9 +44,9 @@ typedef struct worker {
     size_t id;
     size_t leg; /* legs done so far */
     record alloc, local, remote;
-    record delay;          /* if keeps_delays: from when an operation was due to its end */
+    record delay;                        /* if keeps_delays: from when an operation was due to its end */
     record alloc_running, local_running; /* if keeps_delays: alloc and local, less the run delay */
-    uint64_t *begin, *end; /* of each batch */
+    uint64_t *begin, *end;               /* of each batch */
 } worker;
 
 _Static_assert(RING >= 2 * TOGETHER, "or a thread could wait for blocks that it is to take together");
