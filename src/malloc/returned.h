@@ -32,11 +32,12 @@
 
 #include "thread_heap.h"
 
-/* Frees a live block of another heap. False: it has already been freed. At most eight atomic operations, no loop. */
+/* Frees a live block of another heap. False: it has already been freed. At most six atomic read-modify-writes and seven
+ * atomic loads, no loop. */
 bool flat_return(size_t granule);
 
 /* Returns a block to its owner that is cached in another heap. False: somebody holds it, or it has already been
- * returned. At most eight atomic operations, no loop. */
+ * returned. At most six atomic read-modify-writes and six atomic loads, no loop. */
 bool flat_send_home(const block_at_hand *entry);
 
 #define RETURNED_PAGES 4 /* pages taken back at a time: 256 blocks of 64 bytes, or 16 KiB of larger ones */
