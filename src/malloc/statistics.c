@@ -70,8 +70,9 @@ FLAT_API void malloc_stats(void) {
     errno = error;
 }
 
-/* Settings of glibc's internals have no meaning here: they are accepted, as by glibc, and change nothing. A setting that
- * would change what the program's blocks contain (M_PERTURB), and an unknown one, are refused: mallopt returns 0. */
+/* Settings of glibc's internals have no meaning here: they are accepted, as by glibc, and change nothing. A setting
+ * that would change what the program's blocks contain (M_PERTURB), and an unknown one, are refused: mallopt returns 0.
+ */
 FLAT_API int mallopt(int parameter, int value) {
     (void)value;
     switch (parameter) {
