@@ -11,20 +11,15 @@
  * At the end it prints on standard error how many blocks were freed by the thread that had them and by another. */
 #define _GNU_SOURCE
 #include "bench/backend.h"
-#include "os/clock.h"
+#include "lose_processor.h"
 
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ARENA ((size_t)1 << 34) /* bytes of addresses: more than any test writes */
 #define STALL_NS 5000000u
@@ -68,23 +63,6 @@ static void stall(void) {
     for (uint64_t from = ran_ns(); ran_ns() - from < STALL_NS;) continue;
 }
 
-/* How long this thread has not run. */
-static uint64_t waited_ns(void) { return flat_clock_ns() - ran_ns(); }
-
-/* By a child that does nothing but run on the same processor. */
-static void be_preempted(void) {
-    pid_t child = fork();
-    if (child == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;) continue;
-    }
-    if (child < 0) return;
-    for (uint64_t from = waited_ns(), ran = ran_ns(); waited_ns() - from < STALL_NS && ran_ns() - ran < STALL_NS;)
-        (void)sched_yield();
-    (void)kill(child, SIGKILL);
-    (void)waitpid(child, NULL, 0);
-}
-
 static void *fresh(size_t size) {
     size_t bytes = (sizeof(head) + size + 15) / 16 * 16;
     head *h = (head *)(void *)(arena + atomic_fetch_add(&used, bytes));
@@ -99,7 +77,7 @@ void *bench_alloc(size_t size) {
     if (now && goes("same")) return last;
     if (now && goes("overlap")) return (char *)last + ((const head *)last)[-1].size / 2;
     if (now && goes("stall")) stall();
-    if (now && goes("preempt")) be_preempted();
+    if (now && goes("preempt") && !lose_processor(STALL_NS)) return NULL;
     last = fresh(goes("wasteful") ? 2 * size : size);
     if (goes("wasteful")) memset(last, 1, 2 * size);
     return last;

@@ -1,11 +1,9 @@
 #include "bench/driver/run_delay.h"
+#include "lose_processor.h"
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <time.h>
@@ -21,25 +19,6 @@ std::uint64_t ns_of(clockid_t clock) {
     timespec now{};
     clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::uint64_t idle_ns() { return ns_of(CLOCK_MONOTONIC) - ns_of(CLOCK_THREAD_CPUTIME_ID); }
-
-/// Returns when a child on the same processor has kept this thread from running for so long.
-void lose_the_processor() {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
-    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;) sched_getcpu();
-    }
-    ASSERT_GT(child, 0);
-    for (const std::uint64_t from = idle_ns(); idle_ns() - from < some_ns;) sched_yield();
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
 }
 
 /// In a process of its own, since each number of a thread counts once. Exit status 0: `holds` said true.
@@ -62,8 +41,7 @@ class RunDelay : public testing::Test {
 
 TEST_F(RunDelay, is_what_a_thread_waited_for_its_processor) {
     expect_in_child([] {
-        if (!count_run_delay(0)) return false;
-        lose_the_processor();
+        if (!count_run_delay(0) || !lose_processor(some_ns)) return false;
         return run_delay_since() >= some_ns * 9 / 10;
     });
 }
@@ -85,9 +63,9 @@ TEST_F(RunDelay, is_also_what_the_thread_lost_that_this_one_waited_for) {
     expect_in_child([] {
         if (!count_run_delay(0)) return false;
         std::atomic<bool> lost = false, asked = false;
+        bool enough = false;
         std::thread other([&] {
-            count_run_delay(1);
-            lose_the_processor();
+            enough = count_run_delay(1) && lose_processor(some_ns);
             lost = true;
             lost.notify_one();
             asked.wait(false);
@@ -97,7 +75,7 @@ TEST_F(RunDelay, is_also_what_the_thread_lost_that_this_one_waited_for) {
         asked = true;
         asked.notify_one();
         other.join();
-        return delay >= some_ns * 9 / 10;
+        return enough && delay >= some_ns * 9 / 10;
     });
 }
 
