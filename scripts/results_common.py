@@ -1,5 +1,4 @@
 """What the parts of scripts/results share."""
-import math
 import statistics
 
 
@@ -14,13 +13,10 @@ class Fault(Exception):
     """The message says what is wrong, and what to do."""
 
 
-def side_by_side(above, below):
-    """The median of the rounds' ratios, as `flatline bench` computes it. None if one of the two lacks a round, or a
-    value of `below` is 0, like the resident bytes of the floor, which holds no block."""
-    if len(above) != len(below) or not all(below):
-        return None
-    rounds = sorted(a / b for a, b in zip(above, below))
-    return round(math.sqrt(rounds[(len(rounds) - 1) // 2] * rounds[len(rounds) // 2]), 4)
+def ratios_between(cell, other, figures):
+    """The ratios of a cell's figures to another's, paired by rounds, as `flatline bench` computed them. One is None if
+    it cannot be computed, for example because the floor, which holds no block, has no resident bytes."""
+    return [cell["ratios"][other["backend"]][figure] for figure in figures]
 
 
 def spread(values, without=""):

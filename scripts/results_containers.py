@@ -1,7 +1,7 @@
 """The results of `flatline bench containers`: what is kept of its runs, and the tables that are made from them."""
 import statistics
 
-from results_common import figure, machine, side_by_side, table
+from results_common import figure, machine, ratios_between, table
 
 FIGURES = ("p50", "p999", "heap_calls", "held_bytes")
 RATIOS = ("p50", "p999", "jitter")  # P99.9 - P50 is the jitter
@@ -30,12 +30,6 @@ TITLES = {"p50": "P50", "p999": "P99.9", "jitter": "P99.9 − P50"}
 
 # ---- what is kept -------------------------------------------------------------------------------------------------
 
-def processes(cell, what):
-    if what == "jitter":
-        return [late - usual for late, usual in zip(cell["process_p999"], cell["process_p50"])]
-    return cell["process_" + what]
-
-
 def value(cell, what):
     return cell["p999"] - cell["p50"] if what == "jitter" else cell[what]
 
@@ -51,9 +45,9 @@ def kept_rounds(cells, kinds):
         if subject not in by_name or (rival == MALLOC and not mallocs) or (rival != MALLOC and rival not in by_name):
             continue
         ratios["%s / %s" % (subject, rival)] = [
-            side_by_side(processes(by_name[subject], what),
-                         processes(by_name[rival] if rival != MALLOC else
-                                   min(mallocs, key=lambda cell: value(cell, what)), what)) for what in RATIOS]
+            ratio for what in RATIOS
+            for ratio in ratios_between(by_name[subject], by_name[rival] if rival != MALLOC else
+                                        min(mallocs, key=lambda cell: value(cell, what)), [what])]
     return ratios
 
 

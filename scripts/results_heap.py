@@ -1,7 +1,7 @@
 """The results of `flatline bench anysize` for the heap: what is kept of its runs, and the tables made from them."""
 import statistics
 
-from results_common import figure, machine, side_by_side, spread, table
+from results_common import figure, machine, ratios_between, spread, table
 
 FIGURES = ("p50", "p999", "over_1us_ppm")
 TITLES = {"p50": "P50", "p999": "P99.9", "over_1us_ppm": "over 1 µs, of a million"}
@@ -27,7 +27,7 @@ def kept_ratios(cells):
     """What is kept of a cell of anysize in addition to its rows: the paired ratios of the heap's P50 and P99.9 to the
     rival's."""
     by_name = {cell["backend"]: cell for cell in cells}
-    return [side_by_side(by_name[SUBJECT]["process_" + what], by_name[RIVAL]["process_" + what]) for what in RATIOS]
+    return ratios_between(by_name[SUBJECT], by_name[RIVAL], RATIOS)
 
 
 # ---- what the tables say ------------------------------------------------------------------------------------------

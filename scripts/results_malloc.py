@@ -3,7 +3,7 @@ from them."""
 import math
 import statistics
 
-from results_common import figure, machine, short, side_by_side, spread, table
+from results_common import figure, machine, ratios_between, short, spread, table
 
 SUITES = ("hot", "fifo", "churn", "mixed", "anysize")
 OTHER_SUITES = ("order", "throughput", "drift", "startup", "memory", "arrivals")  # what one full run shows of all
@@ -46,8 +46,7 @@ def has_policies(cells):
 def kept_ratios(cells):
     """What is kept of a cell: the paired ratios of each policy's P50 and P99.9 to each other backend's."""
     by_name = {cell["backend"]: cell for cell in cells}
-    return {policy: {name: [side_by_side(by_name[policy]["process_" + what], cell["process_" + what])
-                            for what in RATIOS]
+    return {policy: {name: ratios_between(by_name[policy], cell, RATIOS)
                      for name, cell in by_name.items() if name not in POLICIES}
             for policy in POLICIES if policy in by_name}
 

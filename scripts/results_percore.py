@@ -3,7 +3,8 @@ tables made from them."""
 import collections
 import statistics
 
-from results_common import figure, machine, short, side_by_side, spread, table, threads_text, together_text
+from results_common import (figure, machine, ratios_between, short, spread, table, threads_text,
+                            together_text)
 
 SUITES = ("threads", "pipeline")
 COMPARED = ("p50", "p999")
@@ -27,8 +28,7 @@ def kept_ratios(cells):
     """What is kept of a cell: the paired ratios of the subject's P50 and P99.9 to each other backend's."""
     by_name = {cell["backend"]: cell for cell in cells}
     own = by_name[SUBJECT]
-    return {name: [side_by_side(own["process_" + what], cell["process_" + what]) for what in COMPARED]
-            for name, cell in by_name.items() if name != SUBJECT}
+    return {name: ratios_between(own, cell, COMPARED) for name, cell in by_name.items() if name != SUBJECT}
 
 
 # ---- what the tables say ------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@ measured."""
 import statistics
 
 import results_malloc
-from results_common import call_name, figure, more_is_better, short, side_by_side, spread, table
+from results_common import (call_name, figure, more_is_better, ratios_between, short, spread,
+                            table)
 
 POLICIES = results_malloc.POLICIES
 COMPARED = ("p50", "p999")
@@ -16,8 +17,7 @@ NOT_MEASURED = "- not measured yet\n"
 def kept_ratios(cells, kinds):
     """What is kept of a cell: the paired ratios of each policy's P50 and P99.9 to each other malloc's."""
     by_name = {cell["backend"]: cell for cell in cells}
-    return {policy: {name: [side_by_side(by_name[policy]["process_" + what], cell["process_" + what])
-                            for what in COMPARED]
+    return {policy: {name: ratios_between(by_name[policy], cell, COMPARED)
                      for name, cell in by_name.items() if kinds[name] == "general"}
             for policy in POLICIES if policy in by_name}
 

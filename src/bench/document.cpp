@@ -91,6 +91,22 @@ json windows_json(const Cell &cell, const Trend &trend) {
             {"worst", rounded(trend.worst)}, {"slope_ns_per_million", rounded(trend.slope)}};
 }
 
+/// The member "ratios": by the name of every other row, the median over the rounds of this row's figure divided by the
+/// other's. A figure is null if no rounds can be paired (side_by_side).
+json ratios_json(const Group &group, const Row &row) {
+    json ratios = json::object();
+    for (const Row &other : group.rows) {
+        if (&other == &row) continue;
+        for (const Figure figure : {Figure::p50, Figure::p999, Figure::jitter}) {
+            if (figure == Figure::jitter && !group.has_rounds()) continue;
+            const std::vector<double> rounds = side_by_side(row, other, figure);
+            ratios[other.backend->name][name_of(figure)] =
+                rounds.empty() ? json(nullptr) : json(rounded(ratio_of(rounds).middle));
+        }
+    }
+    return ratios;
+}
+
 json cell_json(const Group &group, const Row &row) {
     json cell{{"suite", group.cell.suite},
               {"backend", row.backend->name},
@@ -134,6 +150,7 @@ json cell_json(const Group &group, const Row &row) {
         for (const auto &[percentile, value] : row.curve) cell["curve"].push_back({percentile, rounded(value)});
     }
     if (row.trend) cell["windows"] = windows_json(group.cell, *row.trend);
+    if (is_ours(row.backend->kind) || row.backend->kind == Kind::fixed_pool) cell["ratios"] = ratios_json(group, row);
     return cell;
 }
 

@@ -108,6 +108,24 @@ TEST(document, tells_each_process_and_each_verdict) {
     EXPECT_EQ(verdict.at("outcome"), "no difference");
 }
 
+TEST(document, tells_the_ratios_of_what_is_compared_to_every_other_row) {
+    const auto run_of = [](double p50) { return Run{Distribution({p50, p50, p50}), 16, 1, 2, 3}; };
+    Campaign campaign = small_campaign();
+    campaign.measurements.clear();
+    for (const char *backend : {"flatline-pool", "flatline-heap", "glibc", "floor"})
+        campaign.measurements.push_back({find_backend(backend), hot, "pair", 32, {run_of(10), run_of(30)}});
+    campaign.measurements[2].runs = {run_of(20), run_of(20)};
+    campaign.measurements[3].runs = {run_of(5)};
+    const json cells = json::parse(document_of(campaign, groups_of(campaign), Circumstances{})).at("cells");
+    const double middle = 0.86603; // the geometric mean of 0.5 and 1.5
+    EXPECT_EQ(cells.at(0).at("ratios"), (json{{"flatline-heap", {{"p50", 1.0}, {"p999", 1.0}}},
+                                              {"glibc", {{"p50", middle}, {"p999", middle}}},
+                                              {"floor", {{"p50", nullptr}, {"p999", nullptr}}}}));
+    EXPECT_EQ(cells.at(1).at("ratios").at("flatline-pool").at("p50"), 1.0);
+    EXPECT_FALSE(cells.at(2).contains("ratios"));
+    EXPECT_FALSE(cells.at(3).contains("ratios"));
+}
+
 TEST(document, holds_the_malloc_under_each_policy_against_the_others) {
     Campaign campaign = small_campaign();
     const Measurement glibc = campaign.measurements.front();
@@ -175,6 +193,7 @@ TEST(document, tells_each_contest_of_rounds_in_each_figure_and_what_stands_besid
     campaign.identities.push_back({find_backend("pool-resource"), DriverReport{}, {}});
     const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
     EXPECT_EQ(parsed.at("cells").at(0).at("heap_calls"), 7);
+    EXPECT_EQ(parsed.at("cells").at(1).at("ratios").at("glibc").at("jitter"), 1.0);
     EXPECT_TRUE(parsed.at("cells").at(0).at("held_bytes").is_null());
     EXPECT_EQ(parsed.at("backends").back().at("beside"), "std-pool");
     std::vector<std::string> told;

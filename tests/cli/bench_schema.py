@@ -2,6 +2,7 @@
 
 faults(document) returns a list of sentences, empty iff there are none.
 """
+import math
 
 NUMBER = (int, float)
 SUITES = {
@@ -14,6 +15,7 @@ UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
 TOGETHER = 64  # calls of one kind that threads make in turn
+WITH_RATIOS = {"subject", "drop-in", "fixed-pool"}
 KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in"}
 
 DOCUMENT = {
@@ -176,6 +178,50 @@ def wrong_cell(where, cell):
     return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell)) + list(wrong_windows(where, cell))
 
 
+def median_ratio(above, below):
+    """The reference: the median over the rounds, the geometric mean of the middle two of an even number."""
+    rounds = sorted(a / b for a, b in zip(above, below))
+    return math.sqrt(rounds[(len(rounds) - 1) // 2] * rounds[len(rounds) // 2])
+
+
+def figures_of(cell, figure):
+    if figure != "jitter":
+        return cell["process_" + figure]
+    return [late - usual for late, usual in zip(cell["process_p999"], cell["process_p50"])]
+
+
+def wrong_ratios(document):
+    """The figures of the processes have five digits, and so may the ratios differ from those computed here."""
+    kinds = {backend["name"]: backend["kind"] for backend in document["backends"]}
+    work = ("suite", "size", "calls_per_sample", "operation", "order", "threads")
+    groups = {}
+    for cell in document["cells"]:
+        groups.setdefault(tuple(cell[name] for name in work), {})[cell["backend"]] = cell
+    for key, group in groups.items():
+        for name, cell in group.items():
+            where = f"cell {key} of {name}"
+            if (kinds.get(name) in WITH_RATIOS) != ("ratios" in cell):
+                yield f"{where}: ratios are there iff it is a pool, a heap, a resource or Flatline's malloc"
+                continue
+            if "ratios" not in cell:
+                continue
+            if set(cell["ratios"]) != set(group) - {name}:
+                yield f"{where}: there are not ratios to every other row"
+                continue
+            for other, ratios in cell["ratios"].items():
+                if set(ratios) != (FIGURES if cell["operation"] == "round" else FIGURES - {"jitter"}):
+                    yield f"{where}: the ratios to {other} are of other figures"
+                    continue
+                for figure in ratios.keys() - {"jitter"}:  # a difference, of which the rounding is no small part
+                    ratio = ratios[figure]
+                    above, below = figures_of(cell, figure), figures_of(group[other], figure)
+                    paired = len(above) == len(below) and all(each > 0 for each in above + below)
+                    if paired != (ratio is not None):
+                        yield f"{where}: a ratio to {other} is there iff its rounds can be paired"
+                    elif paired and not math.isclose(ratio, median_ratio(above, below), rel_tol=2e-4):
+                        yield f"{where}: {figure} is not {ratio} of {other}"
+
+
 def wrong_verdicts(document):
     work = ("suite", "size", "calls_per_sample", "operation", "order", "threads")
     names = {backend["name"] for backend in document["backends"]}
@@ -282,4 +328,4 @@ def faults(document):
     found += wrong_list("verdicts", document["verdicts"], VERDICT)
     for i, program in enumerate(document["programs"]):
         found += wrong_program(f"programs[{i}]", program)
-    return found or list(wrong_names(document)) + list(wrong_verdicts(document))
+    return found or list(wrong_names(document)) + list(wrong_verdicts(document)) + list(wrong_ratios(document))

@@ -26,6 +26,9 @@ del DRIFT["curve"]
 MEMORY = {**DRIFT, "suite": "memory", "calls_per_sample": 1000, "operation": "resident", "unit": "bytes",
           "p50_net": None, "over_100ns_ppm": None, "over_1us_ppm": None, "over_10us_ppm": None}
 del MEMORY["windows"]
+FOUR = {"size": 16, "processes": 2, "process_p50": [2, 4], "process_p999": [5, 0]}
+POOL_FOUR = {**CELL, **FOUR, "backend": "flatline-pool", "process_p50": [1, 6],
+             "ratios": {"floor": {"p50": 0.86603, "p999": None}}}
 ROUND = {**CELL, "suite": "containers", "size": 0, "calls_per_sample": 1, "operation": "round", "order": "list",
          "heap_calls": 0, "held_bytes": 16000}
 LARSON = {**CELL, "suite": "threads", "calls_per_sample": 1, "operation": "alloc", "order": "larson", "threads": 4,
@@ -66,10 +69,11 @@ GOOD = {
     },
     "backends": [{"name": "floor", "title": "floor", "kind": "control", "beside": ""},
                  {"name": "pool-resource", "title": "pool_resource", "kind": "subject", "beside": "std-pool"},
+                 {"name": "flatline-pool", "title": "pool", "kind": "subject", "beside": ""},
                  {"name": "std-pool", "title": "std::pmr pool", "kind": "standard", "beside": ""}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
-    "cells": [CELL, DRIFT, MEMORY, ROUND, LARSON, {**LARSON, "threads": 8}],
+    "cells": [CELL, DRIFT, MEMORY, ROUND, LARSON, {**LARSON, "threads": 8}, {**CELL, **FOUR}, POOL_FOUR],
     "verdicts": [VERDICT],
     "programs": [PROGRAM],
 }
@@ -108,6 +112,13 @@ class SchemaCheck(unittest.TestCase):
         self.planted_in_cell(samples=99999)
         self.planted_in_cell(over_1us_ppm=4)
         self.planted_in_cell(unit="us")
+
+    def test_ratios_that_the_processes_do_not_give(self):
+        for ratios in ({"floor": {"p50": 0.87, "p999": None}}, {"floor": {"p50": 0.86603, "p999": 1}}, {},
+                       {"floor": {"p50": None, "p999": None}}, {"floor": {"p50": 0.86603}}, {"glibc": {}}):
+            self.planted(lambda document: document["cells"][-1].update(ratios=ratios))
+        self.planted(lambda document: document["cells"][-1].pop("ratios"))
+        self.planted_in_cell(ratios={})
 
     def test_windows(self):
         for change in ({"values": [3]}, {"values": [3, 6]}, {"values": [4, 4]}, {"first": 4}, {"last": 3},

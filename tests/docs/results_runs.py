@@ -1,5 +1,7 @@
 """Runs as `flatline bench --json` writes them, small enough that their tables can be told by hand."""
 import copy
+import json
+import statistics
 
 BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("floor", "control"), ("list", "unchecked"),
             ("glibc", "general"), ("jemalloc", "general"), ("boost-pool", "fixed-pool")]
@@ -44,6 +46,31 @@ def bench(cells, programs=(), backends=BACKENDS, **more):
 
 
 QUICK = bench(QUICK_CELLS)
+
+
+def figures_of(cell, figure):
+    if figure != "jitter":
+        return cell["process_" + figure]
+    return [late - usual for late, usual in zip(cell["process_p999"], cell["process_p50"])]
+
+
+def ratio(cell, other, figure):
+    above, below = figures_of(cell, figure), figures_of(other, figure)
+    return statistics.median(a / b for a, b in zip(above, below)) if all(above) and all(below) else None
+
+
+def written(run):
+    """The file of the run, in which the rows that are compared tell their ratios to the others of their cell."""
+    kinds = {each["name"]: each["kind"] for each in run["backends"]}
+    key = ("suite", "size", "calls_per_sample", "operation", "order", "unit")
+    cells = [dict(cell) for cell in run["cells"]]
+    for cell in cells:
+        if kinds[cell["backend"]] in ("subject", "drop-in", "fixed-pool"):
+            cell["ratios"] = {other["backend"]: {figure: ratio(cell, other, figure)
+                                                 for figure in ("p50", "p999", "jitter")}
+                              for other in cells if [other[name] for name in key] == [cell[name] for name in key]
+                              and other.get("threads", 1) == cell.get("threads", 1) and other is not cell}
+    return json.dumps(dict(run, cells=cells))
 
 # Of suite containers: backend, kind, P50, P99.9 - P50.
 ROUNDS = [("floor", "control", 100, 10), ("glibc", "general", 240, 90), ("jemalloc", "general", 200, 95),

@@ -14,7 +14,7 @@ import unittest
 
 from results_runs import (ANYSIZE, CONTAINERS, FULL, INTERVAL, MALLOC, OTHERS, OTHER_SUITES, PERCORE, PROGRAMS,
                           PROGRAM_ROW, QUICK, anysize, bench, cells, changed, containers, malloc, percore, rounds,
-                          with_four_threads, with_policies)
+                          with_four_threads, with_policies, written)
 
 SCRIPT = os.path.abspath(sys.argv.pop())
 
@@ -61,7 +61,7 @@ class Manual(unittest.TestCase):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
-                pathlib.Path(name).write_text(json.dumps(run))
+                pathlib.Path(name).write_text(written(run))
             return names
 
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
@@ -256,7 +256,7 @@ class Containers(Manual):
         self.write(QUICK)
         before = self.page("README.md")
         other = self.root / "other.json"
-        other.write_text(json.dumps(containers(jemalloc=0.4)))
+        other.write_text(written(containers(jemalloc=0.4)))
         self.assertEqual(self.run_script("collect", "--containers", str(other)).returncode, 0)
         self.assertEqual(self.run_script("write").returncode, 0)
         self.assertIn("80.0 jemalloc", self.page("docs/choosing.md"))
@@ -282,11 +282,11 @@ class Measure(Manual):
         super().setUp()
         self.folder = self.root / "build/bin"
         self.folder.mkdir(parents=True)
-        for name, text in {"flatline": PROGRAM, "quick.json": json.dumps(QUICK), "full.json": json.dumps(FULL),
-                           "containers.json": json.dumps(CONTAINERS), "anysize.json": json.dumps(ANYSIZE),
-                           "threads.json": json.dumps(PERCORE), "hot.json": json.dumps(MALLOC),
-                           "order.json": json.dumps(OTHERS),
-                           "programs.json": json.dumps(PROGRAMS)}.items():
+        for name, text in {"flatline": PROGRAM, "quick.json": written(QUICK), "full.json": written(FULL),
+                           "containers.json": written(CONTAINERS), "anysize.json": written(ANYSIZE),
+                           "threads.json": written(PERCORE), "hot.json": written(MALLOC),
+                           "order.json": written(OTHERS),
+                           "programs.json": written(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
 
@@ -631,9 +631,11 @@ class Refusals(Manual):
         self.assert_refused(self.collect(QUICK, containers=[QUICK]), "name what `flatline bench containers` wrote")
         self.assert_refused(self.run_script("check"), "results.json cannot be read")
         quick = self.root / "quick.json"
-        quick.write_text(json.dumps(QUICK))
+        quick.write_text(written(QUICK))
         self.assertEqual(self.run_script("collect", "--quick", str(quick)).returncode, 0)
         self.assert_refused(self.run_script("check"), "no runs of containers, anysize, percore, full, programs")
+        quick.write_text(json.dumps(QUICK))
+        self.assert_refused(self.run_script("collect", "--quick", str(quick)), "quick.json has no ratios")
         (self.root / "docs/results.json").write_text("{}")
         self.assert_refused(self.run_script("write"), "is not flatline.results/1")
 
