@@ -109,7 +109,7 @@ TEST(document, tells_each_process_and_each_verdict) {
 }
 
 TEST(document, tells_the_ratios_of_what_is_compared_to_every_other_row) {
-    const auto run_of = [](double p50) { return Run{Distribution({p50, p50, p50}), 16, 1, 2, 3}; };
+    const auto run_of = [](double p50) { return flat::bench::Run{Distribution({p50, p50, p50}), 16, 1, 2, 3}; };
     Campaign campaign = small_campaign();
     campaign.measurements.clear();
     for (const char *backend : {"flatline-pool", "flatline-heap", "glibc", "floor"})
