@@ -236,7 +236,7 @@ std::string reason_to_doubt(const fs::path &library, const fs::path &executable,
                            "linked one",
                            executable.string());
     if (std::ranges::find(mappings, library.string(), &Mapping::path) == mappings.end())
-        return fmt::format("the preload did not take: {} is not in the memory of {}", library.string(),
+        return fmt::format("the preload did not work: {} is not in the memory of {}", library.string(),
                            executable.string());
     for (const Binding &binding : bindings) {
         if (binding.target == library) continue;
@@ -252,7 +252,7 @@ std::string reason_to_doubt(const fs::path &library, const fs::path &executable,
         return std::ranges::find(bindings, function, &Binding::function) != bindings.end();
     };
     if (!serves("malloc") || !serves("free"))
-        return fmt::format("it cannot be told from the memory of {} which library served its calls of malloc",
+        return fmt::format("the memory of {} does not show which library served its calls of malloc",
                            executable.string());
     return {};
 }

@@ -10,9 +10,9 @@
 namespace flat::bench {
 namespace {
 
-constexpr std::string_view part_of_flatline = "build Flatline again: it is part of it";
+constexpr std::string_view part_of_flatline = "build Flatline again, which it is a part of";
 constexpr std::string_view from_its_source =
-    "scripts/bootstrap bench brings cargo; then build Flatline again, with a network";
+    "scripts/bootstrap bench gets cargo; then build Flatline again, with a network";
 
 constexpr Abilities in_containers = containers | plain_arrays;
 constexpr Abilities everything =
@@ -113,19 +113,19 @@ constexpr std::array all_backends{
 };
 
 constexpr std::array all_suites{
-    Suite{"hot", "one block comes and goes, again and again", Unit::ns, true, 0.05},
+    Suite{"hot", "one block is allocated and freed, again and again", Unit::ns, true, 0.05},
     Suite{"fifo", "of 2,000 live blocks the oldest is replaced", Unit::ns, true, 0.06},
     Suite{"churn", "of 200,000 live blocks any one is replaced", Unit::ns, true, 0.2},
-    Suite{"mixed", "as churn, with seven sizes, 100,000 live", Unit::ns, true, 0.1, "7 sizes"},
-    Suite{"order", "200,000 blocks come, then go newest first, oldest first or at random", Unit::ns, true, 0.15},
+    Suite{"mixed", "like churn, with seven sizes, 100,000 live", Unit::ns, true, 0.1, "7 sizes"},
+    Suite{"order", "200,000 blocks, freed newest first, oldest first or at random", Unit::ns, true, 0.15},
     Suite{"throughput", "batches of 100,000 with no clock inside", Unit::mops, true, 0.2},
     Suite{"drift", "churn for 64 million calls: does it get worse", Unit::ns, false, 10, "", true},
     Suite{"startup", "creation and first fill of a million blocks, cold and prefaulted", Unit::ns, false, 0.1},
     Suite{"memory", "what is resident for each live block", Unit::bytes, false, 0.2},
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
-    Suite{"new-delete", "a million ints by C++ new and delete, beside the plain loop and a bump", Unit::ns, false, 0.1},
-    Suite{"threads", "several at once: for themselves, blocks handed on, many to one", Unit::mops, false, 0.25},
-    Suite{"pipeline", "messages that one thread makes, and another uses and gives back", Unit::mops, false, 0.1,
+    Suite{"new-delete", "a million ints by C++ new and delete, with a plain loop and a bump", Unit::ns, false, 0.1},
+    Suite{"threads", "several threads: on their own, handing blocks on, many to one", Unit::mops, false, 0.25},
+    Suite{"pipeline", "messages that one thread allocates, and another reads and frees", Unit::mops, false, 0.1,
           "7 sizes"},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
           false, true},

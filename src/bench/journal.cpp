@@ -15,7 +15,8 @@ std::vector<std::string> whole_lines_of(const fs::path &file) {
     std::ostringstream text;
     text << in.rdbuf();
     if (!in || fs::is_directory(file))
-        throw std::runtime_error(fmt::format("{} cannot be read: name what an interrupted run left", file.string()));
+        throw std::runtime_error(
+            fmt::format("{} cannot be read: name the file that an interrupted run left", file.string()));
     std::istringstream all(text.str().substr(0, text.str().rfind('\n') + 1));
     std::vector<std::string> lines;
     for (std::string line; std::getline(all, line);) lines.push_back(line);
@@ -37,7 +38,7 @@ Journal Journal::begin(const fs::path &file, const std::string &head) {
 Journal Journal::go_on(const fs::path &file) {
     const std::vector<std::string> lines = whole_lines_of(file);
     if (lines.empty())
-        throw std::runtime_error(fmt::format("{} is not what an interrupted run left: it is empty", file.string()));
+        throw std::runtime_error(fmt::format("{} was not left by an interrupted run: it is empty", file.string()));
     Journal journal;
     journal.file_ = file;
     journal.head_ = lines.front();
@@ -45,7 +46,9 @@ Journal Journal::go_on(const fs::path &file) {
     journal.out_.open(file, std::ios::binary | std::ios::app);
     journal.whole_bytes_ = 0;
     for (const std::string &line : lines) *journal.whole_bytes_ += line.size() + 1;
-    if (!journal.out_) throw std::runtime_error(fmt::format("{} cannot be written: it must be yours", file.string()));
+    if (!journal.out_)
+        throw std::runtime_error(
+            fmt::format("{} cannot be written: you need permission to write to it", file.string()));
     return journal;
 }
 
@@ -55,7 +58,7 @@ void Journal::append(const std::string &entry) {
     out_ << entry << '\n' << std::flush;
     if (!out_)
         throw std::runtime_error(
-            fmt::format("{} cannot be written, in which the run is kept: free some room or name another folder by "
+            fmt::format("{} cannot be written, in which the run is kept: free some space or name another folder by "
                         "--json",
                         file_.string()));
     has_grown_ = true;

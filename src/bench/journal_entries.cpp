@@ -156,7 +156,7 @@ template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
             entries.push_back({decode(all), all.at(duration)});
         }
     } catch (const json::exception &) {
-        throw std::runtime_error(fmt::format("{} is not what an interrupted run left: its line {} is damaged: begin "
+        throw std::runtime_error(fmt::format("{} was not left by an interrupted run: its line {} is damaged: begin "
                                              "again",
                                              journal.file().string(), entries.size() + 2));
     }

@@ -209,7 +209,7 @@ class Programs {
             if (!out)
                 throw std::system_error(
                     errno, std::generic_category(),
-                    fmt::format("cannot write {}: free some room or set TMPDIR", (folder / name).string()));
+                    fmt::format("cannot write {}: free some space or set TMPDIR", (folder / name).string()));
         }
     }
 
@@ -281,11 +281,11 @@ class Programs {
         const std::string bytes = content_of(file);
         fs::remove(file);
         flatline_probe_record record;
-        if (bytes.size() != sizeof record) throw std::runtime_error("the probe told nothing: build Flatline again");
+        if (bytes.size() != sizeof record) throw std::runtime_error("the probe reported nothing: build Flatline again");
         std::memcpy(&record, bytes.data(), sizeof record);
         std::error_code error;
         if (!fs::equivalent(record.library, measurement.library, error))
-            throw std::runtime_error(fmt::format("the preload did not take: {} was to serve, {} did",
+            throw std::runtime_error(fmt::format("the preload did not work: {} should have served, but {} did",
                                                  measurement.library.string(), record.library));
         const auto calls = static_cast<double>(record.allocations + record.frees);
         const double ns = static_cast<double>(record.ticks) / record.ticks_per_ns - calls * record.cost_ns;
@@ -375,8 +375,9 @@ std::string version_of(const FoundProgram &program, const SignalWatch &signals) 
 ScratchFolder::ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "flatline-programs-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-        throw std::system_error(errno, std::generic_category(),
-                                "cannot make a folder for temporary files: set TMPDIR to a place that is yours");
+        throw std::system_error(
+            errno, std::generic_category(),
+            "cannot make a folder for temporary files: set TMPDIR to a folder that you may write to");
     path_ = name;
 }
 

@@ -42,7 +42,7 @@ Condition steady_clock(const fs::path &root) {
     const bool constant = flags.find(" constant_tsc ") != std::string::npos;
     const bool nonstop = flags.find(" nonstop_tsc ") != std::string::npos;
     return {"steady clock",
-            flags.empty() ? "the processor does not tell"
+            flags.empty() ? "the processor does not say"
                           : fmt::format("counter {}, {}", constant ? "of constant rate" : "of changing rate",
                                         nonstop ? "never stopped" : "stopped in sleep"),
             "without it ticks are not times, and nothing is timed",
@@ -126,7 +126,7 @@ Condition locked_memory(const Permissions &permissions) {
 
 Condition real_time(const Permissions &permissions) {
     return {"real-time priority", permissions.real_time ? "allowed" : "not allowed",
-            "any program of equal priority may come first", "ulimit -r 99; as root, or with rtprio in limits.conf",
+            "any program of equal priority may run first", "ulimit -r 99; as root, or with rtprio in limits.conf",
             permissions.real_time};
 }
 
@@ -135,7 +135,7 @@ Condition counters(const Permissions &permissions, const fs::path &root) {
     return {"hardware counters",
             fmt::format("{}, perf_event_paranoid {}", permissions.counters ? "readable" : "not readable",
                         paranoid.empty() ? "unknown" : paranoid),
-            "instructions and cache misses cannot be told",
+            "instructions and cache misses cannot be counted",
             "sysctl kernel.perf_event_paranoid=1; a virtual machine may have none", permissions.counters};
 }
 

@@ -57,8 +57,8 @@ void require_library(const Place &place, const DriverReport &report) {
     const std::filesystem::path served = report.library;
     std::error_code error;
     if (!place.preload.empty() && !std::filesystem::equivalent(served, place.preload, error))
-        throw std::runtime_error(
-            fmt::format("the preload did not take: {} was to serve, {} did", place.preload.string(), report.library));
+        throw std::runtime_error(fmt::format("the preload did not work: {} should have served, but {} did",
+                                             place.preload.string(), report.library));
     if (!served.filename().string().starts_with(place.backend->library))
         throw std::runtime_error(fmt::format("the wrong library served the calls: {} instead of {}", report.library,
                                              place.backend->library));

@@ -378,7 +378,7 @@ std::uint16_t free_port() {
     socklen_t size = sizeof address;
     if (bind(listener.number(), reinterpret_cast<const sockaddr *>(&address), size) != 0 ||
         getsockname(listener.number(), reinterpret_cast<sockaddr *>(&address), &size) != 0)
-        fail("no port of 127.0.0.1 can be had");
+        fail("no port of 127.0.0.1 is free");
     return ntohs(address.sin_port);
 }
 

@@ -43,7 +43,7 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
-        throw std::runtime_error("no suite that was chosen has such a size, or a cell of so many threads: `flatline "
+        throw std::runtime_error("none of the chosen suites has this size or this number of threads: `flatline "
                                  "bench --list` shows all");
     return cells;
 }
@@ -174,8 +174,8 @@ void print_list(const bench::Places &places) {
 
 bench::Schedule schedule_of(const BenchOptions &options, std::vector<bench::Place> places) {
     if (places.empty())
-        throw std::runtime_error(fmt::format("no backend that was chosen can be run: {} has no driver for one, "
-                                             "`flatline bench --list` says how each is had",
+        throw std::runtime_error(fmt::format("none of the chosen backends can run: {} has no driver for them; "
+                                             "`flatline bench --list` shows how to get each",
                                              bench::drivers_directory().string()));
     return {std::move(places),
             chosen_cells(options),
@@ -195,7 +195,7 @@ void require_isolation(int cpu) {
 
 int run_programs(const BenchOptions &options, std::optional<bench::Journal> left, const BenchWriter &writer) {
     if (options.suites.size() > 1)
-        throw std::runtime_error("programs takes half an hour and is run by itself: leave the other suites out");
+        throw std::runtime_error("suite programs takes half an hour and runs alone: leave the other suites out");
     const ProgramsOutcome outcome = run_bench_programs(options, std::move(left), writer);
     if (!options.outputs.to_standard_output()) fmt::print("{}", writer.paths());
     if (outcome.failures == 0) return 0;
@@ -237,22 +237,22 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--threads", options.threads,
-                     "Of suites threads and pipeline, 2 to 64 (default 2,4,8; pipeline 2)")
+                     "In suites threads and pipeline, 2 to 64 (default 2,4,8; pipeline 2)")
         ->check(CLI::Range(bench::fewest_threads, bench::most_threads).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("N,N");
     verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
-    verb->add_option("--seed", options.seed, "Of all random choices (default: a new one, which is printed)")
+    verb->add_option("--seed", options.seed, "The seed of all random choices (default: a new one, which is printed)")
         ->type_name("N");
     verb->add_flag("--all", options.all_columns, "Show a column for every allocator, in several tables if need be");
     verb->add_option("--json", options.outputs.json, "Write the figures, flatline.bench/1 (-: standard output)")
         ->type_name("FILE");
     add_outputs(*verb, options.outputs);
-    verb->add_option("--resume", options.resume, "Go on with a run that was interrupted, as it was begun")
+    verb->add_option("--resume", options.resume, "Continue an interrupted run with the options it began with")
         ->type_name("FILE");
-    verb->add_flag("--isolated", options.isolated, "Refuse unless the processor is kept free of all others");
-    verb->add_flag("--list", options.list, "Show suites and backends, and how missing ones are had");
+    verb->add_flag("--isolated", options.isolated, "Refuse unless the processor is isolated from other work");
+    verb->add_flag("--list", options.list, "List suites and backends, and how to get missing ones");
     return verb;
 }
 

@@ -26,19 +26,19 @@ inline std::string missing_member(const nlohmann::json::exception &error) {
 template <typename Read> auto read_bench_document(const std::string &text, Read read) {
     const auto bench = bench::json_from(text);
     if (!bench)
-        throw std::runtime_error(fmt::format("the result is not {}, but no JSON, or cut off: `flatline bench --json "
-                                             "FILE` writes one",
-                                             bench_schema));
+        throw std::runtime_error(
+            fmt::format("the file is not {}: it is not JSON, or it is cut off; `flatline bench --json FILE` writes one",
+                        bench_schema));
     const auto schema = bench->is_object() ? bench->find("schema") : bench->end();
     if (schema == bench->end() || *schema != bench_schema)
         throw std::runtime_error(
-            fmt::format("the result is not {}: `flatline bench --json FILE` writes one", bench_schema));
+            fmt::format("the file is not {}: `flatline bench --json FILE` writes one", bench_schema));
     try {
         return read(*bench);
     } catch (const nlohmann::json::exception &error) {
-        throw std::runtime_error(fmt::format("the result lacks something that {} has{}: `flatline bench --json FILE` "
-                                             "writes it anew",
-                                             bench_schema, missing_member(error)));
+        throw std::runtime_error(
+            fmt::format("the file lacks a member that {} has{}: write it again with `flatline bench --json FILE`",
+                        bench_schema, missing_member(error)));
     }
 }
 

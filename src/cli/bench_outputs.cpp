@@ -63,7 +63,8 @@ void make_folder(const std::string &folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (!fs::is_directory(folder))
-        throw std::runtime_error(fmt::format("--hgrm: {} cannot be made: name a folder that is yours", folder));
+        throw std::runtime_error(
+            fmt::format("--hgrm: {} cannot be created: name a folder that you may write to", folder));
 }
 
 /// Option and path of each output that is a file.

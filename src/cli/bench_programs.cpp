@@ -241,7 +241,7 @@ void print_results(const Preparation &ready, const Measured &measured) {
     for (const ProgramGroup &group : measured.results.groups) fmt::print("{}\n", program_table(group, look));
     fmt::print("{}", wrapped("* frontier: no other allocator needs less time and no more memory, or less memory and no "
                              "more time (wall, peak). Medians over processes; low..high: of wall. Memory is resident "
-                             "memory in MiB, final as the process ends, after its own cleaning up. alloc: share of "
+                             "memory in MiB, final as the process ends, after its own cleanup. alloc: share of "
                              "processor time in the allocator, from a run under a probe.",
                              width));
     fmt::print("{}",
@@ -263,7 +263,7 @@ std::string program_table(const ProgramGroup &group, const Look &look) {
     std::string text =
         look.dress(group.found.program->title, Style::strong) + "\n" + wrapped(standing_text(group), width);
     for (const std::string &shortfall : group.shortfalls)
-        text += look.dress(wrapped("! says little of allocators: " + shortfall, width), Style::bad);
+        text += look.dress(wrapped("! says little about allocators: " + shortfall, width), Style::bad);
     if (!group.rows.empty()) text += rows_text(group, look);
     for (const bench::ProgramMeasurement *failure : group.failures)
         text += look.dress(wrapped(fmt::format("! {} failed: {}", failure->backend->title, failure->failure), width),

@@ -219,11 +219,11 @@ std::string summary_table(const std::vector<Group> &given, bool all, const Look 
     const Backends columns = all ? measured : chosen(groups, measured, room);
     const std::size_t hidden = measured.size() - columns.size();
     return wrapped("Medians: ns a pair in blocks of 32 calls; order, and calls of one kind in blocks of 64: ns a call; "
-                   "throughput, threads, pipeline: Mops/s, more is better; behind a comma of how many threads.",
+                   "throughput, threads, pipeline: Mops/s, more is better; after a comma, the number of threads.",
                    width) +
            wrapped(
-               "* best of those that compete; pool vs, malloc vs: the pool's, or where none is the per-core pools', "
-               "and Flatline malloc's divided by the best other malloc's, side by side. " +
+               "* the best competitor; pool vs, malloc vs: the median of the pool (of the per-core pools, where there "
+               "is no pool) or of Flatline malloc, divided by the best other malloc's in the same rounds. " +
                    legend(columns),
                width) +
            text_of(table_of(groups, columns, label_width), look) +

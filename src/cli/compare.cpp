@@ -298,8 +298,8 @@ void print_lines(const std::vector<Line> &lines, const CompareOptions &options) 
                    look.dress(word_for(found.change), style));
     }
     const Line &most = *std::ranges::max_element(lines, {}, change_of);
-    fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Beside {} allocators that did not "
-               "change. The largest change: {:.1f} %, {}.\n",
+    fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Relative to {} allocators that did "
+               "not change. The largest change: {:.1f} %, {}.\n",
                count(lines, Change::worse), lines.size(), options.fail_over, count(lines, Change::better),
                count(lines, Change::voided), lines.front().controls, change_of(most) * 100, most.cell.name());
 }
@@ -332,10 +332,10 @@ std::string document_of(const std::vector<Line> &lines, const CompareOptions &op
 } // namespace
 
 CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
-    CLI::App *verb = program.add_subcommand("compare", "Tell whether the pool became slower between two runs");
-    verb->footer("A cell is worse where it takes more than PERCENT longer, its 95 % intervals do not overlap, and\n"
-                 "A and A differ by less in both runs. Each process is taken beside the allocators that did\n"
-                 "not change. Both runs must have the copies (A and A) of what they timed.\n"
+    CLI::App *verb = program.add_subcommand("compare", "Say whether an allocator became slower between two runs");
+    verb->footer("A cell is worse if it takes more than PERCENT longer, its 95 % intervals do not overlap, and A and\n"
+                 "A differ by less in both runs. Each process is compared with the allocators that did not change.\n"
+                 "Both runs must have the copies (A and A) of what they timed.\n"
                  "Exit status: 0 none is worse, 1 a cell is, 2 could not be run.");
     verb->add_option("old", options.old_result, "What `flatline bench --json` wrote before")
         ->required()
@@ -347,8 +347,10 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
     verb->add_option("--noise", options.noise, "Two runs of one build: a cell must change by more than between them")
         ->expected(2)
         ->type_name("A.JSON B.JSON");
-    verb->add_option("--backend", options.backend, "Of this allocator (default: flatline-pool)")->type_name("NAME");
-    verb->add_option("--json", options.json, "Write it, flatline.compare/1 (-: standard output)")->type_name("FILE");
+    verb->add_option("--backend", options.backend, "Compare this allocator (default: flatline-pool)")
+        ->type_name("NAME");
+    verb->add_option("--json", options.json, "Write the comparison, flatline.compare/1 (-: standard output)")
+        ->type_name("FILE");
     return verb;
 }
 

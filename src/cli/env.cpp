@@ -30,7 +30,7 @@ void print_conditions(int cpu, const std::vector<Condition> &conditions) {
     const Look look = Look::of(STDOUT_FILENO);
     const std::string margin(2 + name_width, ' ');
     fmt::print("{}\n",
-               look.dress(fmt::format("What figures from processor {} can be trusted with", cpu), Style::strong));
+               look.dress(fmt::format("What figures from processor {} need to be trusted", cpu), Style::strong));
     for (const Condition &condition : conditions) {
         fmt::print("{} {:<{}}{}\n", mark_of(condition, look), condition.name, name_width, condition.found);
         if (condition.holds == true) continue;
@@ -40,7 +40,7 @@ void print_conditions(int cpu, const std::vector<Condition> &conditions) {
     const auto count = [&](std::optional<bool> state) {
         return std::ranges::count(conditions, state, &Condition::holds);
     };
-    fmt::print("{} of {} hold, {} do not, {} cannot be told.\n", count(true), conditions.size(), count(false),
+    fmt::print("{} of {} hold, {} do not, {} cannot be checked.\n", count(true), conditions.size(), count(false),
                count(std::nullopt));
 }
 
@@ -63,12 +63,12 @@ std::string document_of(int cpu, const std::vector<Condition> &conditions) {
 } // namespace
 
 CLI::App *add_env(CLI::App &program, EnvOptions &options) {
-    CLI::App *verb = program.add_subcommand("env", "Show what this machine has and lacks for tails to be trusted");
-    verb->footer("Each line that does not hold says what that does to figures, and the command that mends it.\n"
+    CLI::App *verb = program.add_subcommand("env", "Show what this machine has and lacks for trustworthy tails");
+    verb->footer("Each condition that does not hold says how it affects figures, and which command mends it.\n"
                  "Exit status: 0 done, 2 could not be run.");
-    verb->add_option("--pin", options.cpu, "To time on this processor (default: the last one allowed)")
-        ->type_name("CPU");
-    verb->add_option("--json", options.json, "Write it, flatline.env/1 (-: standard output)")->type_name("FILE");
+    verb->add_option("--pin", options.cpu, "Check this processor (default: the last one allowed)")->type_name("CPU");
+    verb->add_option("--json", options.json, "Write the conditions, flatline.env/1 (-: standard output)")
+        ->type_name("FILE");
     return verb;
 }
 

@@ -54,8 +54,9 @@ void get_errors_for_files_too_large() {
 /// What went wrong, in this program's own words.
 std::string in_words(const std::exception &error) {
     if (dynamic_cast<const nlohmann::json::exception *>(&error) != nullptr)
-        return "something that was read is not whole: make it anew";
-    if (dynamic_cast<const std::bad_alloc *>(&error) != nullptr) return "there is not enough memory: free some of it";
+        return "an input file is incomplete: create it again";
+    if (dynamic_cast<const std::bad_alloc *>(&error) != nullptr)
+        return "there is not enough memory: end other programs or raise a limit";
     if (const auto *file = dynamic_cast<const std::filesystem::filesystem_error *>(&error))
         return fmt::format("{}: {}", file->path1().string(), file->code().message());
     return error.what();
@@ -116,6 +117,6 @@ int main(int argc, char **argv) {
     }
     for (const auto &verb : verbs)
         if (verb.app->parsed()) return run_as("flatline " + verb.app->get_name(), verb.run);
-    fmt::print(stderr, "flatline: no verb was given: see `flatline --help`\n");
+    fmt::print(stderr, "flatline: no command was given: see `flatline --help`\n");
     return status_not_run;
 }

@@ -20,9 +20,9 @@ void require_writable(const std::string &option, const std::string &file) {
     const fs::path directory = fs::absolute(file).parent_path();
     if (fs::is_directory(file) || access(directory.c_str(), W_OK) != 0 ||
         (fs::exists(file) && access(file.c_str(), W_OK) != 0))
-        throw std::runtime_error(fmt::format("{}: {} cannot be written: name a file in a directory that exists and is "
-                                             "yours",
-                                             option, file));
+        throw std::runtime_error(
+            fmt::format("{}: {} cannot be written: name a file in a directory that exists and that you may write to",
+                        option, file));
 }
 
 void write_output(const std::string &file, const std::string &text) {
@@ -36,7 +36,7 @@ void write_output(const std::string &file, const std::string &text) {
     out << text;
     out.close();
     if (!out)
-        throw std::runtime_error(fmt::format("{} could not be written{}: free some room or name another file", file,
+        throw std::runtime_error(fmt::format("{} could not be written{}: free some space or name another file", file,
                                              errno == 0 ? "" : fmt::format(" ({})", std::strerror(errno))));
 }
 
@@ -45,7 +45,7 @@ void require_written() {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
     const int error = errno;
     std::clearerr(stdout); // report it once
-    throw std::runtime_error(fmt::format("standard output could not be written{}: free some room or send it elsewhere",
+    throw std::runtime_error(fmt::format("standard output could not be written{}: free some space or send it elsewhere",
                                          error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
 }
 
@@ -54,7 +54,7 @@ std::string content_of(const std::string &file) {
     std::ostringstream text;
     text << in.rdbuf();
     if (!in || fs::is_directory(file))
-        throw std::runtime_error(fmt::format("{} cannot be read: name a file that exists and is yours", file));
+        throw std::runtime_error(fmt::format("{} cannot be read: name a file that exists and that you may read", file));
     return text.str();
 }
 

@@ -122,9 +122,10 @@ std::string document_of(const Findings &findings) {
 
 CLI::App *add_peers(CLI::App &program, PeersOptions &options) {
     CLI::App *verb = program.add_subcommand("peers", "Show the allocators that are compared: version, path, flags");
-    verb->footer("Each is made to serve a few calls, and asked in that process what it is. Exit status: 0 done, 1 one\n"
-                 "that was found did not serve, 2 could not be run.");
-    verb->add_option("--json", options.json, "Write them, flatline.peers/1 (-: standard output)")->type_name("FILE");
+    verb->footer("Each serves a few calls in a process of its own, which reports what served them.\n"
+                 "Exit status: 0 done, 1 an allocator that was found did not serve, 2 could not be run.");
+    verb->add_option("--json", options.json, "Write the allocators, flatline.peers/1 (-: standard output)")
+        ->type_name("FILE");
     return verb;
 }
 

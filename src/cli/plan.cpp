@@ -168,38 +168,39 @@ std::string paths_of(const PlanOptions &options) {
 } // namespace
 
 CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
-    CLI::App *verb = program.add_subcommand("plan", "Show what memory a program will have, before it runs");
-    verb->footer(
-        "SIZE and BYTES may end in K, M or G. Without classes and shares, those of the smallest footprint are\n"
-        "chosen for the demand: of FILE.json, which flat::tracking_resource wrote, or of --distribution.\n"
-        "Exit status: 0 done, 1 the plan does not hold the demand, 2 could not be run.");
+    CLI::App *verb = program.add_subcommand("plan", "Compute what memory a program needs, before it runs");
+    verb->footer("SIZE and BYTES may end in K, M or G. Without classes and shares, the classes of the smallest\n"
+                 "footprint are chosen for the demand in FILE.json, which flat::tracking_resource wrote, or in\n"
+                 "--distribution.\n"
+                 "Exit status: 0 done, 1 the plan does not serve the demand, 2 could not be run.");
     verb->add_option("file", options.file, "A declaration (.toml) or a tracking file (.json)")->type_name("FILE");
-    verb->add_option("--class", options.classes, "A pool with so many blocks of each size")
+    verb->add_option("--class", options.classes, "A pool with this many blocks of each size")
         ->delimiter(',')
         ->type_name("SIZE:COUNT");
     verb->add_option("--share", options.shares, "A pool of --bytes, divided among sizes")
         ->delimiter(',')
         ->type_name("SIZE:PERCENT");
-    verb->add_option("--bytes", options.bytes, "What the shares divide, metadata included")->type_name("BYTES");
+    verb->add_option("--bytes", options.bytes, "The bytes that the shares divide, metadata included")
+        ->type_name("BYTES");
     verb->add_option("--arena", options.arena, "An arena")->type_name("BYTES");
     verb->add_option("--heap", options.heap, "A heap that never runs out: bytes live, least and greatest request")
         ->type_name("LIVE:SMALLEST:LARGEST");
     verb->add_option("--distribution", options.distribution,
-                     "The demand: blocks live at once, by size; or a file that tells it")
+                     "The demand: blocks live at once, by size; or a file that holds it")
         ->type_name("SIZE:COUNT,... | FILE");
     verb->add_option("--margin", options.margin_percent,
-                     fmt::format("Over the demand, where classes are chosen, 0 to {} (default {})", plan::most_margin,
+                     fmt::format("Margin over the demand for chosen classes, 0 to {} (default {})", plan::most_margin,
                                  plan::usual_margin))
         ->check(CLI::Range(0U, plan::most_margin).description(""))
         ->type_name("PERCENT");
     verb->add_option("--max-classes", options.most_classes,
-                     fmt::format("Choose at most so many, 1 to {0} (default {0})", FLAT_POOL_MAX_CLASSES))
+                     fmt::format("Choose at most this many classes, 1 to {0} (default {0})", FLAT_POOL_MAX_CLASSES))
         ->check(CLI::Range(std::size_t{1}, std::size_t{FLAT_POOL_MAX_CLASSES}).description(""))
         ->type_name("N");
-    verb->add_option("--header", options.header, "Write it as a header for C and C++ (-: standard output)")
+    verb->add_option("--header", options.header, "Write the plan as a header for C and C++ (-: standard output)")
         ->type_name("FILE");
-    verb->add_option("--toml", options.toml, "Write it as a declaration (-: standard output)")->type_name("FILE");
-    verb->add_option("--json", options.json, "Write it, flatline.plan/1 (-: standard output)")->type_name("FILE");
+    verb->add_option("--toml", options.toml, "Write the plan as a declaration (-: standard output)")->type_name("FILE");
+    verb->add_option("--json", options.json, "Write the plan, flatline.plan/1 (-: standard output)")->type_name("FILE");
     return verb;
 }
 
@@ -219,7 +220,7 @@ int run_plan(const PlanOptions &options) {
     }
     if (!options.distribution.empty()) {
         if (tracking)
-            throw std::runtime_error("--distribution: the tracking file tells the sizes already: leave one out");
+            throw std::runtime_error("--distribution: the tracking file has the sizes already: leave one out");
         declaration.demand = distribution_of(options.distribution);
     }
     const plan::Plan plan = plan::make_plan(declaration, wishes);

@@ -396,10 +396,9 @@ std::string plan_text(const Plan &plan, const std::optional<plan::Tracking> &tra
     if (!plan.demand.empty())
         return text + about("Refuses", "Everything: no pool serves these sizes.", look, Style::bad);
     if (plan.pool)
-        text += about("Waste",
-                      "Depends on the sizes that are asked for: --distribution SIZE:COUNT,... tells it, and what "
-                      "refuses first.",
-                      look);
+        text += about(
+            "Waste", "Depends on the requested sizes: --distribution SIZE:COUNT,... shows it, and what runs out first.",
+            look);
     return text;
 }
 

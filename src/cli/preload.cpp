@@ -142,7 +142,8 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     const ElfFile opened(file);
     GElf_Ehdr header;
     if (opened.error() == EACCES)
-        refuse(shown, "cannot be read, and so not be looked at: allow it to be read, or link flatline::malloc into it");
+        refuse(shown, "cannot be read, so nobody knows whether a preload works: allow it to be read, or link "
+                      "flatline::malloc into it");
     if (opened.get() == nullptr || elf_kind(opened.get()) != ELF_K_ELF ||
         gelf_getehdr(opened.get(), &header) == nullptr)
         refuse(shown, "is neither an ELF file nor a script, and nothing can be preloaded into it");
@@ -155,10 +156,11 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
         refuse(shown, fmt::format("is for another C library than glibc: its loader is {}", loader));
     if (changes_rights(file))
-        refuse(shown, "runs with other rights than yours, and the loader preloads nothing then: link flatline::malloc "
-                      "into it");
+        refuse(shown,
+               "runs with other privileges than yours, so that the loader preloads nothing: link flatline::malloc "
+               "into it");
     if (!is_the_loader && exports_malloc(opened.get()))
-        refuse(shown, "brings a malloc of its own, which comes before a preloaded one: build it without, or link "
+        refuse(shown, "has a malloc of its own, which comes before a preloaded one: build it without, or link "
                       "flatline::malloc instead");
 }
 
@@ -210,7 +212,7 @@ void require_preloadable(pid_t process, const std::string &preloaded) {
     require_preloadable_file(file, program);
     const std::optional<std::string> value = environment_of(process, "LD_PRELOAD=");
     if (value && !names(*value, preloaded))
-        refuse(program, "is started without LD_PRELOAD, which something on the way has taken out of the environment: "
+        refuse(program, "is started without LD_PRELOAD, because a program before it removed that from the environment: "
                         "start it by flatline run itself");
 }
 

@@ -108,7 +108,7 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
         ->type_name("FUNCTION");
     verb->add_flag("--path", options.path, "Show the longest paths, source beside machine code");
     verb->add_flag("--estimate", options.estimate, "Measure this machine, and estimate what the longest paths take");
-    verb->add_option("--bench", options.bench, "Show beside the estimates what this run of flatline bench saw")
+    verb->add_option("--bench", options.bench, "Show next to the estimates what this run of flatline bench measured")
         ->type_name("FILE");
     verb->add_option("--limit", options.limit, "Fail where a figure is above that of this certificate")
         ->type_name("FILE");
@@ -120,7 +120,7 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
 int run_prove(const ProveOptions &options) {
     require_writable("--json", options.json);
     if (!options.bench.empty() && !options.estimate)
-        throw std::runtime_error("--bench: is shown beside estimates: give --estimate as well");
+        throw std::runtime_error("--bench: its figures are shown next to estimates: give --estimate as well");
     const std::map<std::string, double> seen =
         options.bench.empty() ? std::map<std::string, double>{} : longest_calls_of(options.bench);
     const Target target = target_of(options);

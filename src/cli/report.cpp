@@ -6,7 +6,7 @@
 namespace flat::cli {
 
 CLI::App *add_report(CLI::App &program, ReportOptions &options) {
-    CLI::App *verb = program.add_subcommand("report", "Make the page, or tables, of a run that was written down");
+    CLI::App *verb = program.add_subcommand("report", "Make the page, or tables, of a recorded run");
     verb->footer("Without an option the table goes to standard output. Exit status: 0 done, 2 could not be run.");
     verb->add_option("result", options.result, "What `flatline bench --json` wrote")->required()->type_name("FILE");
     add_outputs(*verb, options.outputs);

@@ -29,7 +29,7 @@ fs::path installed_malloc() {
 }
 
 void set(const char *name, const std::string &value) {
-    if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is no memory for the environment");
+    if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is not enough memory for the environment");
 }
 
 /// Libraries that LD_PRELOAD already names come after it.
@@ -42,16 +42,16 @@ void preload(const std::string &library) {
 
 CLI::App *add_run(CLI::App &program, RunOptions &options) {
     CLI::App *verb = program.add_subcommand("run", "Run a program under Flatline's malloc");
-    verb->footer("Refuses where no preload can work: also a program that another goes over to (exec), which then is\n"
-                 "killed before it runs. Programs that it starts beside itself may be of any kind. Says so if the\n"
-                 "program ran without the malloc all the same.\n"
-                 "Exit status: the program's; 128 and a signal's number where that ended it; 2 could not be run, or\n"
-                 "ran without the malloc.");
+    verb->footer("Refuses a program that no preload can reach. If the program replaces itself by one (exec), that is\n"
+                 "killed before it runs. Child processes may run any program. Says so if the program ran without\n"
+                 "the malloc all the same.\n"
+                 "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
+                 "run, or ran without the malloc.");
     verb->add_option("--policy", options.policy, "How much free memory is kept (default: balanced)")
         ->type_name("POLICY")
         ->check(CLI::IsMember({"latency", "balanced", "memory"}));
     verb->add_option("--misuse", options.misuse,
-                     "What a wrong free does: stops it, or is reported only (default: stop)")
+                     "What an invalid free does: stop the program or report (default: stop)")
         ->type_name("HOW")
         ->check(CLI::IsMember({"stop", "report"}));
     verb->add_flag("--stats", options.stats, "Print a summary of its memory when it ends");
@@ -74,7 +74,7 @@ int run_command(const RunOptions &options) {
         try {
             require_preloadable(process, preloaded);
         } catch (const std::runtime_error &refusal) {
-            throw std::runtime_error(fmt::format("{} (which {} went over to)", refusal.what(), program.string()));
+            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
         }
     });
     if (ending.was_mapped) return ending.status;

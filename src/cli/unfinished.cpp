@@ -54,7 +54,8 @@ json stamps_of(const Stamped &files) {
 json parsed(const std::string &head) {
     json all = bench::json_from(head).value_or(nullptr);
     if (!all.is_object() || !all.contains("schema") || all["schema"] != schema)
-        throw std::runtime_error("--resume: that is not what an interrupted run left: name the file that it named");
+        throw std::runtime_error(
+            "--resume: that file was not left by an interrupted run: name the file that the run named");
     return all;
 }
 
@@ -127,12 +128,12 @@ bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std
     if (!left) return bench::Journal::begin(journal_place(settled), journal_head(settled, files));
     if (parsed(left->head()).value("stamps", json()) != stamps_of(files))
         throw std::runtime_error("--resume: a driver, an allocator or a program was built or installed again since: "
-                                 "begin again, or the two parts of the run would not be of the same thing");
+                                 "begin again, since the two parts of the run would measure different code");
     return std::move(*left);
 }
 
 std::string way_to_go_on(const bench::Journal &journal) {
-    return fmt::format("; what was measured is kept, and `flatline bench --resume {}` goes on with it",
+    return fmt::format("; the measurements so far are kept, and `flatline bench --resume {}` continues them",
                        journal.file().string());
 }
 

@@ -53,7 +53,7 @@ class SignalsOf {
 struct Pipe {
     std::array<int, 2> ends{};
     Pipe() {
-        if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe could be made", errno);
+        if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot create a pipe", errno);
     }
     ~Pipe() {
         for (const int end : ends) (void)close(end);
@@ -183,7 +183,7 @@ ChildEnding run_watched(const std::filesystem::path &program, const std::vector<
     pointers.push_back(nullptr);
     Pipe gate, trouble;
     const pid_t process = fork();
-    if (process < 0) fail("no process could be made", errno);
+    if (process < 0) fail("cannot create a process", errno);
     if (process == 0) {
         gate.close_end(1);
         become(program.c_str(), pointers.data(), gate.ends[0], trouble.ends[1]);

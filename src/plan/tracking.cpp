@@ -41,7 +41,7 @@ class Watch {
         if (event == json::parse_event_t::object_start) keys_.emplace_back();
         if (event == json::parse_event_t::object_end) keys_.pop_back();
         if (event == json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
-            throw std::runtime_error(fmt::format("`{}` stands twice in one object", shown(parsed.get<std::string>())));
+            throw std::runtime_error(fmt::format("`{}` occurs twice in one object", shown(parsed.get<std::string>())));
         return true;
     }
 
@@ -93,7 +93,7 @@ Tracking tracking_of(const json &document) {
         const std::string path = fmt::format("sizes[{}]: ", i);
         add_row(tracking, (*sizes)[i], path);
         if (!seen.insert(tracking.peaks.back().size).second)
-            throw std::runtime_error(fmt::format("{}size {} stands twice", path, tracking.peaks.back().size));
+            throw std::runtime_error(fmt::format("{}size {} occurs twice", path, tracking.peaks.back().size));
     }
     tracking.peaks = ordered(std::move(tracking.peaks));
     if (tracking.peaks.empty()) throw std::runtime_error("it recorded no request: run the program with its work");
@@ -107,7 +107,7 @@ Tracking tracking_from(std::string_view text, const std::string &name) {
         return tracking_of(json::parse(text, Watch{}));
     } catch (const json::parse_error &error) {
         throw std::runtime_error(
-            fmt::format("{}:{}: no JSON from here on: {}", name, place_of(text, error.byte), remedy));
+            fmt::format("{}:{}: not JSON from here on: {}", name, place_of(text, error.byte), remedy));
     } catch (const json::exception &) { // a number that does not fit in any type
         throw std::runtime_error(fmt::format("{}: a number in it is out of every range: {}", name, remedy));
     } catch (const std::runtime_error &error) {

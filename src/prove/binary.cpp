@@ -28,7 +28,7 @@ std::vector<std::byte> content_of(const std::string &path) {
     std::vector<std::byte> bytes(size);
     std::ifstream in(path, std::ios::binary);
     in.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(size));
-    if (!in) refuse(path, "cannot be read: name a file that is yours");
+    if (!in) refuse(path, "cannot be read: name a file that you may read");
     return bytes;
 }
 

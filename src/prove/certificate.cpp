@@ -51,9 +51,9 @@ ProvedFunction proved(const Prover &prover, const std::string &name, const Symbo
     ProvedFunction function{name, ProofStatus::refused, {}};
     if (symbol.is_resolver) {
         function.proof.address = symbol.address;
-        function.proof.refusals.push_back({symbol.address,
-                                           "is picked among several when the program starts (IFUNC): what is "
-                                           "at its name is only what picks"});
+        function.proof.refusals.push_back(
+            {symbol.address,
+             "is chosen among several when the program starts (IFUNC): its name stands for the code that chooses"});
         return function;
     }
     function.proof = prover.prove(symbol.address, rules);

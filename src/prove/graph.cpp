@@ -95,7 +95,8 @@ class Walk {
     void add_pad(Step &step) {
         const LandingPads::Answer thrown = pads_.at(step.instruction.end() - 1);
         if (!thrown.is_readable)
-            return refuse(step.instruction.address, "calls what may throw, and the exception tables cannot be read");
+            return refuse(step.instruction.address,
+                          "calls code that may throw, and the exception tables cannot be read");
         if (!thrown.pad) return;
         step.pad = thrown.pad;
         regions_.insert(thrown.region);
@@ -109,7 +110,7 @@ class Walk {
             if (instruction.flow != Flow::next || instruction.loads + instruction.stores == 0) continue;
             const LandingPads::Answer thrown = pads_.at(instruction.end() - 1);
             if (thrown.pad && regions_.insert(thrown.region).second)
-                refuse(address, "an instruction that is no call may throw here (-fnon-call-exceptions)");
+                refuse(address, "an instruction that is not a call may throw here (-fnon-call-exceptions)");
         }
     }
 

@@ -76,7 +76,7 @@ Limits limits_from(std::string_view text, const std::string &file) {
     const json document = json::parse(text, nullptr, false);
     if (document.is_discarded()) refuse("is not JSON");
     if (!document.is_object() || !document.contains("schema") || document["schema"] != "flatline.prove/1")
-        refuse("has not the schema flatline.prove/1");
+        refuse("does not have the schema flatline.prove/1");
     if (!document.contains("functions") || !document["functions"].is_array()) refuse("has no list of functions");
     Limits limits;
     for (const json &function : document["functions"]) {
@@ -86,7 +86,8 @@ Limits limits_from(std::string_view text, const std::string &file) {
         for (const std::string_view name : figure_names()) {
             const auto figure = function.find(std::string(name));
             if (figure == function.end() || figure->is_null()) continue;
-            if (!figure->is_number_unsigned()) refuse(fmt::format("has a limit for {} that is no whole number", name));
+            if (!figure->is_number_unsigned())
+                refuse(fmt::format("has a limit for {} that is not a whole number", name));
             of[std::string(name)] = figure->get<std::uint64_t>();
         }
     }

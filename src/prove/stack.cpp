@@ -179,7 +179,7 @@ class Follow {
             return true;
         case StackEffect::Pointer::lost: return refuse(instruction, grows), false;
         }
-        if (!from) return refuse(instruction, "the stack pointer is set to what cannot be followed"), false;
+        if (!from) return refuse(instruction, "the stack pointer is set to a value that cannot be followed"), false;
         state.pointer = *from + effect.pointer_by;
         return true;
     }
@@ -195,7 +195,7 @@ class Follow {
         if (written.bytes == 0 || !place) return true;
         deepen(*place);
         if (x86_ && may_overlap(*place, written.bytes, return_address, return_address_bytes))
-            return refuse(instruction, "writes where the address to return to is"), false;
+            return refuse(instruction, "writes over its return address"), false;
         if (state.saved_link && may_overlap(*place, written.bytes, *state.saved_link, 8)) state.saved_link.reset();
         const auto is_written = [&](const auto &each) { return may_overlap(*place, written.bytes, each.first, 8); };
         std::erase_if(state.saved, is_written);

@@ -43,7 +43,7 @@ TEST(bindings, show_a_program_with_an_allocator_of_its_own) {
 TEST(bindings, show_a_library_that_is_not_there) {
     std::vector<Mapping> without = mappings;
     without.erase(without.begin() + 1);
-    expect_in("the preload did not take: /lib/libjemalloc.so.2 is not in the memory", doubt({}, without));
+    expect_in("the preload did not work: /lib/libjemalloc.so.2 is not in the memory", doubt({}, without));
 }
 
 TEST(bindings, show_a_program_without_a_loader) {
@@ -51,6 +51,6 @@ TEST(bindings, show_a_program_without_a_loader) {
 }
 
 TEST(bindings, are_doubted_where_none_is_known) {
-    expect_in("cannot be told", doubt({}));
-    expect_in("cannot be told", doubt({to("/lib/libjemalloc.so.2")}));
+    expect_in("does not show which library", doubt({}));
+    expect_in("does not show which library", doubt({to("/lib/libjemalloc.so.2")}));
 }

@@ -188,7 +188,7 @@ TEST_F(program_runner, refuses_figures_where_the_preload_did_not_take) {
     folder_.put("libjemalloc.so.2", "no library");
     schedule_.places = {{find_backend("jemalloc"), "unused", folder_ / "libjemalloc.so.2"}};
     add(COUNTED_CALLS, counting);
-    expect_in("the preload did not take", failure());
+    expect_in("the preload did not work", failure());
 }
 
 TEST_F(program_runner, refuses_a_program_whose_work_was_not_the_same) {

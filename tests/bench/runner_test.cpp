@@ -229,7 +229,7 @@ TEST_F(runner, reports_a_preload_that_did_not_take) {
     const fs::path library = root_ / "libjemalloc.so.2";
     fs::copy_file(FAKE_DRIVER, library); // exists, but what serves is another file
     add("jemalloc", "library /usr/lib/x86_64-linux-gnu/libc.so.6", library);
-    expect_in("the preload did not take: " + library.string() + " was to serve", failure());
+    expect_in("the preload did not work: " + library.string() + " should have served", failure());
 }
 
 TEST_F(runner, accepts_a_preload_that_is_a_link_to_what_served) {

@@ -245,7 +245,7 @@ class Files(unittest.TestCase):
         link = self.tree.root / "out.json"
         link.symlink_to("/dev/full")
         lost = self.run_it("bench", "hot", "--sizes", "64", "--processes", "1", "--backends", "floor", "--json", "out.json")
-        self.assert_told(lost, "out.json could not be written", "what was measured is kept", "flatline bench --resume")
+        self.assert_told(lost, "out.json could not be written", "the measurements so far are kept", "flatline bench --resume")
         link.unlink()
         left = re.search(r"--resume (\S+)`", lost.stderr.decode()).group(1)
         calls = len((self.tree.libexec / "calls").read_text().splitlines())

@@ -95,7 +95,7 @@ class Program(unittest.TestCase):
             (["bench", "--processes", "0"], ["--processes"]),
             (["bench", "--processes", "many"], ["--processes"]),
             (["bench", "mixed", "--sizes", "64"], ["--list"]),
-            (["bench", "pipeline", "--threads", "3"], ["so many threads", "--list"]),
+            (["bench", "pipeline", "--threads", "3"], ["number of threads", "--list"]),
             (["bench", "threads", "--threads", "66"], ["--threads", "64"]),
             (["bench", "threads", "--threads", "4,1"], ["--threads", "64"]),
             (["bench", "--pin", "100000"], ["100000", "may be used"]),
@@ -416,7 +416,7 @@ class Program(unittest.TestCase):
         self.assertIn("3 of 3 cells are worse", worse.stdout)
         pool = self.tree.run("compare", "old.json", "new.json")
         self.assertEqual(pool.returncode, 0, pool.stderr)
-        self.assertIn(f"Beside {len(OWN_BACKENDS) - 3} allocators that did not change.", pool.stdout)
+        self.assertIn(f"Relative to {len(OWN_BACKENDS) - 3} allocators that did not change.", pool.stdout)
         written("alone.json", 1, without="flatline-pool-again")
         self.assert_refused(self.tree.run("compare", "alone.json", "alone.json", "--backend", "flatline-malloc"),
                             "hot 64 B", "no figures of a copy")
@@ -431,7 +431,7 @@ class Program(unittest.TestCase):
         (self.tree.root / "new.json").write_text(json.dumps(document))
         slower_machine = self.tree.run("compare", "old.json", "new.json")
         self.assertEqual(slower_machine.returncode, 0, slower_machine.stdout)
-        self.assertIn(f"Beside {len(OWN_BACKENDS) - 2} allocators that did not change.", slower_machine.stdout)
+        self.assertIn(f"Relative to {len(OWN_BACKENDS) - 2} allocators that did not change.", slower_machine.stdout)
         for key in ("version", "source", "flags"): # then they are other allocators, and nothing is left to compare with
             changed = json.loads(json.dumps(document))
             for allocator in changed["environment"]["allocators"]:
@@ -439,7 +439,7 @@ class Program(unittest.TestCase):
             (self.tree.root / "new.json").write_text(json.dumps(changed))
             alone = self.tree.run("compare", "old.json", "new.json")
             self.assertEqual(alone.returncode, 1, alone.stdout)
-            self.assertIn("Beside 0 allocators", alone.stdout)
+            self.assertIn("Relative to 0 allocators", alone.stdout)
 
     def test_compare_refuses_what_cannot_be_compared(self):
         document = self.bench_document()
@@ -555,11 +555,11 @@ class Program(unittest.TestCase):
         left = self.interrupt("hot", "--sizes", "64", "--json", "out.json", after=1)
         self.assert_refused(self.tree.run("bench", "--resume", "absent"), "absent", "cannot be read")
         (self.tree.root / "other").write_text("{}\n")
-        self.assert_refused(self.tree.run("bench", "--resume", "other"), "not what an interrupted run left")
+        self.assert_refused(self.tree.run("bench", "--resume", "other"), "not left by an interrupted run")
         shutil.copy(left, self.tree.root / "damaged")
         with open(self.tree.root / "damaged", "a") as file:
             file.write("nonsense\n")
-        self.assert_refused(self.tree.run("bench", "--resume", "damaged"), "not what an interrupted run left")
+        self.assert_refused(self.tree.run("bench", "--resume", "damaged"), "not left by an interrupted run")
         (self.tree.libexec / "bench-floor").touch()
         self.assert_refused(self.tree.run("bench", "--resume", left), "built or installed again", "begin again")
 
@@ -658,7 +658,7 @@ class RealPrograms(unittest.TestCase):
         self.assertEqual(len(row["runs"]), 1)
 
     def test_are_run_by_themselves_and_under_general_allocators(self):
-        for arguments, part in [(["hot"], "by itself"), (["--backends", "floor"], "general"),
+        for arguments, part in [(["hot"], "runs alone"), (["--backends", "floor"], "general"),
                                 (["--programs", "emacs"], "emacs")]:
             result = self.run_to_its_end("programs", *arguments, timeout=60)
             self.assertEqual((result.returncode, result.stdout), (2, ""))

@@ -166,7 +166,7 @@ class Run(unittest.TestCase):
         other = self.copy_of("served")
         os.chown(other, 65534, 65534)
         other.chmod(0o4755)
-        self.assert_refused(self.run_it("--", str(other)), "other rights")
+        self.assert_refused(self.run_it("--", str(other)), "other privileges")
 
     def test_a_program_with_a_malloc_of_its_own(self):
         self.compile("own", OWN_MALLOC, "-rdynamic")
@@ -190,7 +190,7 @@ class Run(unittest.TestCase):
         for command in self.ways_to(program):
             with self.subTest(command=command):
                 self.assert_refused(self.run_it("--", *command, stdin=subprocess.DEVNULL), program.lstrip("."),
-                                    "went over to", *parts)
+                                    " executed)", *parts)
 
     def test_a_static_program_behind_another_is_refused_in_the_same_way_each_time(self):
         (self.folder / "static.c").write_text(STATIC)
@@ -223,7 +223,7 @@ class Run(unittest.TestCase):
         other = self.copy_of("served")
         os.chown(other, 65534, 65534)
         other.chmod(0o4755)
-        self.assert_refused_on_every_way("./" + other.name, "other rights")
+        self.assert_refused_on_every_way("./" + other.name, "other privileges")
 
     def test_a_program_from_whose_environment_the_preload_was_taken(self):
         for command in ["env", "-i", "./served"], ["env", "-u", "LD_PRELOAD", "./served"], \

@@ -51,7 +51,7 @@ class Refused(unittest.TestCase):
         peers.mkdir()
         shutil.copy(NO_MALLOC, peers / "librpmalloc.so")
         (peers / "rpmalloc.json").write_text('{"version": "1", "source": "s", "compiler": "c", "flags": "f"}\n')
-        self.assert_refused(self.bench("rpmalloc", "bench-malloc", "bench-malloc"), "the preload did not take",
+        self.assert_refused(self.bench("rpmalloc", "bench-malloc", "bench-malloc"), "the preload did not work",
                             "librpmalloc.so", "libc.so")
 
     def test_a_buffer_that_is_too_small_and_a_resource_that_goes_on_in_the_heap(self):

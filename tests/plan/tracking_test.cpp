@@ -77,7 +77,7 @@ TEST(tracking, what_is_no_json_is_refused_where_it_ends) {
              {"{\"a\":-}", "t.json:1:7:"},
              {"{} {}", "t.json:1:4:"},
          }) {
-        expect_refused(text, "no JSON from here on");
+        expect_refused(text, "not JSON from here on");
         const std::string message = test::refusal_of([&] { (void)tracking_from(text, "t.json"); });
         EXPECT_TRUE(message.starts_with(place)) << message;
     }

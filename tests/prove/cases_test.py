@@ -123,7 +123,7 @@ class Cases(unittest.TestCase):
         with open(source, "w") as file:
             file.write('volatile int x; extern "C" int reads(int *p) { try { return *p; } catch (...) { for (;;) x = 1; } }\n')
         path = compiled("reads", "g++", "-O2", "-fnon-call-exceptions", source, *LIBRARY)
-        self.each_gets({"reads": "an instruction that is no call may throw here"}, path)
+        self.each_gets({"reads": "an instruction that is not a call may throw here"}, path)
 
     def test_a_name_of_the_c_library_that_comes_from_another(self):
         """abort as an import: from libc it is believed; from a library of one's own, or exported by the file itself, not."""

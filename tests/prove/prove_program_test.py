@@ -118,9 +118,9 @@ class Refusal(unittest.TestCase):
         self.refused("`around=3`, which means nothing", path)
 
     def test_limits_that_are_none(self):
-        for content, what in (("{", "is not JSON"), ("{}", "has not the schema"), ('{"schema": "flatline.prove/1"}', "has no list"),
+        for content, what in (("{", "is not JSON"), ("{}", "does not have the schema"), ('{"schema": "flatline.prove/1"}', "has no list"),
                               ('{"schema": "flatline.prove/1", "functions": [{}]}', "without a name"),
-                              ('{"schema": "flatline.prove/1", "functions": [{"name": "f", "loads": -1}]}', "no whole number")):
+                              ('{"schema": "flatline.prove/1", "functions": [{"name": "f", "loads": -1}]}', "not a whole number")):
             with self.subTest(content):
                 self.refused(what, LIBRARY, "--limit", written("limits.json", content))
 
@@ -128,12 +128,12 @@ class Refusal(unittest.TestCase):
         self.refused("--json", LIBRARY, "--json", "/nowhere/certificate.json")
 
     def test_what_was_benched_without_estimates(self):
-        self.refused("--bench: is shown beside estimates: give --estimate as well", LIBRARY, "--bench", written("bench.json", "{}"))
+        self.refused("--bench: its figures are shown next to estimates: give --estimate as well", LIBRARY, "--bench", written("bench.json", "{}"))
 
     def test_a_file_that_is_no_result_of_flatline_bench(self):
         self.refused("nowhere.json cannot be read", LIBRARY, "--estimate", "--bench", os.path.join(WORK, "nowhere.json"))
-        for content, what in (("{", "the result is not flatline.bench/1"), ('{"schema": "flatline.prove/1"}', "the result is not flatline.bench/1"),
-                              ('{"schema": "flatline.bench/1"}', "lacks something"), ('{"schema": "flatline.bench/1", "cells": [{}]}', "lacks something"),
+        for content, what in (("{", "the file is not flatline.bench/1"), ('{"schema": "flatline.prove/1"}', "the file is not flatline.bench/1"),
+                              ('{"schema": "flatline.bench/1"}', "lacks a member"), ('{"schema": "flatline.bench/1", "cells": [{}]}', "lacks a member"),
                               ('{"schema": "flatline.bench/1", "cells": []}', "timed no single call of the pool or the heap")):
             with self.subTest(content):
                 self.refused(what, LIBRARY, "--estimate", "--bench", written("bench.json", content))

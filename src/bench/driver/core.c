@@ -78,7 +78,7 @@ static size_t bytes_in(const char *path, const char *form) {
     bool found = false;
     while (!found && fgets(line, sizeof line, file) != NULL) found = sscanf(line, form, &kib) == 1;
     (void)fclose(file);
-    if (!found) fail(STATUS_FAILED, "does not tell the resident set: ", path);
+    if (!found) fail(STATUS_FAILED, "does not show the resident set: ", path);
     return kib * 1024;
 }
 

@@ -71,7 +71,7 @@ static void *make(void *unused) {
 
 static void begin_maker(worker *w) {
     stall.maker_hand.random = seed_of(2);
-    if (pthread_create(&stall.maker, NULL, make, NULL) != 0) fail(STATUS_FAILED, "a thread could not be made", "");
+    if (pthread_create(&stall.maker, NULL, make, NULL) != 0) fail(STATUS_FAILED, "a thread could not be created", "");
     while (!atomic_load(&stall.made)) pause_ns(100000);
     for (size_t i = 0; i < SMALLS; i++) give(&w->hand, stall.blocks[i], SMALL);
 }
@@ -243,7 +243,7 @@ static void beside(run *r, bool by_another_thread) {
     beside_bytes = r->size;
     if (by_another_thread) {
         if (pthread_create(&thread, NULL, free_beside, stays) != 0)
-            fail(STATUS_FAILED, "a thread could not be made", "");
+            fail(STATUS_FAILED, "a thread could not be created", "");
         (void)pthread_join(thread, NULL);
     }
     sample(r, pair, pair_timed);

@@ -98,7 +98,7 @@ static void find_processors(const run *r) {
     if (r->processor >= 0 && sched_setaffinity(0, sizeof allowed, &allowed) != 0)
         fail(STATUS_FAILED, "cannot run on every processor", "");
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        fail(STATUS_FAILED, "cannot tell which processors may be used", "");
+        fail(STATUS_FAILED, "cannot read which processors may be used", "");
     for (size_t i = 0; i < CPU_SETSIZE && found < team.count; i++) {
         size_t processor = ((size_t)(r->processor < 0 ? 0 : r->processor) + i) % CPU_SETSIZE;
         if (CPU_ISSET(processor, &allowed)) team.processors[found++] = (int)processor;
@@ -177,7 +177,7 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     prepare_backend(r);
     for (size_t i = 1; i < team.count; i++) {
         if (pthread_create(&handles[i], NULL, work, &team.workers[i]) != 0)
-            fail(STATUS_FAILED, "a thread could not be made", "");
+            fail(STATUS_FAILED, "a thread could not be created", "");
     }
     (void)work(&team.workers[0]);
     for (size_t i = 1; i < team.count; i++) (void)pthread_join(handles[i], NULL);
