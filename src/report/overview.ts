@@ -17,7 +17,7 @@ const matrices: Matrix[] = [
   { kind: "rate", title: "Throughput", unit: "P50, Mops/s, higher is better", note: "" },
   { kind: "bytes", title: "Memory", unit: "P50, bytes for each live block", note: "" },
   { kind: "round", title: "Containers", unit: "P50, ns a round of the standard containers",
-    note: "How each resource stands to what it replaces is told in front and beside each cell." },
+    note: "The front and each cell compare a resource with the one that it replaces." },
 ];
 
 const words = { win: "wins", loss: "loses", even: "even", void: "void" };
@@ -97,7 +97,7 @@ export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
       el("span", { class: "loser" }, "\u25bc Flatline's own, where a rival is better"), "; ",
       "even: no difference at this precision, which is a copy's to its original and what the rounds agree on; ",
       "void: A and A differed by more than 5 %; below each ratio its 95 % interval. ",
-      "The floor (empty calls) and the unchecked list stand beside them and do not compete; ",
-      "figures that tell no merit are in their sections only."),
+      "The floor (empty calls) and the unchecked list are shown and do not compete; ",
+      "figures that measure no merit are in their sections only."),
     ...matrices.map((matrix) => matrixTable(matrix, cells, columns(matrix.kind === "round"))));
 }

@@ -87,7 +87,7 @@ function notes(bench: Bench, program: Program): Child[] {
   const note = (name: string, text: string) => el("p", { class: `note ${name}` }, text);
   return [
     program.missing !== null && note("missing", `Not measured, because not found: ${program.missing}`),
-    ...program.shortfalls.map((text) => note("shortfall", `Says little of allocators: ${text}.`)),
+    ...program.shortfalls.map((text) => note("shortfall", `Says little about allocators: ${text}.`)),
     ...program.errors.map(({ backend, message }) =>
       note("failed", `${titles.get(backend) ?? backend} failed: ${message}`)),
   ];

@@ -16,7 +16,7 @@ const voidText = "void: A and A differed by more than 5 %";
 
 function outcomeLine(bench: Bench, cell: Cell): Child {
   if (cell.isVoid) return el("span", { class: "badge void" }, voidText);
-  if (!cell.ranked) return el("span", { class: "badge" }, "not ranked: it tells no merit");
+  if (!cell.ranked) return el("span", { class: "badge" }, "not ranked: it measures no merit");
   const { name } = decider(cell);
   const subject = subjectOf(cell, bench.backends) ??
     bench.backends.find((each) => isOurs(each) && cell.rows.some((row) => row.backend === each.name));
