@@ -241,7 +241,7 @@ std::string verdict_text(const std::vector<Group> &groups, const Look &look) {
         if (!bench::is_ours(ours->kind)) continue;
         text += verdict_on(groups, *ours, "every other malloc", {Kind::general}, look);
         if (ours->kind == Kind::subject)
-            text += verdict_on(groups, *ours, "what has a fixed size", {Kind::fixed_pool}, look);
+            text += verdict_on(groups, *ours, "fixed-size pools", {Kind::fixed_pool}, look);
     }
     return text;
 }
