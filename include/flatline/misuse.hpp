@@ -65,7 +65,8 @@ inline void print(const misuse &of) noexcept {
     } else if (of.status == FLAT_INVALID_ARGUMENT) {
         std::fprintf(stderr, "flatline: %s: %s\n", of.resource, of.what);
     } else {
-        std::fprintf(stderr, "flatline: %s: %s of %p (%zu bytes)\n", of.resource, of.what, of.block, of.bytes);
+        const char *of_what = of.status == FLAT_DOUBLE_FREE ? " of" : "";
+        std::fprintf(stderr, "flatline: %s: %s%s %p (%zu bytes)\n", of.resource, of.what, of_what, of.block, of.bytes);
     }
 }
 

@@ -211,7 +211,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     for (const bench::Suite &suite : bench::suites()) suites.emplace_back(suite.name);
     for (const bench::Program &each : bench::programs()) programs.emplace_back(each.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
-    CLI::App *verb = program.add_subcommand("bench", "Time the pool beside every allocator on this machine");
+    CLI::App *verb = program.add_subcommand("bench", "Time allocators side by side on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
     verb->add_option("suites", options.suites, "Only these, by their names in --list")
         ->check(CLI::IsMember(suites).description(""))

@@ -63,6 +63,7 @@ Target target_from(const std::string &text) {
     std::error_code ignored;
     const std::size_t colon = end_of_file_name(text);
     if (colon == std::string::npos || fs::exists(text, ignored)) return {text, {}};
+    if (colon == 0) throw std::runtime_error(fmt::format("{}: a file's name is missing: give FILE:FUNCTION,...", text));
     Target target{text.substr(0, colon), {}};
     for (std::size_t at = colon + 1; at <= text.size();) {
         const std::size_t end = end_of_name(text, at);
@@ -117,6 +118,16 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
     return verb;
 }
 
+/// A name that no call leads to would change nothing, and be a typing mistake.
+void require_apart(const std::vector<std::string> &names, const prove::Binary &binary) {
+    for (const std::string &name : names) {
+        if (!binary.leaves_to(name))
+            throw std::runtime_error(fmt::format("--apart: {} calls no function {} of another file: name one that it "
+                                                 "imports, as `nm -D --undefined-only` lists them",
+                                                 binary.path(), name));
+    }
+}
+
 int run_prove(const ProveOptions &options) {
     require_writable("--json", options.json);
     if (!options.bench.empty() && !options.estimate)
@@ -131,6 +142,7 @@ int run_prove(const ProveOptions &options) {
     std::vector<prove::Request> requests;
     for (const std::string &function : target.functions) requests.push_back({function, rules});
     const prove::Binary binary(target.file);
+    require_apart(options.apart, binary);
     if (options.estimate) require_this_machine(binary);
     const prove::SourceLines lines(binary);
     const prove::Certificate certificate = prove::certify(binary, requests, rules);

@@ -81,7 +81,8 @@ HeapPlan plan_heap(const flat_heap_demand &demand) {
 void require_something(const Declaration &declaration) {
     if (declaration.classes.empty() && declaration.shares.empty() && !declaration.arena && !declaration.heap &&
         declaration.demand.empty())
-        throw std::runtime_error("nothing to plan: declare classes, shares, an arena, a heap or the sizes you expect");
+        throw std::runtime_error(
+            "nothing to plan: declare classes (--class), shares, an arena, a heap or the sizes you expect");
 }
 
 Plan make_plan(const Declaration &declaration, const Wishes &wishes) {

@@ -24,7 +24,7 @@ namespace {
 std::vector<std::byte> content_of(const std::string &path) {
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (error) refuse(path, fmt::format("{}: name a file that can be read", error.message()));
+    if (error) refuse(path, fmt::format("{}: name a file that can be read, as in FILE:FUNCTION", error.message()));
     std::vector<std::byte> bytes(size);
     std::ifstream in(path, std::ios::binary);
     in.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(size));
@@ -495,6 +495,11 @@ std::string Binary::place(std::uint64_t address) const {
 const Import *Binary::import_at(std::uint64_t slot) const {
     const auto found = imports_.find(slot);
     return found == imports_.end() ? nullptr : &found->second;
+}
+
+bool Binary::leaves_to(std::string_view name) const {
+    return std::ranges::any_of(imports_, [&](const auto &each) { return each.second.name == name; }) ||
+           std::ranges::any_of(functions_named(name), [](const Symbol *each) { return each->is_resolver; });
 }
 
 } // namespace flat::prove

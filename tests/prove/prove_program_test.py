@@ -63,6 +63,14 @@ class Refusal(unittest.TestCase):
     def test_a_file_that_is_not_there(self):
         self.refused("name a file that can be read", os.path.join(WORK, "nowhere"))
 
+    def test_a_name_without_its_file(self):
+        self.refused("as in FILE:FUNCTION", "flat_pool_alloc")
+        self.refused("a file's name is missing", ":flat_pool_alloc")
+
+    def test_a_function_apart_that_is_not_called(self):
+        for name in ("getpit", "diamond"):
+            self.refused("calls no function %s of another file" % name, LIBRARY_OF_ZOO + ":plt_call", "--apart", name)
+
     def test_a_folder(self):
         self.refused("Is a directory: name a file that can be read", WORK)
 

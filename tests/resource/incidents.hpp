@@ -12,7 +12,8 @@ namespace test {
 
 // The whole line, and nothing else on standard error.
 inline std::string line_of(const std::string &resource, const std::string &what, std::size_t bytes) {
-    return "^flatline: " + resource + ": " + what + " of 0x[0-9a-f]+ \\(" + std::to_string(bytes) + " bytes\\)\n$";
+    const std::string of = what == "double free" ? " of" : "";
+    return "^flatline: " + resource + ": " + what + of + " 0x[0-9a-f]+ \\(" + std::to_string(bytes) + " bytes\\)\n$";
 }
 
 // Keeps what a handler that returns was told.
