@@ -107,10 +107,10 @@ TEST(tracking, other_documents_are_refused) {
 }
 
 TEST(tracking, members_that_stand_twice_are_refused) {
-    expect_refused(with("\"requests\":60", "\"requests\":60,\"requests\":60"), "`requests` stands twice");
-    expect_refused(with("\"live\":2", "\"live\":2,\"live\":2"), "`live` stands twice");
-    expect_refused(with("\"live\":2", "\"a\\u001b\":2,\"a\\u001b\":2"), "`a?` stands twice");
-    expect_refused(with_rows(row48 + "," + row48), "sizes[1]: size 48 stands twice");
+    expect_refused(with("\"requests\":60", "\"requests\":60,\"requests\":60"), "`requests` occurs twice");
+    expect_refused(with("\"live\":2", "\"live\":2,\"live\":2"), "`live` occurs twice");
+    expect_refused(with("\"live\":2", "\"a\\u001b\":2,\"a\\u001b\":2"), "`a?` occurs twice");
+    expect_refused(with_rows(row48 + "," + row48), "sizes[1]: size 48 occurs twice");
 }
 
 TEST(tracking, missing_members_are_named) {
