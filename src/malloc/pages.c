@@ -18,12 +18,15 @@ static uint32_t give_run(thread_heap *heap, uint32_t head, run_given given) {
     return flat_runs_give(&heap->free_pages, head, given, flat_pages_around(head));
 }
 
-/* Gives the pages of the frontier up to `to` to the heap. */
-static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state) {
+/* Gives the pages of the frontier up to `to` to the heap. Small blocks will use all that the tables have for them, so
+ * that becomes resident if the policy says so; large blocks use little of it. */
+static void advance_frontier(thread_heap *heap, uint32_t to, unit_state state, bool small) {
     heap_frontier *frontier = &heap->frontier;
     uint32_t from = frontier->page;
     frontier->page = to;
     if (to == from) return;
+    bool resident = small && heap->chunk_count > flat_policy.at_once.young_chunks;
+    if (resident) flat_make_tables_resident((run_part){from, to - from});
     if (to != frontier->end) flat_runs_part(&heap->free_pages, to); /* whatever they were before */
     (void)give_run(heap, from, (run_given){to - from, state});
 }
@@ -35,31 +38,34 @@ static void leave_rest_out(heap_frontier *frontier) {
 }
 
 /* Maps pages of the frontier. MAP_OCCUPIED: it has none left. */
-static map_result map_frontier(thread_heap *heap, uint32_t count) {
+static map_result map_frontier(thread_heap *heap, uint32_t count, bool small) {
     uint32_t page = heap->frontier.page;
     map_result result = flat_map(page_address(page), (size_t)count * PAGE);
     if (result == MAP_OCCUPIED) leave_rest_out(&heap->frontier);
-    if (result == MAP_MADE) advance_frontier(heap, page + count, UNIT_CLEAN);
+    if (result == MAP_MADE) advance_frontier(heap, page + count, UNIT_CLEAN, small);
     return result;
 }
 
-/* Tables are made resident for small blocks, which will use all of them; a chunk has few large blocks. */
-static bool begin_chunk(thread_heap *heap, uint32_t count) {
+static bool begin_chunk(thread_heap *heap, bool small) {
     uint32_t mapped, chunk = flat_chunk_take(number_of_heap(heap), &mapped);
     if (chunk == NO_UNIT) return false;
     if (heap->chunk_count++ == heap->chunks_most) {
         heap->chunks_most++;
         heap->credit += (uint64_t)CHUNK_PAGES * PAGE_CREDIT * CREDIT_OF_GROWTH;
     }
-    if (count <= SPAN_PAGES && heap->chunk_count > flat_policy.at_once.young_chunks) flat_make_tables_resident(chunk);
     uint32_t page = chunk * CHUNK_PAGES;
     heap->frontier = (heap_frontier){page, page + CHUNK_PAGES};
-    advance_frontier(heap, mapped, UNIT_MIXED);
+    advance_frontier(heap, mapped, UNIT_MIXED, small);
     return true;
 }
 
 uint32_t flat_pages_by_size(const thread_heap *heap) {
     return least(heap->chunk_count * flat_policy.at_once.chunk_pages, RESIDENT_MAX);
+}
+
+uint32_t flat_pages_begun(const thread_heap *heap) {
+    uint32_t mapped = heap->chunk_count * CHUNK_PAGES - (heap->frontier.end - heap->frontier.page);
+    return mapped - (heap->free_pages.free - heap->free_pages.dirty);
 }
 
 static uint32_t pages_to_map(const thread_heap *heap) {
@@ -89,16 +95,17 @@ static uint32_t take_before_frontier(thread_heap *heap, uint32_t count, unit_sta
  */
 static bool grow(thread_heap *heap, uint32_t count) {
     uint32_t needed = count - before_frontier(heap).count, left = heap->frontier.end - heap->frontier.page;
+    bool small = count <= SPAN_PAGES;
     if (left < needed) {
         /* A new chunk may follow only when the previous one has no rest. */
-        if (left != 0) return map_frontier(heap, left) != MAP_REFUSED;
-        if (!begin_chunk(heap, count)) return false;
+        if (left != 0) return map_frontier(heap, left, small) != MAP_REFUSED;
+        if (!begin_chunk(heap, small)) return false;
         left = heap->frontier.end - heap->frontier.page;
         if (left == 0) return true;
         needed = count;
     }
-    uint32_t usual = count <= SPAN_PAGES ? pages_to_map(heap) : 0; /* only the pages of a large block */
-    return map_frontier(heap, least(left, needed > usual ? needed : usual)) != MAP_REFUSED;
+    uint32_t usual = small ? pages_to_map(heap) : 0; /* only the pages of a large block */
+    return map_frontier(heap, least(left, needed > usual ? needed : usual), small) != MAP_REFUSED;
 }
 
 uint32_t flat_pages_take(thread_heap *heap, uint32_t count, unit_state *state) {

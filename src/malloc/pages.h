@@ -34,6 +34,9 @@ void flat_give_whole_chunks(thread_heap *heap, unit_state state);
  * that is then clean is given up for others. Returns the number of pages; 0: there are none, or the system refuses. */
 uint32_t flat_pages_clean(thread_heap *heap, uint32_t most);
 
+/* How many pages of a heap are in use, or were and still have their memory. */
+uint32_t flat_pages_begun(const thread_heap *heap);
+
 /* How many pages become resident at once in a heap of this size: see policy.h. */
 uint32_t flat_pages_by_size(const thread_heap *heap);
 

@@ -99,10 +99,10 @@ static table_part part_of_chunk(unsigned number, uint32_t chunk) {
                         table_bytes(number, CHUNK)};
 }
 
-void flat_make_tables_resident(uint32_t chunk) {
+void flat_make_tables_resident(run_part pages) {
     for (unsigned i = 0; i < OWNERS_TABLES; i++) {
-        table_part part = part_of_chunk(i, chunk);
-        flat_make_resident(part.start, part.bytes);
+        const char *start = table_start(i) + table_bytes(i, (size_t)pages.first * PAGE);
+        flat_make_resident(start, table_bytes(i, (size_t)pages.count * PAGE));
     }
 }
 

@@ -101,9 +101,9 @@ bool flat_space_open(void);
  */
 bool flat_open_tables(uint32_t to);
 
-/* Makes resident what the tables have for a chunk and only its owner uses, except states: 72 KiB. A page fault for each
- * page that is not resident. */
-void flat_make_tables_resident(uint32_t chunk);
+/* Makes resident what the tables have for some pages and only their owner uses, except states: 72 bytes for each. A page
+ * fault for each page of the tables that is not resident. */
+void flat_make_tables_resident(run_part pages);
 
 /* Opens what a table of states has for some pages of one chunk, at most a quarter's, and for the rest of their
  * quarters. Called by the heap that owns the chunk. The two tables with the shortest slots take 6 and 3 % of the memory

@@ -79,7 +79,8 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
 static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     const residence *at_once = &flat_policy.at_once;
     bool large = heap->spans[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
-    uint32_t pages = large ? at_once->large_pages : at_once->pages;
+    uint32_t pages = large ? at_once->large_pages : at_once->pages, begun = flat_pages_begun(heap);
+    if (begun < pages) return begun;
     uint32_t share = flat_pages_by_size(heap);
     return share > pages ? share : pages;
 }
