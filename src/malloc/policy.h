@@ -28,8 +28,8 @@
 #define PAGE_CREDIT 64u
 #define EXTENT_CREDIT 16u
 
-/* What becomes resident at once, before it is needed: where a class takes memory that was never written, and in each
- * new chunk the tables of its blocks. Pages; about 0.9 us each when several are made resident at once. */
+/* What becomes resident at once, before it is needed: where a class takes memory that was never written, and with the
+ * pages that a heap maps the tables of their blocks. Pages; about 0.9 us each when several become resident at once. */
 typedef struct residence {
     uint32_t young_spans;  /* while a class has had no more, its pages become resident one by one */
     uint32_t pages;        /* of a class from then on; 0: each at its first write, and the next two have no meaning */
@@ -38,6 +38,7 @@ typedef struct residence {
     uint32_t young_chunks; /* while a heap has no more chunks, its tables become resident page by page */
 } residence;
 
+#define YOUNG_SHARE 4u    /* and of no class more than a fourth of what its heap has: a small heap stays small */
 #define LARGE_CLASS 512u  /* pages: 2 MiB */
 #define RESIDENT_MAX 512u /* pages: 2 MiB, about 0.5 ms */
 

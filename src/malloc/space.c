@@ -106,47 +106,64 @@ void flat_make_tables_resident(run_part pages) {
     }
 }
 
-/* The part of a table of states that a quarter of a chunk has. */
-#define QUARTER_PAGES (CHUNK_PAGES / 4)
-static table_part states_of_quarter(unsigned number, uint32_t quarter) {
-    size_t bytes = QUARTER_PAGES * PAGE / SLOT_BYTES(number);
-    return (table_part){(char *)flat_space.states[number] + quarter * bytes, bytes};
+/* A chunk's part of a table of states is mapped by quarters, and becomes resident by eighths. */
+#define QUARTERS 4u
+#define EIGHTHS 8u
+
+/* What a table of states has for one of the pieces of which each chunk has so many. */
+static table_part states_of_piece(unsigned number, uint32_t piece, uint32_t pieces) {
+    size_t bytes = CHUNK / pieces / SLOT_BYTES(number);
+    return (table_part){(char *)flat_space.states[number] + piece * bytes, bytes};
 }
 
-/* Bits in the chunk's word: which parts are mapped, of those that are mapped as needed, and which were made resident.
- */
-static uint32_t mapped_bit(unsigned number, uint32_t quarter) { return 1u << (4 * number + quarter % 4); }
-static uint32_t resident_bit(unsigned number, uint32_t quarter) {
-    return 1u << (4 * (MAPPED_AS_NEEDED + number) + quarter % 4);
+/* Bits in the chunk's word: which quarters are mapped, of the tables that are mapped as needed, and which eighths were
+ * made resident. */
+#define MAPPED_BITS (QUARTERS * MAPPED_AS_NEEDED)
+_Static_assert(MAPPED_BITS + EIGHTHS * SLOT_TABLES <= 64, "a bit for each");
+static uint64_t mapped_bit(unsigned number, uint32_t quarter) {
+    return (uint64_t)1 << (QUARTERS * number + quarter % QUARTERS);
 }
-#define RESIDENT_BITS (UINT32_MAX << 4 * MAPPED_AS_NEEDED)
-_Static_assert(4 * (MAPPED_AS_NEEDED + SLOT_TABLES) <= 32, "a bit for each");
+static uint64_t resident_bit(unsigned number, uint32_t eighth) {
+    return (uint64_t)1 << (MAPPED_BITS + EIGHTHS * number + eighth % EIGHTHS);
+}
 
-static bool open_quarter(unsigned number, uint32_t quarter, bool resident) {
-    uint32_t *opened = &flat_space.opened_states[quarter / 4];
-    table_part part = states_of_quarter(number, quarter);
-    if (number < MAPPED_AS_NEEDED && (*opened & mapped_bit(number, quarter)) == 0) {
-        if (flat_map(part.start, part.bytes) != MAP_MADE) return false;
-        *opened |= mapped_bit(number, quarter);
-    }
-    if (resident && (*opened & resident_bit(number, quarter)) == 0) {
-        flat_make_resident(part.start, part.bytes);
-        *opened |= resident_bit(number, quarter);
-    }
+static bool map_quarter(unsigned number, uint32_t quarter) {
+    uint64_t *opened = &flat_space.opened_states[quarter / QUARTERS];
+    if ((*opened & mapped_bit(number, quarter)) != 0) return true;
+    table_part part = states_of_piece(number, quarter, QUARTERS);
+    if (flat_map(part.start, part.bytes) != MAP_MADE) return false;
+    *opened |= mapped_bit(number, quarter);
     return true;
 }
 
+static void make_eighth_resident(unsigned number, uint32_t eighth) {
+    uint64_t *opened = &flat_space.opened_states[eighth / EIGHTHS];
+    if ((*opened & resident_bit(number, eighth)) != 0) return;
+    table_part part = states_of_piece(number, eighth, EIGHTHS);
+    flat_make_resident(part.start, part.bytes);
+    *opened |= resident_bit(number, eighth);
+}
+
+static uint32_t piece_of(uint32_t page, uint32_t pieces) { return page / (CHUNK_PAGES / pieces); }
+
 bool flat_open_states(unsigned number, run_part pages, bool resident) {
-    uint32_t first = pages.first / QUARTER_PAGES, last = (pages.first + pages.count - 1) / QUARTER_PAGES;
-    return open_quarter(number, first, resident) && (last == first || open_quarter(number, last, resident));
+    uint32_t first = pages.first, last = first + pages.count - 1;
+    if (number < MAPPED_AS_NEEDED) {
+        if (!map_quarter(number, piece_of(first, QUARTERS)) || !map_quarter(number, piece_of(last, QUARTERS)))
+            return false;
+    }
+    if (!resident) return true;
+    make_eighth_resident(number, piece_of(first, EIGHTHS));
+    make_eighth_resident(number, piece_of(last, EIGHTHS));
+    return true;
 }
 
 static void discard_mapped_states(uint32_t chunk) {
-    uint32_t *opened = &flat_space.opened_states[chunk];
-    *opened &= ~RESIDENT_BITS;
-    for (uint32_t bits = *opened; bits != 0; bits &= bits - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(bits);
-        table_part part = states_of_quarter(bit / 4, 4 * chunk + bit % 4);
+    uint64_t *opened = &flat_space.opened_states[chunk];
+    *opened &= ((uint64_t)1 << MAPPED_BITS) - 1;
+    for (uint64_t bits = *opened; bits != 0; bits &= bits - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+        table_part part = states_of_piece(bit / QUARTERS, QUARTERS * chunk + bit % QUARTERS, QUARTERS);
         (void)flat_discard(part.start, part.bytes); /* refused: the memory stays, and means nothing */
     }
 }

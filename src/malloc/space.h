@@ -52,7 +52,7 @@ typedef struct address_space {
     uint64_t *page_marks;    /* a bit per page, set iff some block of it was returned: see returned.h */
     uint64_t *chunk_marks;   /* a word per chunk: a bit for each word of page_marks */
     uint32_t *chunk_heaps;   /* per chunk: the number of the thread heap that owns it, or 0 */
-    uint32_t *opened_states; /* per chunk: which parts of the tables of states are there; by the owning heap */
+    uint64_t *opened_states; /* per chunk: which parts of the tables of states are there; by the owning heap */
     unit *pages;             /* these three: see runs.h */
     long_run *long_runs;
     uint64_t *dirty_pages;
@@ -105,10 +105,10 @@ bool flat_open_tables(uint32_t to);
  * fault for each page of the tables that is not resident. */
 void flat_make_tables_resident(run_part pages);
 
-/* Opens what a table of states has for some pages of one chunk, at most a quarter's, and for the rest of their
- * quarters. Called by the heap that owns the chunk. The two tables with the shortest slots take 6 and 3 % of the memory
- * that they describe, and are mapped here: false iff the system refuses. `resident`: it is resident from then on, at
- * most 64 KiB for each quarter. */
+/* Opens what a table of states has for some pages of one chunk, at most an eighth's, and for the rest of their quarters
+ * of the chunk. Called by the heap that owns the chunk. The two tables with the shortest slots take 6 and 3 % of the
+ * memory that they describe, and are mapped here: false iff the system refuses. `resident`: what they have for these
+ * pages is resident from then on, and for the rest of their eighths, at most 32 KiB for each. */
 #define MAPPED_AS_NEEDED 2u
 bool flat_open_states(unsigned number, run_part pages, bool resident);
 

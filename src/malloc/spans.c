@@ -79,10 +79,8 @@ static void drop_span(thread_heap *heap, size_t class, uint32_t head) {
 static uint32_t pages_at_once(const thread_heap *heap, size_t class) {
     const residence *at_once = &flat_policy.at_once;
     bool large = heap->spans[class].made >= LARGE_CLASS / flat_size_classes[class].pages;
-    uint32_t pages = large ? at_once->large_pages : at_once->pages, begun = flat_pages_begun(heap);
-    if (begun < pages) return begun;
-    uint32_t share = flat_pages_by_size(heap);
-    return share > pages ? share : pages;
+    uint32_t pages = large ? at_once->large_pages : at_once->pages, share = flat_pages_by_size(heap);
+    return least(share > pages ? share : pages, flat_pages_begun(heap) / YOUNG_SHARE);
 }
 
 /* Makes the next pages of a span resident, at least so many that one more block lies in them. If the policy makes more
