@@ -35,26 +35,45 @@ static inline void write_to(void *block) {
     *first = *first;
 }
 
-/* False: somebody holds the block, or it has already been returned. */
-static inline bool send_block(sending *now, const block_at_hand *entry) {
-    if (UNLIKELY(has_block(entry->state))) return false;
-    if (writes_first()) write_to(entry->block);
-    return put_on_ring(now, entry->block) || flat_send_home(entry);
+/* Puts the first entries that belong to the receiver on its ring, as far as there is room. Returns their number. The
+ * state of sending is copied, so that it stays in registers: the write to a block might change any memory. */
+static size_t send_by_ring(thread_heap *heap, sending *to, const block_at_hand *first, size_t count) {
+    sending now = *to;
+    bool writes = writes_first();
+    size_t i = 0;
+    for (; i < count && owner_of(&first[i]) == now.to && has_room(&now); i++) {
+        if (UNLIKELY(has_block(first[i].state))) { /* somebody holds it */
+            heap->freed_twice = first[i].block;
+            continue;
+        }
+        if (writes) write_to(first[i].block);
+        put_on_ring(&now, first[i].block);
+    }
+    *to = now;
+    return i;
+}
+
+/* Sends the first entries that belong to heap `to` by marks. Returns their number. */
+static size_t send_by_marks(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
+    size_t i = 0;
+    for (; i < count && owner_of(&first[i]) == to; i++) {
+        bool held = has_block(first[i].state); /* by somebody */
+        if (!held && writes_first()) write_to(first[i].block);
+        if (UNLIKELY(held || !flat_send_home(&first[i]))) heap->freed_twice = first[i].block;
+    }
+    return i;
 }
 
 /* Sends the first entries that belong to one heap other than `heap`: on a ring as far as there is room, else by marks.
  * Returns their number. */
 static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
     sending now = flat_begin_sending(heap, to);
-    size_t i = 0;
-    do {
-        if (UNLIKELY(!send_block(&now, &first[i]))) heap->freed_twice = first[i].block;
-        i++;
-    } while (i < count && owner_of(&first[i]) == to);
+    size_t sent = send_by_ring(heap, &now, first, count);
+    sent += send_by_marks(heap, to, first + sent, count - sent);
     flat_end_sending(&now);
     thread_heap *other = heap_number(to);
     if (UNLIKELY(use_of(other) != HEAP_OWNED)) take_back_there(heap, other);
-    return i;
+    return sent;
 }
 
 size_t flat_give_home(thread_heap *heap, size_t class, const block_at_hand *first, gifts most) {

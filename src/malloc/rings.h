@@ -22,12 +22,10 @@ typedef struct sending {
 /* Begins to send to the heap with that number. */
 sending flat_begin_sending(thread_heap *from, uint32_t to);
 
-/* False: there is no room. */
-static inline bool put_on_ring(sending *now, void *block) {
-    if (now->at == now->end) return false;
-    now->ring->blocks[now->at++ % RING_BLOCKS] = block;
-    return true;
-}
+static inline bool has_room(const sending *now) { return now->at != now->end; }
+
+/* There must be room. */
+static inline void put_on_ring(sending *now, void *block) { now->ring->blocks[now->at++ % RING_BLOCKS] = block; }
 
 /* Publishes the blocks that were put. */
 void flat_end_sending(const sending *now);

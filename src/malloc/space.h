@@ -101,8 +101,8 @@ bool flat_space_open(void);
  */
 bool flat_open_tables(uint32_t to);
 
-/* Makes resident what the tables have for some pages and only their owner uses, except states: 72 bytes for each. A page
- * fault for each page of the tables that is not resident. */
+/* Makes resident what the tables have for some pages and only their owner uses, except states: 72 bytes for each. A
+ * page fault for each page of the tables that is not resident. */
 void flat_make_tables_resident(run_part pages);
 
 /* Opens what a table of states has for some pages of one chunk, at most an eighth's, and for the rest of their quarters
