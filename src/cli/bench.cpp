@@ -161,7 +161,7 @@ const std::filesystem::path &file_of(const bench::Place &place) {
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
     for (const bench::Suite &suite : bench::suites()) {
-        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; by its name only");
+        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; with --full or by its name");
         for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
             if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
         }
