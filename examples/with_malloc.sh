@@ -5,6 +5,6 @@ set -eu
 
 cc -std=c11 words.c -o words
 flatline run --stats -- ./words                  # one run; says why, where it cannot be
-LD_PRELOAD=libflatline-malloc.so ./words         # the same by hand
+LD_PRELOAD=libflatline-malloc.so ./words         # by hand
 cc -std=c11 words.c $(pkg-config --libs-only-L flatline) -lflatline-malloc -o words
-FLATLINE_POLICY=memory ./words                   # in the program for good
+FLATLINE_POLICY=memory ./words                   # linked, under another policy

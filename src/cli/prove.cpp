@@ -120,9 +120,9 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
 /// A name that no call leads to would change nothing, and be a typing mistake.
 void require_apart(const std::vector<std::string> &names, const prove::Binary &binary) {
     for (const std::string &name : names) {
-        if (!binary.leaves_to(name))
-            throw std::runtime_error(fmt::format("--apart: {} calls no function {} of another file: name one that it "
-                                                 "imports, as `nm -D --undefined-only` lists them",
+        if (!binary.knows(name))
+            throw std::runtime_error(fmt::format("--apart: {} neither has nor imports a function {}: give its name as "
+                                                 "`nm` or `nm -D` lists it",
                                                  binary.path(), name));
     }
 }

@@ -498,9 +498,9 @@ const Import *Binary::import_at(std::uint64_t slot) const {
     return found == imports_.end() ? nullptr : &found->second;
 }
 
-bool Binary::leaves_to(std::string_view name) const {
-    return std::ranges::any_of(imports_, [&](const auto &each) { return each.second.name == name; }) ||
-           std::ranges::any_of(functions_named(name), [](const Symbol *each) { return each->is_resolver; });
+bool Binary::knows(std::string_view name) const {
+    return std::ranges::any_of(symbols_, [&](const Symbol &each) { return each.name == name; }) ||
+           std::ranges::any_of(imports_, [&](const auto &each) { return each.second.name == name; });
 }
 
 } // namespace flat::prove

@@ -90,8 +90,8 @@ class Binary {
 
     /// What the slot at `address` will hold, if another file or a resolver decides that; or nullptr.
     const Import *import_at(std::uint64_t slot) const;
-    /// Whether calls of `name` leave the file: another file has it, or may have it, or a resolver picks it.
-    bool leaves_to(std::string_view name) const;
+    /// Whether a call can lead to a function with exactly this symbol's name, in this file or in another one.
+    bool knows(std::string_view name) const;
 
     const std::vector<Mark> &marks() const { return marks_; }
     const std::vector<LoopMark> &loop_marks() const { return loop_marks_; }

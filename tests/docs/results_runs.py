@@ -1,7 +1,11 @@
 """Runs as `flatline bench --json` writes them, small enough that their tables can be told by hand."""
 import copy
 import json
-import statistics
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from bench_schema import WITH_RATIOS, figures_of, median_ratio
 
 BACKENDS = [("flatline-pool", "subject"), ("flatline-pool-again", "again"), ("floor", "control"), ("list", "unchecked"),
             ("glibc", "general"), ("jemalloc", "general"), ("boost-pool", "fixed-pool")]
@@ -48,15 +52,9 @@ def bench(cells, programs=(), backends=BACKENDS, **more):
 QUICK = bench(QUICK_CELLS)
 
 
-def figures_of(cell, figure):
-    if figure != "jitter":
-        return cell["process_" + figure]
-    return [late - usual for late, usual in zip(cell["process_p999"], cell["process_p50"])]
-
-
 def ratio(cell, other, figure):
     above, below = figures_of(cell, figure), figures_of(other, figure)
-    return statistics.median(a / b for a, b in zip(above, below)) if all(above) and all(below) else None
+    return median_ratio(above, below) if all(above) and all(below) else None
 
 
 def written(run):
@@ -65,7 +63,7 @@ def written(run):
     key = ("suite", "size", "calls_per_sample", "operation", "order", "unit")
     cells = [dict(cell) for cell in run["cells"]]
     for cell in cells:
-        if kinds[cell["backend"]] in ("subject", "drop-in", "fixed-pool"):
+        if kinds[cell["backend"]] in WITH_RATIOS:
             cell["ratios"] = {other["backend"]: {figure: ratio(cell, other, figure)
                                                  for figure in ("p50", "p999", "jitter")}
                               for other in cells if [other[name] for name in key] == [cell[name] for name in key]

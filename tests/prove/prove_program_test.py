@@ -67,9 +67,8 @@ class Refusal(unittest.TestCase):
         self.refused("as in FILE:FUNCTION", "flat_pool_alloc")
         self.refused("a file's name is missing", ":flat_pool_alloc")
 
-    def test_a_function_apart_that_is_not_called(self):
-        for name in ("getpit", "diamond"):
-            self.refused("calls no function %s of another file" % name, LIBRARY_OF_ZOO + ":plt_call", "--apart", name)
+    def test_a_function_apart_that_the_file_does_not_know(self):
+        self.refused("neither has nor imports a function getpit", LIBRARY_OF_ZOO + ":plt_call", "--apart", "getpit")
 
     def test_a_folder(self):
         self.refused("Is a directory: name a file that can be read", WORK)
@@ -195,6 +194,12 @@ class Certificate(unittest.TestCase):
         document, status = self.certificate(LIBRARY_OF_ZOO + ":plt_call", "--apart", "getpid")
         function, = document["functions"]
         self.assertEqual((status, function["instructions"], len(function["assumptions"])), (0, 4, 1))
+
+    def test_apart_counts_a_call_within_the_file_as_one_instruction_too(self):
+        whole, apart = (self.certificate(LIBRARY_OF_ZOO + ":calls_helper", *more)[0]["functions"][0]
+                        for more in ((), ("--apart", "helper")))
+        self.assertEqual(whole["instructions"] - apart["instructions"], 2 * 4)  # two calls of four instructions
+        self.assertEqual(len(apart["assumptions"]), 2)
 
     def test_the_c_library(self):
         library, = glob.glob("/lib/x86_64-linux-gnu/libc.so.6")
