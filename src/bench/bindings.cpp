@@ -232,21 +232,20 @@ std::string reason_to_doubt(const fs::path &library, const fs::path &executable,
     const bool has_loader = std::ranges::any_of(
         mappings, [](const Mapping &mapping) { return base_name(mapping.path).starts_with("ld-"); });
     if (!has_loader)
-        return fmt::format("{} is linked statically, so that no allocator can be preloaded: install a dynamically "
-                           "linked one",
-                           executable.string());
+        return fmt::format(
+            "{} is linked statically, so no allocator can be preloaded: install a dynamically linked one",
+            executable.string());
     if (std::ranges::find(mappings, library.string(), &Mapping::path) == mappings.end())
         return fmt::format("the preload did not work: {} is not in the memory of {}", library.string(),
                            executable.string());
     for (const Binding &binding : bindings) {
         if (binding.target == library) continue;
         if (binding.target == executable)
-            return fmt::format(
-                "{} is linked with an allocator of its own, which a preload cannot replace: {} in {} goes "
-                "there, not to {}",
-                executable.string(), binding.function, base_name(binding.object), library.string());
-        return fmt::format("the wrong library served the calls: {} in {} goes to {} instead of {}", binding.function,
-                           binding.object, binding.target, library.string());
+            return fmt::format("{} is linked with its own allocator, which a preload cannot replace: calls of {} in {} "
+                               "go there, not to {}",
+                               executable.string(), binding.function, base_name(binding.object), library.string());
+        return fmt::format("the wrong library served the calls: those of {} in {} go to {} instead of {}",
+                           binding.function, binding.object, binding.target, library.string());
     }
     const auto serves = [&](std::string_view function) {
         return std::ranges::find(bindings, function, &Binding::function) != bindings.end();

@@ -17,7 +17,7 @@ class Weighted {
   public:
     explicit Weighted(std::span<const Distribution> processes) {
         for (const Distribution &process : processes) {
-            if (process.size() == 0) throw std::logic_error("a process without values was to be resampled");
+            if (process.size() == 0) throw std::logic_error("cannot resample a process without values");
             for (const Distribution::Step &each : process.steps()) values_.push_back(each.value);
         }
         std::ranges::sort(values_);
@@ -80,7 +80,7 @@ double midmean_of_sorted(const std::vector<double> &ratios) {
 
 /// `middle`: a function of ascending ratios.
 template <typename Middle> Ratio middle_of(std::vector<double> rounds, Middle middle) {
-    if (rounds.empty()) throw std::logic_error("no round was there to be compared");
+    if (rounds.empty()) throw std::logic_error("there is no round to compare");
     std::mt19937_64 random(seed);
     std::uniform_int_distribution<std::size_t> any(0, rounds.size() - 1);
     Resampled middles;
@@ -98,7 +98,7 @@ template <typename Middle> Ratio middle_of(std::vector<double> rounds, Middle mi
 } // namespace
 
 Resampled resample(std::span<const Distribution> processes, Rank rank, double step) {
-    if (processes.empty()) throw std::logic_error("no process was there to be resampled");
+    if (processes.empty()) throw std::logic_error("there is no process to resample");
     const Weighted all(processes);
     std::mt19937_64 random(seed);
     std::uniform_int_distribution<std::size_t> any(0, processes.size() - 1);

@@ -10,9 +10,9 @@
 namespace flat::bench {
 namespace {
 
-constexpr std::string_view part_of_flatline = "build Flatline again, which it is a part of";
+constexpr std::string_view part_of_flatline = "build Flatline again, which includes it";
 constexpr std::string_view from_its_source =
-    "scripts/bootstrap bench gets cargo; then build Flatline again, with a network";
+    "run scripts/bootstrap bench to install cargo, then build Flatline again with network access";
 
 constexpr Abilities in_containers = containers | plain_arrays;
 constexpr Abilities everything =
@@ -114,22 +114,23 @@ constexpr std::array all_backends{
 
 constexpr std::array all_suites{
     Suite{"hot", "one block is allocated and freed, again and again", Unit::ns, true, 0.05},
-    Suite{"fifo", "of 2,000 live blocks the oldest is replaced", Unit::ns, true, 0.06},
-    Suite{"churn", "of 200,000 live blocks any one is replaced", Unit::ns, true, 0.2},
+    Suite{"fifo", "the oldest of 2,000 live blocks is replaced", Unit::ns, true, 0.06},
+    Suite{"churn", "a random one of 200,000 live blocks is replaced", Unit::ns, true, 0.2},
     Suite{"mixed", "like churn, with seven sizes, 100,000 live", Unit::ns, true, 0.1, "7 sizes"},
     Suite{"order", "200,000 blocks, freed newest first, oldest first or at random", Unit::ns, true, 0.15},
     Suite{"throughput", "batches of 100,000 with no clock inside", Unit::mops, true, 0.2},
     Suite{"drift", "churn for 64 million calls: does it get worse", Unit::ns, false, 10, "", true},
     Suite{"startup", "creation and first fill of a million blocks, cold and prefaulted", Unit::ns, false, 0.1},
-    Suite{"memory", "what is resident for each live block", Unit::bytes, false, 0.2},
+    Suite{"memory", "resident bytes for each live block", Unit::bytes, false, 0.2},
     Suite{"anysize", "sizes from 16 B to 8 KiB, 20,000 live, uniform and Pareto", Unit::ns, false, 0.6, "any size"},
-    Suite{"new-delete", "a million ints by C++ new and delete, with a plain loop and a bump", Unit::ns, false, 0.1},
+    Suite{"new-delete", "a million ints by C++ new and delete, next to a plain loop and a bump allocator", Unit::ns,
+          false, 0.1},
     Suite{"threads", "several threads: on their own, handing blocks on, many to one", Unit::mops, false, 0.25},
     Suite{"pipeline", "messages that one thread allocates, and another reads and frees", Unit::mops, false, 0.1,
           "7 sizes"},
     Suite{"arrivals", "requests due at random times, timed from when they were due", Unit::ns, false, 0.25, "7 sizes",
           false, true},
-    Suite{"stalls", "calls while other threads end, trim or free much; under mlockall", Unit::ns, false, 2},
+    Suite{"stalls", "calls while other threads end, trim or free much memory; under mlockall", Unit::ns, false, 2},
     Suite{"containers", "the standard containers over each memory resource, a round at a time", Unit::ns, false, 0.15,
           "", false, false, true},
 };

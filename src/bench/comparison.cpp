@@ -17,7 +17,7 @@ std::vector<double> beside_controls(const Side &side) {
         double logarithms = 0;
         for (const std::vector<double> &control : side.controls) {
             if (control.size() != side.processes.size())
-                throw std::logic_error("a control has not one figure for each process of the subject");
+                throw std::logic_error("a control must have one figure for each process of the subject");
             logarithms += std::log(control[round]) / static_cast<double>(side.controls.size());
         }
         rounds.push_back(side.processes[round] / std::exp(logarithms));

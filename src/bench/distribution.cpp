@@ -44,7 +44,7 @@ double Distribution::mean() const {
 }
 
 double Distribution::at(Rank rank) const {
-    if (size_ == 0) throw std::logic_error("a percentile of no values was asked for");
+    if (size_ == 0) throw std::logic_error("there is no percentile of no values");
     const std::uint64_t place = std::max<std::uint64_t>(1, (size_ * rank + whole - 1) / whole);
     std::uint64_t passed = 0;
     for (const Step &step : steps_) {

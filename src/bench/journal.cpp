@@ -37,8 +37,7 @@ Journal Journal::begin(const fs::path &file, const std::string &head) {
 
 Journal Journal::go_on(const fs::path &file) {
     const std::vector<std::string> lines = whole_lines_of(file);
-    if (lines.empty())
-        throw std::runtime_error(fmt::format("{} was not left by an interrupted run: it is empty", file.string()));
+    if (lines.empty()) throw std::runtime_error(fmt::format("no interrupted run wrote {}: it is empty", file.string()));
     Journal journal;
     journal.file_ = file;
     journal.head_ = lines.front();
@@ -58,8 +57,7 @@ void Journal::append(const std::string &entry) {
     out_ << entry << '\n' << std::flush;
     if (!out_)
         throw std::runtime_error(
-            fmt::format("{} cannot be written, in which the run is kept: free some space or name another folder by "
-                        "--json",
+            fmt::format("{} keeps the run, and cannot be written: free some space or name another folder with --json",
                         file_.string()));
     has_grown_ = true;
 }

@@ -156,9 +156,8 @@ template <typename Decode> auto decoded(const Journal &journal, Decode decode) {
             entries.push_back({decode(all), all.at(duration)});
         }
     } catch (const json::exception &) {
-        throw std::runtime_error(fmt::format("{} was not left by an interrupted run: its line {} is damaged: begin "
-                                             "again",
-                                             journal.file().string(), entries.size() + 2));
+        throw std::runtime_error(fmt::format("line {} of {} is damaged, so the run cannot continue: start a new run",
+                                             entries.size() + 2, journal.file().string()));
     }
     return entries;
 }

@@ -46,10 +46,9 @@ fs::path preload_path(const fs::path &library) {
         if (!is_own_folder(folder)) continue;
         if (symlink(library.c_str(), link.c_str()) == 0 || leads_to(link, library)) return link;
     }
-    throw std::runtime_error(
-        fmt::format("{}: LD_PRELOAD is split at spaces and colons, and no link to it could be made "
-                    "in /tmp: install Flatline in a folder without them",
-                    library.string()));
+    throw std::runtime_error(fmt::format("{}: the loader splits LD_PRELOAD at spaces and colons, and no link to this "
+                                         "file can be created in /tmp: install Flatline in a folder without them",
+                                         library.string()));
 }
 
 } // namespace flat::bench

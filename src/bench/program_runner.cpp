@@ -118,7 +118,7 @@ void require_success(const TracedCommand &command, const TracedEnding &ending) {
     };
     const std::string name = command.program.filename().string();
     if (ending.timed_out)
-        say(fmt::format("{} took longer than {:.3g} s and was ended", name,
+        say(fmt::format("{} took longer than {:.3g} s and was killed", name,
                         static_cast<double>(command.limit.count()) / 1000),
             "errors");
     if (!ending.started && command.subject.empty()) say(fmt::format("{} could not be started", name), "errors");
@@ -127,7 +127,7 @@ void require_success(const TracedCommand &command, const TracedEnding &ending) {
         say(fmt::format("{} {}", command.client->program.filename().string(), described_status(ending.client_status)),
             "client-errors");
     if (!ending.started) say(fmt::format("{} ended without starting {}", name, command.subject), "errors");
-    if (!ending.looked) say(fmt::format("{} ended before it could be looked at", name), "errors");
+    if (!ending.looked) say(fmt::format("{} ended before it could be inspected", name), "errors");
 }
 
 std::vector<std::string> with_port(std::vector<std::string> words, std::uint16_t port) {
@@ -180,7 +180,7 @@ class Programs {
         } else if (const auto *figures = std::get_if<ProgramRun>(&entry); figures && turn.pass == Pass::timed) {
             measurement.runs.push_back(*figures);
         } else {
-            throw std::runtime_error("what the interrupted run left is of another run than its head says: begin again");
+            throw std::runtime_error("the file of the interrupted run does not match its first line: start a new run");
         }
     }
 
@@ -285,8 +285,9 @@ class Programs {
         std::memcpy(&record, bytes.data(), sizeof record);
         std::error_code error;
         if (!fs::equivalent(record.library, measurement.library, error))
-            throw std::runtime_error(fmt::format("the preload did not work: {} should have served, but {} did",
-                                                 measurement.library.string(), record.library));
+            throw std::runtime_error(
+                fmt::format("the preload did not work: {} should have served the calls, but {} did",
+                            measurement.library.string(), record.library));
         const auto calls = static_cast<double>(record.allocations + record.frees);
         const double ns = static_cast<double>(record.ticks) / record.ticks_per_ns - calls * record.cost_ns;
         return {record.allocations, record.frees, ns * sight.running / 1e9};
@@ -377,7 +378,7 @@ ScratchFolder::ScratchFolder() {
     if (mkdtemp(name.data()) == nullptr)
         throw std::system_error(
             errno, std::generic_category(),
-            "cannot make a folder for temporary files: set TMPDIR to a folder that you may write to");
+            "cannot create a folder for temporary files: set TMPDIR to a folder that you may write to");
     path_ = name;
 }
 

@@ -15,8 +15,8 @@ using nlohmann::json;
 constexpr int protocol = 1;
 
 [[noreturn]] void fail(std::string_view what) {
-    throw std::runtime_error(fmt::format("the driver's output is not understood ({}): build Flatline again, so that "
-                                         "the program and its drivers are of one version",
+    throw std::runtime_error(fmt::format("cannot understand the driver's output ({}): build Flatline again, so that "
+                                         "the program and its drivers have the same version",
                                          what));
 }
 
@@ -82,7 +82,7 @@ std::optional<std::uint64_t> *figure_of(DriverReport &report, std::string_view u
 void take_series(DriverReport &report, const json &line, std::string_view &bytes) {
     std::vector<std::uint64_t> values = take_values(line, bytes);
     if (std::optional<std::uint64_t> *figure = figure_of(report, line.at("unit").get<std::string>())) {
-        if (values.size() != 1) fail("a figure beside the times more than once");
+        if (values.size() != 1) fail("a figure other than the times, more than once");
         *figure = values.front();
     } else {
         report.series.push_back({line.at("operation").get<std::string>(), quantity_of(line),
@@ -119,9 +119,10 @@ std::string reason_to_refuse(const DriverReport &report) {
     if (report.sanitizer)
         return fmt::format("bench-{} was built with a sanitizer, so nothing is timed: {}", report.driver, release);
     if (!report.timer_invariant)
-        return fmt::format("this processor's {} does not run at one rate, so nothing can be timed with it: use another "
-                           "machine, or a hypervisor that offers an invariant counter",
-                           report.timer);
+        return fmt::format(
+            "this processor's {} does not run at a constant rate, so nothing can be timed with it: use another "
+            "machine, or a hypervisor that offers an invariant counter",
+            report.timer);
     return {};
 }
 

@@ -42,7 +42,7 @@ Condition steady_clock(const fs::path &root) {
     const bool constant = flags.find(" constant_tsc ") != std::string::npos;
     const bool nonstop = flags.find(" nonstop_tsc ") != std::string::npos;
     return {"steady clock",
-            flags.empty() ? "the processor does not say"
+            flags.empty() ? "the processor does not report it"
                           : fmt::format("counter {}, {}", constant ? "of constant rate" : "of changing rate",
                                         nonstop ? "never stopped" : "stopped in sleep"),
             "without it ticks are not times, and nothing is timed",
@@ -51,8 +51,8 @@ Condition steady_clock(const fs::path &root) {
 
 Condition own_hardware(const Machine &machine) {
     return {"own hardware", machine.hypervisor == "none" ? "no hypervisor" : machine.hypervisor,
-            "a hypervisor takes the processor away, and neighbours share the cache",
-            "use a machine that is not virtual", known(machine.hypervisor, machine.hypervisor == "none")};
+            "a hypervisor takes the processor away, and neighbours share the cache", "use a physical machine",
+            known(machine.hypervisor, machine.hypervisor == "none")};
 }
 
 Condition own_processor(const Machine &machine, int cpu) {
@@ -94,7 +94,7 @@ Condition fixed_frequency(const Machine &machine, const fs::path &root) {
                                                                 : "turbo unknown";
     return {"fixed frequency",
             fmt::format("governor {}, {}", machine.governor, turbo),
-            "the same work takes different times at different moments",
+            "the same work takes longer at some times than at others",
             "cpupower frequency-set -g performance; turbo off in the firmware",
             known(machine.governor, machine.governor == "performance" && turbo == "no turbo"),
             true};
@@ -118,7 +118,7 @@ Condition locked_memory(const Permissions &permissions) {
     const std::uint64_t bytes = permissions.locked_bytes;
     return {"locked memory",
             bytes == UINT64_MAX ? "no limit" : fmt::format("up to {} KiB", bytes / 1024),
-            "the system may take pages away again",
+            "the kernel may page memory out",
             "ulimit -l unlimited; as root, or with memlock in limits.conf",
             bytes >= enough_locked_bytes,
             true};

@@ -42,7 +42,7 @@ std::vector<std::string> arguments_for(const Cell &cell, std::uint64_t seed, int
 void require_success(const Ending &ending, std::chrono::milliseconds limit) {
     const std::string said = ending.complaint.empty() ? "" : ": " + ending.complaint;
     if (ending.timed_out)
-        throw std::runtime_error(fmt::format("the driver took longer than {:.3g} s and was ended{}",
+        throw std::runtime_error(fmt::format("the driver took longer than {:.3g} s and was killed{}",
                                              static_cast<double>(limit.count()) / 1000, said));
     if (WIFSIGNALED(ending.wait_status))
         throw std::runtime_error(
@@ -57,7 +57,7 @@ void require_library(const Place &place, const DriverReport &report) {
     const std::filesystem::path served = report.library;
     std::error_code error;
     if (!place.preload.empty() && !std::filesystem::equivalent(served, place.preload, error))
-        throw std::runtime_error(fmt::format("the preload did not work: {} should have served, but {} did",
+        throw std::runtime_error(fmt::format("the preload did not work: {} should have served the calls, but {} did",
                                              place.preload.string(), report.library));
     if (!served.filename().string().starts_with(place.backend->library))
         throw std::runtime_error(fmt::format("the wrong library served the calls: {} instead of {}", report.library,
@@ -83,7 +83,7 @@ DriverReport run_driver(const Schedule &schedule, const Turn &turn, std::uint64_
     require_library(place, report);
     if (!report.pinned)
         throw std::runtime_error(
-            fmt::format("the driver did not stay on processor {}: choose another by --pin", schedule.cpu));
+            fmt::format("the driver did not stay on processor {}: choose another with --pin", schedule.cpu));
     return report;
 }
 
@@ -187,8 +187,8 @@ class Recorder {
     void watch_clock(const DriverReport &report) {
         if (campaign_.identities.empty()) campaign_.ticks_per_ns = report.ticks_per_ns;
         if (std::abs(report.ticks_per_ns / campaign_.ticks_per_ns - 1) > most_clock_drift)
-            throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns and before at {:.6g}: let the "
-                                                 "machine rest, or use one with a steady clock",
+            throw std::runtime_error(fmt::format("the clock ran at {:.6g} ticks a ns, but at {:.6g} before: leave the "
+                                                 "machine idle, or use one with a steady clock",
                                                  report.ticks_per_ns, campaign_.ticks_per_ns));
         for (const Series &series : report.series) {
             if (series.quantity == Quantity::ticks)
@@ -295,7 +295,7 @@ struct Steps {
         const std::optional<std::uint64_t> load = recorder.load_of(cell);
         Timed<Entry> entry = timed([&] {
             return load ? run_turn(schedule, turn, *load, signals)
-                        : Entry("no backend's capacity could be measured, of which the load is a share");
+                        : Entry("the load is a share of a backend's capacity, and no capacity could be measured");
         });
         if (hooks.journal != nullptr) append(*hooks.journal, entry, suite_of(cell).is_series);
         return entry;

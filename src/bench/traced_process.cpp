@@ -217,7 +217,7 @@ class TracedRun {
             PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
         if (command_.count_system_calls) options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
         if (ptrace(PTRACE_SEIZE, id, nullptr, reinterpret_cast<void *>(options)) != 0)
-            fail("a program that was started cannot be traced: allow this process ptrace (in a container: the "
+            fail("cannot trace a program that was started: allow this process ptrace (in a container: the "
                  "capability SYS_PTRACE)");
     }
 

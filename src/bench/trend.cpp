@@ -9,10 +9,10 @@ namespace flat::bench {
 namespace {
 
 std::size_t common_length(const std::vector<std::vector<double>> &processes) {
-    if (processes.empty()) throw std::logic_error("the course of no process was asked for");
+    if (processes.empty()) throw std::logic_error("there is no trend of no process");
     std::size_t length = processes.front().size();
     for (const auto &each : processes) length = std::min(length, each.size());
-    if (length == 0) throw std::logic_error("the course of no window was asked for");
+    if (length == 0) throw std::logic_error("there is no trend of no window");
     return length;
 }
 

@@ -101,14 +101,15 @@ std::string machine_text(const Results &results, std::size_t width) {
                                or_none(machine.isolated_cpus), or_none(machine.nohz_full), machine.smt,
                                machine.governor, machine.transparent_huge_pages),
                    width) +
-           wrapped(fmt::format("Meanwhile: stolen {:.1f} %; context switches {}; before, between and after the rounds "
-                               "an idle loop lost {:.0f} us a second to {:.0f} interruptions of over 10 us, the "
-                               "longest {:.0f} us.",
-                               steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
-                               hiccups.lost_ns / 1000 / hiccups.seconds,
-                               static_cast<double>(hiccups.over_10us) / hiccups.seconds,
-                               static_cast<double>(hiccups.max_ns) / 1000),
-                   width);
+           wrapped(
+               fmt::format("During the run: steal {:.1f} %; context switches {}; before, between and after the rounds "
+                           "an idle loop lost {:.0f} us a second to {:.0f} interruptions of over 10 us, the "
+                           "longest {:.0f} us.",
+                           steal_percent(about.time_before, about.time_after), results.campaign.context_switches,
+                           hiccups.lost_ns / 1000 / hiccups.seconds,
+                           static_cast<double>(hiccups.over_10us) / hiccups.seconds,
+                           static_cast<double>(hiccups.max_ns) / 1000),
+               width);
 }
 
 /// How the figures were taken.
@@ -119,10 +120,10 @@ std::string method_text(const Results &results, std::size_t width) {
                                    about.seed, about.duration_seconds);
     if (!results.campaign.identities.empty()) {
         const bench::DriverReport &report = results.campaign.identities.front().report;
-        text += fmt::format("; {}, {}; {} moves in steps of {:.3g} ns and costs {:.1f} ns, which is in every sample",
-                            report.compiler, report.flags, report.timer,
-                            static_cast<double>(results.campaign.clock_step) / results.campaign.ticks_per_ns,
-                            report.timer_cost_ns);
+        text += fmt::format(
+            "; {}, {}; {} has steps of {:.3g} ns, and reading it takes {:.1f} ns, which every sample includes",
+            report.compiler, report.flags, report.timer,
+            static_cast<double>(results.campaign.clock_step) / results.campaign.ticks_per_ns, report.timer_cost_ns);
     }
     return wrapped(text + ".", width);
 }
@@ -160,7 +161,7 @@ const std::filesystem::path &file_of(const bench::Place &place) {
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
     for (const bench::Suite &suite : bench::suites()) {
-        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; by its name only");
+        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; with --full or by its name");
         for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
             if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
         }
@@ -188,19 +189,19 @@ bench::Schedule schedule_of(const BenchOptions &options, std::vector<bench::Plac
 void require_isolation(int cpu) {
     const std::string reason = bench::reason_not_isolated(bench::read_conditions(cpu, bench::read_permissions()));
     if (!reason.empty())
-        throw std::runtime_error(fmt::format("--isolated: processor {} is not kept free of others. {}; `flatline env` "
-                                             "shows all conditions",
-                                             cpu, reason));
+        throw std::runtime_error(fmt::format(
+            "--isolated: processor {} is not isolated from other work: {}; `flatline env` shows all conditions", cpu,
+            reason));
 }
 
 int run_programs(const BenchOptions &options, std::optional<bench::Journal> left, const BenchWriter &writer) {
     if (options.suites.size() > 1)
-        throw std::runtime_error("suite programs takes half an hour and runs alone: leave the other suites out");
+        throw std::runtime_error("the suite programs takes half an hour and runs alone: leave out the other suites");
     const ProgramsOutcome outcome = run_bench_programs(options, std::move(left), writer);
     if (!options.outputs.to_standard_output()) fmt::print("{}", writer.paths());
     if (outcome.failures == 0) return 0;
-    fmt::print(stderr, "flatline bench: {} of the programs have no figure under an allocator; the first: {}\n",
-               outcome.failures, outcome.first);
+    fmt::print(stderr, "flatline bench: {} measurements of programs failed; the first: {}\n", outcome.failures,
+               outcome.first);
     return 2;
 }
 
@@ -213,45 +214,47 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
     CLI::App *verb = program.add_subcommand("bench", "Time allocators side by side on this machine");
     verb->footer("About four minutes on an otherwise idle machine. Exit status: 0 done, 2 could not be run.");
-    verb->add_option("suites", options.suites, "Only these, by their names in --list")
+    verb->add_option("suites", options.suites, "Run only these suites, by their names in --list")
         ->check(CLI::IsMember(suites).description(""))
         ->type_name("SUITE");
-    CLI::Option *quick = verb->add_flag("--quick", options.quick, "The suites that take four minutes (the default)");
-    verb->add_flag("--full", options.full, "Every suite; within an hour")->excludes(quick);
-    verb->add_option("--backends", options.backends, "Only these allocators, by their names in --list")
+    CLI::Option *quick =
+        verb->add_flag("--quick", options.quick, "Run the suites that take four minutes (the default)");
+    verb->add_flag("--full", options.full, "Run every suite, within an hour")->excludes(quick);
+    verb->add_option("--backends", options.backends, "Measure only these allocators, by their names in --list")
         ->check(CLI::IsMember(backends).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("A,B");
-    verb->add_option("--sizes", options.sizes, "Only these block sizes in bytes (0: the suite that mixes sizes)")
+    verb->add_option("--sizes", options.sizes, "Run only these block sizes in bytes (0: mixed sizes)")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("N,N");
     verb->add_option("--programs", options.programs,
-                     "Only these programs: " + fmt::format("{}", fmt::join(programs, " ")))
+                     "Run only these programs: " + fmt::format("{}", fmt::join(programs, " ")))
         ->check(CLI::IsMember(programs).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("A,B");
-    verb->add_option("--processes", options.processes, "For each cell and backend, 1 to 1000 (default 6; programs: 5)")
+    verb->add_option("--processes", options.processes,
+                     "Processes for each cell and backend, 1 to 1000 (default 6; programs 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--threads", options.threads,
-                     "In suites threads and pipeline, 2 to 64 (default 2,4,8; pipeline 2)")
+                     "Threads in suites threads and pipeline, 2 to 64 (default 2,4,8 and 2)")
         ->check(CLI::Range(bench::fewest_threads, bench::most_threads).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("N,N");
-    verb->add_option("--pin", options.pin, "Time on this processor (default: the last one allowed)")->type_name("CPU");
+    verb->add_option("--pin", options.pin, "Run on this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--seed", options.seed, "The seed of all random choices (default: a new one, which is printed)")
         ->type_name("N");
-    verb->add_flag("--all", options.all_columns, "Show a column for every allocator, in several tables if need be");
+    verb->add_flag("--all", options.all_columns, "Show a column for every allocator, in several tables if necessary");
     verb->add_option("--json", options.outputs.json, "Write the figures, flatline.bench/1 (-: standard output)")
         ->type_name("FILE");
     add_outputs(*verb, options.outputs);
     verb->add_option("--resume", options.resume, "Continue an interrupted run with the options it began with")
         ->type_name("FILE");
-    verb->add_flag("--isolated", options.isolated, "Refuse unless the processor is isolated from other work");
+    verb->add_flag("--isolated", options.isolated, "Refuse to run unless the processor is isolated from other work");
     verb->add_flag("--list", options.list, "List suites and backends, and how to get missing ones");
     return verb;
 }
@@ -284,7 +287,7 @@ int run_bench(const BenchOptions &given) {
     if (!quiet) fmt::print("{}", writer.paths());
     if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();
-    fmt::print(stderr, "flatline bench: {} of the cells have no figure for a backend; the first: {} in {}: {}\n",
+    fmt::print(stderr, "flatline bench: {} measurements failed; the first: {} in {}: {}\n",
                results.campaign.failures.size(), first.backend->name, describe(first.cell), first.message);
     return 2;
 }

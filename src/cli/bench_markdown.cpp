@@ -169,7 +169,7 @@ std::string markdown_of(const std::string &document) {
                     "better.\n\n" +
                     table_of(calls, columns, ratios);
         if (!rounds.empty())
-            text += "\nMedians: ns a round of the standard containers, by where their memory comes from.\n\n" +
+            text += "\nMedians: ns a round of the standard containers, by the source of their memory.\n\n" +
                     table_of(rounds, columns_of(bench, rounds, calls), {""});
         return text;
     });

@@ -53,8 +53,8 @@ std::vector<const bench::Backend *> general_backends(const std::vector<std::stri
         return backend->kind != bench::Kind::general && backend->kind != bench::Kind::drop_in;
     });
     if (general.empty())
-        throw std::runtime_error("programs run under general allocators only, and none was chosen: `flatline peers` "
-                                 "shows which there are");
+        throw std::runtime_error(
+            "programs run only under general-purpose allocators, and you chose none: `flatline peers` lists them");
     return general;
 }
 
@@ -72,7 +72,7 @@ bench::FoundPrograms chosen_programs(const BenchOptions &options) {
         bench::locate_programs(chosen(bench::programs(), options.programs), bench::program_directories());
     if (programs.found.empty())
         throw std::runtime_error(
-            "none of the programs is installed: run scripts/bootstrap programs, or for one of them " +
+            "none of the programs is installed: run scripts/bootstrap programs or, for one of them, " +
             programs.missing.front().how);
     return programs;
 }
@@ -82,10 +82,10 @@ Preparation prepare(const BenchOptions &options, const fs::path &scratch, const 
     bench::Places places =
         bench::locate(general_backends(options.backends), bench::drivers_directory(), bench::library_directories());
     if (places.found.empty())
-        throw std::runtime_error("no allocator that was chosen is here: " + places.missing.front().how);
+        throw std::runtime_error("none of the chosen allocators is installed: " + places.missing.front().how);
     const fs::path probe = bench::drivers_directory() / "libflatline-probe.so";
     if (!fs::is_regular_file(probe))
-        throw std::runtime_error(probe.string() + " is not there: build or install Flatline as a whole");
+        throw std::runtime_error(probe.string() + " is missing: build or install all of Flatline");
     Preparation ready{.schedule = {.programs = std::move(programs.found),
                                    .places = std::move(places.found),
                                    .libc = bench::own_libc(),
@@ -228,9 +228,10 @@ std::string standing_text(const ProgramGroup &group) {
         fmt::format("{}, {}: {}.", group.found.executable.string(), group.version, group.found.program->work);
     for (const ProgramRow &row : group.rows) {
         if (row.measurement->backend->name == "glibc")
-            text += fmt::format(" Under glibc {} allocations and {} frees, {:.1f} % of its processor time in them.",
-                                count_text(row.measurement->probe.allocations),
-                                count_text(row.measurement->probe.frees), row.share * 100);
+            text += fmt::format(
+                " Under glibc it makes {} allocations and {} frees, which take {:.1f} % of its processor time.",
+                count_text(row.measurement->probe.allocations), count_text(row.measurement->probe.frees),
+                row.share * 100);
     }
     return text;
 }
@@ -239,11 +240,13 @@ void print_results(const Preparation &ready, const Measured &measured) {
     const Look look = Look::of(STDOUT_FILENO);
     const std::size_t width = std::min(look.width, widest);
     for (const ProgramGroup &group : measured.results.groups) fmt::print("{}\n", program_table(group, look));
-    fmt::print("{}", wrapped("* frontier: no other allocator needs less time and no more memory, or less memory and no "
-                             "more time (wall, peak). Medians over processes; low..high: of wall. Memory is resident "
-                             "memory in MiB, final as the process ends, after its own cleanup. alloc: share of "
-                             "processor time in the allocator, from a run under a probe.",
-                             width));
+    fmt::print(
+        "{}",
+        wrapped("* frontier: no other allocator needs less time and no more memory, or less memory and no "
+                "more time (wall, peak). Medians over processes; low..high: the range of wall. Memory is resident "
+                "memory in MiB; final: at the end of the process, after its own cleanup. alloc: share of "
+                "processor time in the allocator, from a run under a probe.",
+                width));
     fmt::print("{}",
                wrapped(fmt::format("Run: {} timed processes for each program and allocator, in random order, seed "
                                    "{}, on processor {}, {:.0f} s.",

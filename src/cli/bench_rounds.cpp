@@ -151,8 +151,7 @@ std::string rounds_summary(const std::vector<Group> &groups, const Look &look) {
     std::vector<Group> single;
     std::ranges::copy_if(all, std::back_inserter(single), [](const Group &group) { return group.is_single(); });
     const std::size_t width = std::min(look.width, widest);
-    return wrapped("Medians: ns a round; after a comma, how many rounds were timed together. * best of those that "
-                   "compete. " +
+    return wrapped("Medians: ns a round; after a comma, how many rounds were timed together. * the best competitor. " +
                        legend(summarised(all)),
                    width) +
            summary_of(all, Figure::p50, look) + "\nP99.9 - P50: ns, of single rounds.\n" +

@@ -141,7 +141,7 @@ std::string courses_text(const Group &group, const Look &look) {
     const std::vector<const Row *> rows = by_median(group);
     if (rows.empty() || !rows.front()->trend) return {};
     std::string text = look.dress(fmt::format("  {:<{}}{:>10}{:>10}{:>10}{:>12}  {}", "window by window", title_width,
-                                              "first", "last", "worst", "ns/million", "each from its least"),
+                                              "first", "last", "worst", "ns/million", "each scaled to its range"),
                                   Style::faint) +
                        "\n";
     for (const Row *row : rows) {
@@ -192,13 +192,13 @@ std::string all_rival_lines(const Group &group, const Look &look) {
 std::string copy_text(const Group &group, const Look &look) {
     const auto difference = copy_difference(group);
     if (!difference) return look.dress("no A/A copy in this run", Style::faint);
-    const std::string percent = fmt::format("A and A differ by {:.1f} %", *difference * 100);
+    const std::string percent = fmt::format("the A/A copies differ by {:.1f} %", *difference * 100);
     return is_void(group) ? look.dress("void: " + percent, Style::bad) : look.dress(percent, Style::faint);
 }
 
 /// What was timed, in which unit, and how a copy differs from its original: on one line, if there is room.
 std::string head_text(const Group &group, const Look &look) {
-    constexpr std::size_t longest_copy_text = std::string_view("void: A and A differ by 100.0 %").size();
+    constexpr std::size_t longest_copy_text = std::string_view("void: the A/A copies differ by 100.0 %").size();
     const std::size_t width = std::min(look.width, widest), name = describe(group).size() + 2,
                       unit = unit_of(group).size();
     return look.dress(describe(group), Style::strong) + (name + unit > width ? ":\n  " : ": ") +

@@ -245,15 +245,15 @@ void require_copies(const ComparedRun &before, const ComparedRun &after, const C
         for (const auto &[copy, difference] : was) wanted.insert(copy);
         for (const auto &[copy, difference] : is) wanted.insert(copy);
         if (wanted.empty() && is_ours(options.backend))
-            throw std::runtime_error(fmt::format("{} has no figures of a copy and its original, which tell noise from "
+            throw std::runtime_error(fmt::format("{} has no figures of an A/A copy, without which noise looks like "
                                                  "change: run both with flatline-pool and flatline-pool-again",
                                                  cell.name()));
         for (const std::string &copy : wanted) {
             const bool old_lacks = !was.contains(copy);
             if (old_lacks || !is.contains(copy))
-                throw std::runtime_error(
-                    fmt::format("{}: {} has no figures of {}, the copy that tells noise from change: run both with it",
-                                old_lacks ? options.old_result : options.new_result, cell.name(), copy));
+                throw std::runtime_error(fmt::format(
+                    "{}: {} has no figures of {}, the A/A copy without which noise looks like change: run both with it",
+                    old_lacks ? options.old_result : options.new_result, cell.name(), copy));
         }
     }
 }
@@ -298,8 +298,8 @@ void print_lines(const std::vector<Line> &lines, const CompareOptions &options) 
                    look.dress(word_for(found.change), style));
     }
     const Line &most = *std::ranges::max_element(lines, {}, change_of);
-    fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Relative to {} allocators that did "
-               "not change. The largest change: {:.1f} %, {}.\n",
+    fmt::print("{} of {} cells are worse by more than {:.3g} %, {} better; {} void. Times are relative to {} "
+               "allocators that did not change. The largest change: {:.1f} %, {}.\n",
                count(lines, Change::worse), lines.size(), options.fail_over, count(lines, Change::better),
                count(lines, Change::voided), lines.front().controls, change_of(most) * 100, most.cell.name());
 }
@@ -332,19 +332,19 @@ std::string document_of(const std::vector<Line> &lines, const CompareOptions &op
 } // namespace
 
 CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
-    CLI::App *verb = program.add_subcommand("compare", "Say whether an allocator became slower between two runs");
-    verb->footer("A cell is worse if it takes more than PERCENT longer, its 95 % intervals do not overlap, and A and\n"
-                 "A differ by less in both runs. Each process is compared with the allocators that did not change.\n"
-                 "Both runs must have the copies (A and A) of what they timed.\n"
-                 "Exit status: 0 none is worse, 1 a cell is, 2 could not be run.");
-    verb->add_option("old", options.old_result, "What `flatline bench --json` wrote before")
+    CLI::App *verb = program.add_subcommand("compare", "Check whether an allocator became slower between two runs");
+    verb->footer("A cell is worse if it takes more than PERCENT longer, its 95 % intervals do not overlap, and the\n"
+                 "A/A copies differ by less in both runs. Times are relative to the allocators that did not change.\n"
+                 "Both runs must include the A/A copies of the allocators that they timed.\n"
+                 "Exit status: 0 no cell is worse, 1 a cell is worse, 2 could not be run.");
+    verb->add_option("old", options.old_result, "The older run, as `flatline bench --json` wrote it")
         ->required()
         ->type_name("OLD");
-    verb->add_option("new", options.new_result, "What it wrote after")->required()->type_name("NEW");
-    verb->add_option("--fail-over", options.fail_over, "The least change that counts, 0 to 1000 (default 5)")
+    verb->add_option("new", options.new_result, "The newer run")->required()->type_name("NEW");
+    verb->add_option("--fail-over", options.fail_over, "The smallest change that counts, 0 to 1000 (default 5)")
         ->check(CLI::Range(0.0, 1000.0).description(""))
         ->type_name("PERCENT");
-    verb->add_option("--noise", options.noise, "Two runs of one build: a cell must change by more than between them")
+    verb->add_option("--noise", options.noise, "Two runs of one build: only a change larger than theirs counts")
         ->expected(2)
         ->type_name("A.JSON B.JSON");
     verb->add_option("--backend", options.backend, "Compare this allocator (default: flatline-pool)")

@@ -30,7 +30,7 @@ void print_conditions(int cpu, const std::vector<Condition> &conditions) {
     const Look look = Look::of(STDOUT_FILENO);
     const std::string margin(2 + name_width, ' ');
     fmt::print("{}\n",
-               look.dress(fmt::format("What figures from processor {} need to be trusted", cpu), Style::strong));
+               look.dress(fmt::format("Conditions for trustworthy figures from processor {}", cpu), Style::strong));
     for (const Condition &condition : conditions) {
         fmt::print("{} {:<{}}{}\n", mark_of(condition, look), condition.name, name_width, condition.found);
         if (condition.holds == true) continue;
@@ -63,8 +63,8 @@ std::string document_of(int cpu, const std::vector<Condition> &conditions) {
 } // namespace
 
 CLI::App *add_env(CLI::App &program, EnvOptions &options) {
-    CLI::App *verb = program.add_subcommand("env", "Show what this machine has and lacks for trustworthy tails");
-    verb->footer("Each condition that does not hold says how it affects figures, and which command mends it.\n"
+    CLI::App *verb = program.add_subcommand("env", "Show whether this machine can measure tails that you can trust");
+    verb->footer("For a condition that does not hold it prints the effect on figures and the command that fixes it.\n"
                  "Exit status: 0 done, 2 could not be run.");
     verb->add_option("--pin", options.cpu, "Check this processor (default: the last one allowed)")->type_name("CPU");
     verb->add_option("--json", options.json, "Write the conditions, flatline.env/1 (-: standard output)")

@@ -83,7 +83,8 @@ int run_as(const std::string &name, const std::function<int()> &run) {
 } // namespace
 
 int main(int argc, char **argv) {
-    CLI::App program("Deterministic memory for C and C++: what the worst call costs, on this machine", "flatline");
+    CLI::App program("Memory allocators for C and C++ with a known worst case: measure, plan and prove them",
+                     "flatline");
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
     program.require_subcommand(0, 1);
     flat::cli::BenchOptions bench_options;

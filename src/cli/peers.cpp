@@ -37,7 +37,7 @@ Findings look() {
     Findings findings{bench::locate(all, bench::drivers_directory(), bench::library_directories()), {}};
     if (findings.places.found.empty())
         throw std::runtime_error(
-            fmt::format("{} has no driver: build or install Flatline as a whole", bench::drivers_directory().string()));
+            fmt::format("{} has no driver: build or install all of Flatline", bench::drivers_directory().string()));
     const bench::SignalWatch signals;
     findings.campaign = bench::run_campaign(
         {findings.places.found, {glance}, 1, processor_to_time_on({}), 1, driver_limit}, signals, {});
@@ -121,9 +121,9 @@ std::string document_of(const Findings &findings) {
 } // namespace
 
 CLI::App *add_peers(CLI::App &program, PeersOptions &options) {
-    CLI::App *verb = program.add_subcommand("peers", "Show the allocators that are compared: version, path, flags");
-    verb->footer("Each serves a few calls in a process of its own, which reports what served them.\n"
-                 "Exit status: 0 done, 1 an allocator that was found did not serve, 2 could not be run.");
+    CLI::App *verb = program.add_subcommand("peers", "Show the allocators that bench compares: version, path, flags");
+    verb->footer("Each allocator serves a few calls in its own process, which reports the library that served them.\n"
+                 "Exit status: 0 done, 1 an allocator failed, 2 could not be run.");
     verb->add_option("--json", options.json, "Write the allocators, flatline.peers/1 (-: standard output)")
         ->type_name("FILE");
     return verb;

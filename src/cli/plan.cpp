@@ -101,7 +101,7 @@ plan::Declaration declared(const PlanOptions &options) {
     }
     if (!options.bytes.empty()) declaration.budget = bytes_of("--bytes", options.bytes);
     if (!options.bytes.empty() && declaration.budget == 0)
-        throw std::runtime_error("--bytes: 0 pays for nothing: give more");
+        throw std::runtime_error("--bytes: 0 bytes hold no block: give more");
     if (!options.arena.empty()) declaration.arena = plan::Arena{bytes_of("--arena", options.arena)};
     if (!options.heap.empty()) declaration.heap = heap_from(options.heap);
     return declaration;
@@ -111,7 +111,7 @@ void require_no_declaration(const PlanOptions &options) {
     if (!options.classes.empty() || !options.shares.empty() || !options.bytes.empty() || !options.arena.empty() ||
         !options.heap.empty())
         throw std::runtime_error(fmt::format(
-            "{} declares everything: leave --class, --share, --bytes, --arena and --heap out", options.file));
+            "{} is a whole declaration: leave out --class, --share, --bytes, --arena and --heap", options.file));
 }
 
 /// At most one of the outputs may go to standard output.
@@ -124,7 +124,7 @@ void require_outputs(const PlanOptions &options) {
         if (*file != "-") continue;
         if (taken != nullptr)
             throw std::runtime_error(
-                fmt::format("{} and {} cannot both have standard output: name a file for one", taken, option));
+                fmt::format("{} and {} cannot both be written to standard output: name a file for one", taken, option));
         taken = option;
     }
 }
@@ -145,7 +145,8 @@ std::vector<std::string> remarks_of(const plan::Plan &plan, const PlanOptions &o
     if (plan.choice)
         remarks.push_back(
             fmt::format("Classes chosen for the demand below and {} % more.", plan.choice->margin_percent));
-    if (is_tracking(options.file)) remarks.push_back("The arena holds all that was ever requested, and as much more.");
+    if (is_tracking(options.file))
+        remarks.push_back("The arena holds all bytes that were ever requested, and the same margin.");
     return remarks;
 }
 
@@ -168,7 +169,7 @@ std::string paths_of(const PlanOptions &options) {
 } // namespace
 
 CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
-    CLI::App *verb = program.add_subcommand("plan", "Compute what memory a program needs, before it runs");
+    CLI::App *verb = program.add_subcommand("plan", "Compute the memory that a program needs, before it runs");
     verb->footer("SIZE and BYTES may end in K, M or G. Without classes and shares, the classes of the smallest\n"
                  "footprint are chosen for the demand in FILE.json, which flat::tracking_resource wrote, or in\n"
                  "--distribution.\n"
@@ -183,7 +184,7 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
     verb->add_option("--bytes", options.bytes, "The bytes that the shares divide, metadata included")
         ->type_name("BYTES");
     verb->add_option("--arena", options.arena, "An arena")->type_name("BYTES");
-    verb->add_option("--heap", options.heap, "A heap that never runs out: bytes live, least and greatest request")
+    verb->add_option("--heap", options.heap, "A heap that never runs out: bytes live, smallest and largest request")
         ->type_name("LIVE:SMALLEST:LARGEST");
     verb->add_option("--distribution", options.distribution,
                      "The demand: blocks live at once, by size; or a file that holds it")
@@ -226,7 +227,7 @@ int run_plan(const PlanOptions &options) {
     const plan::Plan plan = plan::make_plan(declaration, wishes);
     if (!plan.choice && (options.margin_percent || options.most_classes))
         throw std::runtime_error(
-            "--margin and --max-classes go with classes that are chosen: leave them out, or declare "
+            "--margin and --max-classes apply only if the program chooses the classes: leave them out, or declare "
             "no classes and give --distribution");
     if (!to_standard_output(options)) fmt::print("{}", plan_text(plan, tracking, Look::of(STDOUT_FILENO)));
     write_outputs(plan, tracking, options);

@@ -157,8 +157,8 @@ std::string map_text(const Plan &plan, bool with_arena, const Look &look) {
     }
     const std::string head = figures(wide, "blocks of", "aligned", "blocks", "bytes", "from byte", "padding") +
                              "column: " + roughly(drawing.scale());
-    std::string legend = "▒ guard pages, where the library maps the memories: not counted";
-    if (plan.pool || plan.heap) legend = "░ padding before a class   ▓ metadata, in a memory of their own\n" + legend;
+    std::string legend = "▒ guard pages, if the library maps the memory: not counted";
+    if (plan.pool || plan.heap) legend = "░ padding before a class   ▓ metadata, in separate memory\n" + legend;
     return look.dress(head, Style::faint) + "\n" + rows + look.dress(guards, Style::faint) + "\n" +
            look.dress(legend, Style::faint) + "\n";
 }
@@ -296,8 +296,8 @@ std::string pool_summary(const Plan &plan, const Look &look) {
 std::string waste_summary(const Plan &plan, const Look &look) {
     const std::uint64_t taken = plan.fit->requested + plan.fit->waste;
     return about("Waste",
-                 fmt::format("{} of the {} bytes in live blocks ({:.1f} %) were not asked for when the demand is "
-                             "reached. Padding between classes: {} bytes.",
+                 fmt::format("When the demand is reached, {} of the {} bytes in live blocks ({:.1f} %) were not "
+                             "requested. Padding between classes: {} bytes.",
                              grouped(plan.fit->waste), grouped(taken), percent_of(plan.fit->waste, taken),
                              grouped(plan.pool->padding)),
                  look);
@@ -305,18 +305,21 @@ std::string waste_summary(const Plan &plan, const Look &look) {
 
 std::string first_summary(const Plan &plan, const Look &look) {
     const plan::Fit &fit = *plan.fit;
-    if (!fit.unserved.empty())
+    if (!fit.unserved.empty()) {
+        const std::size_t more = fit.unserved.size() - 1;
+        const std::string sizes =
+            size_text(fit.unserved.front().size) + (more == 0 ? "" : " and " + count_text(more, "other size"));
         return about("Refuses",
-                     fmt::format("{}, at once: no class serves {}.", size_text(fit.unserved.front().size),
-                                 fit.unserved.size() == 1 ? "it" : count_text(fit.unserved.size(), "size")),
-                     look, Style::bad);
+                     fmt::format("Every request of {}: no class serves {}.", sizes, more == 0 ? "it" : "them"), look,
+                     Style::bad);
+    }
     const PlannedClass &first = plan.pool->classes[fit.first.front()];
     const std::string others =
         fit.first.size() == 1 ? "" : fmt::format(" and {} more", count_text(fit.first.size() - 1, "class"));
     const std::string when =
-        fit.growth < 1
-            ? fmt::format("before the demand is reached, at {} of it", times_text(fit.growth))
-            : fmt::format("when the demand grows in proportion to more than {} times", times_text(fit.growth));
+        fit.growth < 1 ? fmt::format("before the demand is reached, at {} times its size", times_text(fit.growth))
+                       : fmt::format("when the demand grows, in proportion, to more than {} times its size",
+                                     times_text(fit.growth));
     return about("Refuses",
                  fmt::format("The class of {}{} {} exhausted first, {}.", size_text(first.size), others,
                              others.empty() ? "is" : "are", when),
@@ -328,9 +331,8 @@ std::string margin_summary(const Plan &plan, const Look &look) {
     const plan::Margin &none = plan.margins.front();
     const std::int64_t cost = cost_of(none, *chosen);
     std::string text = fmt::format("{} % over the demand takes {} bytes", chosen->percent, cost_text(cost));
-    if (chosen->percent == 0) text = "None: the demand, and not a block more";
-    if (cost > 0)
-        text += fmt::format(": every {} of them let the demand grow by another percent", percent_cost(none, *chosen));
+    if (chosen->percent == 0) text = "None: the plan holds the demand and no more";
+    if (cost > 0) text += fmt::format(": {} for each percent of growth", percent_cost(none, *chosen));
     return about("Margin", text + ".", look);
 }
 
@@ -348,8 +350,8 @@ std::string arena_summary(const Plan &plan, const std::optional<plan::Tracking> 
     std::string text =
         fmt::format("{} bytes, at a multiple of {}.", grouped(plan.arena->bytes), grouped(plan.arena->alignment));
     if (tracking)
-        text += fmt::format(" In the pool's place: all {} bytes that were ever requested and the margin, for an arena "
-                            "that is never reset.",
+        text += fmt::format(" An alternative to the pool: an arena that is never reset holds all {} bytes that were "
+                            "ever requested, and the margin.",
                             grouped(tracking->total_bytes));
     return about("Arena", text, look, Style::strong);
 }
@@ -358,12 +360,12 @@ std::string heap_summary(const plan::HeapPlan &heap, const Look &look) {
     const flat_footprint &need = heap.footprint;
     return about(
         "Heap",
-        fmt::format("{} bytes, at a multiple of {}, and {} of metadata ({:.2f} %), at a multiple of {}. No order "
-                    "of requests of {} to {} bytes{} is refused as long as at most {} bytes are live.",
+        fmt::format("{} bytes, at a multiple of {}, and {} of metadata ({:.2f} %), at a multiple of {}. It refuses no "
+                    "sequence of requests of {} to {} bytes{} as long as at most {} bytes are live.",
                     grouped(need.block_bytes), grouped(need.block_alignment), grouped(need.metadata_bytes),
                     percent_of(need.metadata_bytes, need.block_bytes + need.metadata_bytes),
                     grouped(need.metadata_alignment), grouped(heap.demand.smallest), grouped(heap.demand.largest),
-                    heap.demand.reallocates ? ", resized ones among them," : "", grouped(heap.demand.live)),
+                    heap.demand.reallocates ? ", resizes included," : "", grouped(heap.demand.live)),
         look, Style::strong);
 }
 
@@ -394,7 +396,7 @@ std::string plan_text(const Plan &plan, const std::optional<plan::Tracking> &tra
     if (plan.choice && plan.pool) text += margin_summary(plan, look);
     if (plan.fit) return text + waste_summary(plan, look) + first_summary(plan, look);
     if (!plan.demand.empty())
-        return text + about("Refuses", "Everything: no pool serves these sizes.", look, Style::bad);
+        return text + about("Refuses", "Every request: no pool serves these sizes.", look, Style::bad);
     if (plan.pool)
         text += about(
             "Waste", "Depends on the requested sizes: --distribution SIZE:COUNT,... shows it, and what runs out first.",

@@ -54,9 +54,10 @@ fs::path loaded_file(fs::path program) {
         words >> argument;
         const bool by_env = fs::path(interpreter).filename() == "env" && !argument.empty() && argument[0] != '-';
         program = by_env ? find_program(argument) : fs::path(interpreter);
-        if (!is_executable(program)) refuse(program, "a script's interpreter, and there is no such program");
+        if (!is_executable(program))
+            refuse(program, "there is no such program, and a script names it as its interpreter: install it");
     }
-    refuse(program, "too many scripts that start each other: name the program itself");
+    refuse(program, "too many scripts interpret one another: name the program itself");
 }
 
 /// An ELF file as libelf sees it.
@@ -142,25 +143,27 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     const ElfFile opened(file);
     GElf_Ehdr header;
     if (opened.error() == EACCES)
-        refuse(shown, "cannot be read, so nobody knows whether a preload works: allow it to be read, or link "
+        refuse(shown, "cannot be read, so it is unknown whether a preload works: make it readable, or link "
                       "flatline::malloc into it");
     if (opened.get() == nullptr || elf_kind(opened.get()) != ELF_K_ELF ||
         gelf_getehdr(opened.get(), &header) == nullptr)
-        refuse(shown, "is neither an ELF file nor a script, and nothing can be preloaded into it");
+        refuse(shown, "is neither an ELF file nor a script, so nothing can be preloaded into it: name a program");
     if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
-        refuse(shown, "is for another machine, where this malloc cannot be preloaded");
+        refuse(shown, "is for another kind of processor: name a program that is built for this machine");
     const std::string loader = loader_of(opened.get());
     const bool is_the_loader = shown.filename() == glibc_loader; // its first argument names what to load
     if (loader.empty() && !is_the_loader)
-        refuse(shown, "is linked statically, and nothing can be preloaded: link flatline::malloc-static into it");
-    if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
-        refuse(shown, fmt::format("is for another C library than glibc: its loader is {}", loader));
-    if (changes_rights(file))
         refuse(shown,
-               "runs with other privileges than yours, so that the loader preloads nothing: link flatline::malloc "
-               "into it");
+               "is linked statically, so nothing can be preloaded into it: link flatline::malloc-static into it");
+    if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
+        refuse(shown,
+               fmt::format("is for a C library other than glibc (its loader is {}): name a program that uses glibc",
+                           loader));
+    if (changes_rights(file))
+        refuse(shown, "runs with other privileges than yours, so the loader preloads nothing: link flatline::malloc "
+                      "into it");
     if (!is_the_loader && exports_malloc(opened.get()))
-        refuse(shown, "has a malloc of its own, which comes before a preloaded one: build it without, or link "
+        refuse(shown, "has its own malloc, which takes precedence over a preloaded one: build it without that, or link "
                       "flatline::malloc instead");
 }
 
@@ -212,8 +215,8 @@ void require_preloadable(pid_t process, const std::string &preloaded) {
     require_preloadable_file(file, program);
     const std::optional<std::string> value = environment_of(process, "LD_PRELOAD=");
     if (value && !names(*value, preloaded))
-        refuse(program, "is started without LD_PRELOAD, because a program before it removed that from the environment: "
-                        "start it by flatline run itself");
+        refuse(program, "is started without LD_PRELOAD, because the program before it removed that from the "
+                        "environment: start it directly by flatline run");
 }
 
 } // namespace flat::cli

@@ -12,10 +12,11 @@ namespace flat::cli {
 
 int processor_to_time_on(std::optional<int> asked) {
     const std::vector<int> allowed = bench::allowed_cpus();
-    if (allowed.empty()) throw std::runtime_error("cannot read which processors may be used: name one by --pin");
+    if (allowed.empty())
+        throw std::runtime_error("cannot read which processors this process may use: name one with --pin");
     if (!asked) return allowed.back();
     if (std::ranges::find(allowed, *asked) == allowed.end())
-        throw std::runtime_error(fmt::format("--pin: processor {} is not one of those that may be used: {}", *asked,
+        throw std::runtime_error(fmt::format("--pin: this process may not use processor {}: choose one of {}", *asked,
                                              fmt::join(allowed, ", ")));
     return *asked;
 }

@@ -26,8 +26,8 @@ std::string installed_library() {
     const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
     for (const char *folder : {FLATLINE_LIBRARY_FOLDER, "lib"})
         if (const fs::path library = prefix / folder / "libflatline.so"; fs::exists(library)) return library.string();
-    throw std::runtime_error(fmt::format("there is no libflatline.so beside the program, in {}: name a file",
-                                         (prefix / FLATLINE_LIBRARY_FOLDER).string()));
+    throw std::runtime_error(
+        fmt::format("there is no libflatline.so in {}: name a file", (prefix / FLATLINE_LIBRARY_FOLDER).string()));
 }
 
 struct Target {
@@ -90,10 +90,9 @@ void require_this_machine(const prove::Binary &binary) {
     constexpr prove::Architecture here = prove::Architecture::aarch64;
 #endif
     if (binary.machine() != here)
-        throw std::runtime_error(
-            fmt::format("--estimate: {} is for {}, and what is measured is this machine: run it on "
-                        "a machine of that kind, or without --estimate",
-                        binary.path(), binary.machine() == prove::Architecture::x86_64 ? "x86-64" : "aarch64"));
+        throw std::runtime_error(fmt::format(
+            "--estimate measures this machine, but {} is for {}: run it on such a machine, or without --estimate",
+            binary.path(), binary.machine() == prove::Architecture::x86_64 ? "x86-64" : "aarch64"));
 }
 
 } // namespace
@@ -102,17 +101,17 @@ CLI::App *add_prove(CLI::App &program, ProveOptions &options) {
     CLI::App *verb = program.add_subcommand("prove", "Read a worst case from machine code");
     verb->footer("FILE: a program or shared library for x86-64 or aarch64 (default: libflatline.so).\n"
                  "Without functions, those that the file marks as bounded (<flatline/bounded.h>) are proved.\n"
-                 "Exit status: 0 done, 1 a function has no bound or a limit is not kept, 2 could not be run.");
+                 "Exit status: 0 done, 1 a function has no bound or exceeds a limit, 2 could not be run.");
     verb->add_option("what", options.what, "What to prove")->type_name("FILE[:FUNCTION...]");
     verb->add_option("--apart", options.apart, "Count a call of this function as one instruction")
         ->delimiter(',')
         ->type_name("FUNCTION");
-    verb->add_flag("--path", options.path, "Show the longest paths, source beside machine code");
-    verb->add_flag("--estimate", options.estimate, "Measure this machine, and estimate what the longest paths take");
-    verb->add_option("--bench", options.bench, "Show next to the estimates what this run of flatline bench measured")
+    verb->add_flag("--path", options.path, "Show the longest paths, with the source next to the machine code");
+    verb->add_flag("--estimate", options.estimate,
+                   "Measure this machine, and estimate how long the longest paths take");
+    verb->add_option("--bench", options.bench, "Show the longest calls of this bench run next to the estimates")
         ->type_name("FILE");
-    verb->add_option("--limit", options.limit, "Fail where a figure is above that of this certificate")
-        ->type_name("FILE");
+    verb->add_option("--limit", options.limit, "Fail if a figure is above that of this certificate")->type_name("FILE");
     verb->add_option("--json", options.json, "Write the certificate, flatline.prove/1 (-: standard output)")
         ->type_name("FILE");
     return verb;

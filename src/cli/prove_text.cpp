@@ -97,7 +97,7 @@ std::string prove_text(const prove::Certificate &certificate, const Binary &bina
         text += wrapped(compiler, widest);
     std::size_t width = 8;
     for (const ProvedFunction &function : certificate.functions) width = std::max(width, function.name.size());
-    text += "\nThe most on any path that returns, with all that is called:\n\n";
+    text += "\nThe most on any path that returns, including all functions that it calls:\n\n";
     text += look.dress(fmt::format("{:<{}} {:>12} {:>6} {:>6} {:>8} {:>8} {:>7} {:>8}", "", width, "instructions",
                                    "loads", "stores", "accesses", "branches", "atomics", "stack"),
                        Style::strong) +
@@ -115,9 +115,10 @@ std::string prove_text(const prove::Certificate &certificate, const Binary &bina
                                                grouped((*errors)[Count::instructions])),
                                    widest);
         else if (!function.proof.errors_are_bounded)
-            text += "\n" + wrapped(fmt::format("{} ends the program or throws at {} places, after what has no bound",
-                                               function.name, function.proof.error_exits.size()),
-                                   widest);
+            text +=
+                "\n" + wrapped(fmt::format("{} ends the program or throws at {} places, after calls without a bound",
+                                           function.name, function.proof.error_exits.size()),
+                               widest);
     }
     return text;
 }
@@ -133,8 +134,8 @@ std::string estimate_text(const prove::Certificate &certificate, const prove::Ma
           fmt::format("hostile: an estimate, not a bound: {}.", prove::model_of_hostile)})
         text += wrapped(line, widest);
     if (!estimate.bench.empty())
-        text += wrapped("seen: the longest single call that `flatline bench` timed; the clock's own cost and whatever "
-                        "interrupted the call are in it.",
+        text += wrapped("seen: the longest single call that `flatline bench` timed; it includes the cost of the clock "
+                        "and any interruption.",
                         widest);
     std::size_t width = 8;
     for (const auto &[name, each] : estimate.functions) width = std::max(width, name.size());

@@ -42,19 +42,19 @@ void preload(const std::string &library) {
 
 CLI::App *add_run(CLI::App &program, RunOptions &options) {
     CLI::App *verb = program.add_subcommand("run", "Run a program under Flatline's malloc");
-    verb->footer("Refuses a program that no preload can reach. If the program replaces itself by one (exec), that is\n"
-                 "killed before it runs. Child processes may run any program. Says so if the program ran without\n"
-                 "the malloc all the same.\n"
+    verb->footer("Refuses a program into which the malloc cannot be preloaded. If your program executes such a\n"
+                 "program in its place (exec), flatline run kills that before it runs. Child processes may run any\n"
+                 "program. flatline run reports a program that ran without the malloc.\n"
                  "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
                  "run, or ran without the malloc.");
-    verb->add_option("--policy", options.policy, "How much free memory is kept (default: balanced)")
+    verb->add_option("--policy", options.policy, "How much free memory the malloc keeps (default: balanced)")
         ->type_name("POLICY")
         ->check(CLI::IsMember({"latency", "balanced", "memory"}));
     verb->add_option("--misuse", options.misuse,
                      "What an invalid free does: stop the program or report (default: stop)")
         ->type_name("HOW")
         ->check(CLI::IsMember({"stop", "report"}));
-    verb->add_flag("--stats", options.stats, "Print a summary of its memory when it ends");
+    verb->add_flag("--stats", options.stats, "Print a summary of the program's memory when it ends");
     verb->add_option("command", options.command, "After --: the program, and its arguments")->type_name("PROGRAM");
     verb->positionals_at_end();
     return verb;

@@ -55,7 +55,7 @@ json parsed(const std::string &head) {
     json all = bench::json_from(head).value_or(nullptr);
     if (!all.is_object() || !all.contains("schema") || all["schema"] != schema)
         throw std::runtime_error(
-            "--resume: that file was not left by an interrupted run: name the file that the run named");
+            "--resume: no interrupted run wrote that file: name the file in the last message of the run");
     return all;
 }
 
@@ -103,9 +103,9 @@ BenchOptions options_of(const std::string &head) {
     const json all = parsed(head);
     try {
         if (all.at("version") != FLAT_VERSION_STRING)
-            throw std::runtime_error(fmt::format("--resume: the run was begun by Flatline {}, and this is {}: begin "
-                                                 "again",
-                                                 all.at("version").get<std::string>(), FLAT_VERSION_STRING));
+            throw std::runtime_error(
+                fmt::format("--resume: Flatline {} started the run, and this is {}: start a new run",
+                            all.at("version").get<std::string>(), FLAT_VERSION_STRING));
         BenchOptions options;
         options.full = all.at("full");
         options.isolated = all.at("isolated");
@@ -120,15 +120,15 @@ BenchOptions options_of(const std::string &head) {
         options.outputs = outputs_of(all.at("outputs"));
         return options;
     } catch (const json::exception &) {
-        throw std::runtime_error("--resume: the head of that file is damaged: begin again");
+        throw std::runtime_error("--resume: the first line of that file is damaged: start a new run");
     }
 }
 
 bench::Journal journal_of(const BenchOptions &settled, const Stamped &files, std::optional<bench::Journal> left) {
     if (!left) return bench::Journal::begin(journal_place(settled), journal_head(settled, files));
     if (parsed(left->head()).value("stamps", json()) != stamps_of(files))
-        throw std::runtime_error("--resume: a driver, an allocator or a program was built or installed again since: "
-                                 "begin again, since the two parts of the run would measure different code");
+        throw std::runtime_error("--resume: a driver, an allocator or a program has changed since, so the two parts of "
+                                 "the run would measure different code: start a new run");
     return std::move(*left);
 }
 

@@ -185,9 +185,9 @@ Choices choose_classes(std::span<const DemandRow> rows, unsigned margin_percent,
         choices.by_count.push_back({std::move(classes), bytes});
     }
     if (choices.by_count.empty())
-        throw std::runtime_error(fmt::format("{} classes at most cannot have so many blocks, {} in a class: allow more "
-                                             "classes or plan two pools",
-                                             most, FLAT_POOL_MAX_BLOCK_COUNT));
+        throw std::runtime_error(fmt::format(
+            "{} classes of at most {} blocks each cannot hold the demand: allow more classes or plan two pools", most,
+            FLAT_POOL_MAX_BLOCK_COUNT));
     const auto best = std::ranges::min_element(choices.by_count, {}, &Choice::bytes);
     choices.best = static_cast<std::size_t>(best - choices.by_count.begin());
     return choices;
@@ -199,7 +199,7 @@ PoolPlan with_other_margin(const PoolPlan &pool, std::span<const DemandRow> rows
     for (const SizeStep &step : steps_of(rows, margin_percent, beyond))
         planned.push_back({step.size, step.count, step.alignment});
     if (!beyond.empty())
-        throw std::runtime_error("so many blocks are more than a class can have: give a smaller margin");
+        throw std::runtime_error("a class would need more blocks than it can have: give a smaller margin");
     const Fit taken = fit(pool, planned);
     std::vector<flat_class> classes;
     for (std::size_t i = 0; i < pool.classes.size(); ++i) {

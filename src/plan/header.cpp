@@ -89,15 +89,17 @@ std::string prefix_of(std::string_view file) {
 
 std::string header_of(const Plan &plan, const std::string &prefix) {
     const std::string name = upper(prefix);
-    std::string text = fmt::format("/* Made by `flatline plan`. Change the declaration and make it anew. */\n"
-                                   "/* clang-format off */\n"
-                                   "#ifndef {}_PLAN_H\n#define {}_PLAN_H\n",
-                                   name, name);
+    std::string text =
+        fmt::format("/* Made by `flatline plan`. To change it, change the declaration and run the command again. */\n"
+                    "/* clang-format off */\n"
+                    "#ifndef {}_PLAN_H\n#define {}_PLAN_H\n",
+                    name, name);
     if (plan.pool) {
-        text += fmt::format("\n#include <flatline/pool.h>\n\n"
-                            "#if FLAT_POOL_GRANULE != {} || FLAT_POOL_MAX_ALIGNMENT != {}\n"
-                            "#error \"this plan was made for another version of Flatline: make it anew\"\n#endif\n",
-                            FLAT_POOL_GRANULE, FLAT_POOL_MAX_ALIGNMENT);
+        text += fmt::format(
+            "\n#include <flatline/pool.h>\n\n"
+            "#if FLAT_POOL_GRANULE != {} || FLAT_POOL_MAX_ALIGNMENT != {}\n"
+            "#error \"this plan was made for another version of Flatline: run `flatline plan` again\"\n#endif\n",
+            FLAT_POOL_GRANULE, FLAT_POOL_MAX_ALIGNMENT);
         text += pool_part(*plan.pool, prefix);
     }
     if (plan.arena) text += fmt::format(fmt::runtime(arena_text), name, plan.arena->bytes, plan.arena->alignment);

@@ -12,7 +12,7 @@ namespace {
 
 void require_whole(const Declaration &declaration) {
     if (!declaration.classes.empty() && !declaration.shares.empty())
-        throw std::runtime_error("classes and shares: give one of them, counts or percents of a budget");
+        throw std::runtime_error("classes and shares exclude each other: give either counts or percents of a budget");
     if (declaration.shares.empty() != (declaration.budget == 0))
         throw std::runtime_error("shares and the bytes that they divide go together: give both or neither");
 }
@@ -68,11 +68,11 @@ HeapPlan plan_heap(const flat_heap_demand &demand) {
     HeapPlan heap{demand, 0, {}};
     std::size_t bytes = 0;
     if (flat_heap_bound(&demand, &bytes) != FLAT_OK || flat_heap_footprint(bytes, &heap.footprint) != FLAT_OK)
-        throw std::runtime_error(fmt::format("a heap for {} bytes live in requests of {} to {}, aligned to {}, would "
-                                             "be over {} bytes: give less, requests "
-                                             "nearer in size or a smaller alignment",
-                                             demand.live, demand.smallest, demand.largest,
-                                             std::max<std::size_t>(demand.alignment, 1), FLAT_HEAP_MAX_BYTES));
+        throw std::runtime_error(
+            fmt::format("a heap for {} bytes live in requests of {} to {}, aligned to {}, would "
+                        "be over {} bytes: give fewer bytes, requests nearer in size or a smaller alignment",
+                        demand.live, demand.smallest, demand.largest, std::max<std::size_t>(demand.alignment, 1),
+                        FLAT_HEAP_MAX_BYTES));
     heap.bytes = bytes;
     heap.footprint.block_alignment = std::max(heap.footprint.block_alignment, demand.alignment);
     return heap;

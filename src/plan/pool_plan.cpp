@@ -17,9 +17,9 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + 
 template <typename Sized> void require_sizes(const std::vector<Sized> &ascending) {
     if (ascending.empty()) throw std::runtime_error("no class: declare at least one, such as 64:1000");
     if (ascending.size() > FLAT_POOL_MAX_CLASSES)
-        throw std::runtime_error(fmt::format("{} classes: a pool has at most {}; leave some out, and their requests go "
-                                             "to the next larger",
-                                             ascending.size(), FLAT_POOL_MAX_CLASSES));
+        throw std::runtime_error(fmt::format(
+            "{} classes: a pool has at most {}; leave some out, and the next larger class serves their requests",
+            ascending.size(), FLAT_POOL_MAX_CLASSES));
     for (std::size_t i = 0; i < ascending.size(); ++i) {
         const std::uint64_t size = ascending[i].block_size;
         if (size == 0 || size > FLAT_POOL_MAX_BLOCK_SIZE)
@@ -115,11 +115,11 @@ std::vector<flat_class> classes_from_shares(std::uint64_t bytes, std::vector<fla
     case FLAT_OK: return classes;
     case FLAT_OUT_OF_MEMORY:
         throw std::runtime_error(
-            fmt::format("{} bytes do not pay for one block of each class: give more bytes or fewer classes", bytes));
+            fmt::format("{} bytes are too few for one block of each class: give more bytes or fewer classes", bytes));
     default:
-        throw std::runtime_error(fmt::format("a share pays for more than the {} blocks that a class can have: give "
-                                             "fewer bytes or more classes",
-                                             FLAT_POOL_MAX_BLOCK_COUNT));
+        throw std::runtime_error(
+            fmt::format("a share holds more than the {} blocks that a class can have: give fewer bytes or more classes",
+                        FLAT_POOL_MAX_BLOCK_COUNT));
     }
 }
 

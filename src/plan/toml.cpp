@@ -147,7 +147,8 @@ class Reader {
         const toml::array *list = node.as_array();
         if (list == nullptr) fail(node, fmt::format("`{0}` is not a list: write {0} = [...]", key));
         for (const toml::node &each : *list) {
-            if (!each.is_table()) fail(each, fmt::format("not a table: write {{ size = 64, ... }}, as `{}` has", key));
+            if (!each.is_table())
+                fail(each, fmt::format("not a table: `{}` is a list of tables, such as {{ size = 64, ... }}", key));
             read(*each.as_table());
         }
     }
@@ -187,7 +188,8 @@ class Reader {
         each_at(pool, "shares", [&](const toml::table &each) {
             require_keys(each, {"size", "percent"});
             const std::uint64_t percent = number_at(each, "percent");
-            if (percent < 1 || percent > 100) fail(node_at(each, "percent"), "`percent` is not in 1 to 100: change it");
+            if (percent < 1 || percent > 100)
+                fail(node_at(each, "percent"), "`percent` is not between 1 and 100: change it");
             shares.push_back({bytes_at(each, "size"), static_cast<unsigned>(percent)});
         });
         return shares;
@@ -225,7 +227,7 @@ Declaration declaration_from_toml(std::string_view text, const std::string &name
     try {
         return reader.read(toml::parse(reader.in_ascii(text)));
     } catch (const toml::parse_error &error) {
-        reader.fail(error.source().begin, fmt::format("{}: mend the TOML here", shown(error.description(), 120)));
+        reader.fail(error.source().begin, fmt::format("{}: correct the TOML here", shown(error.description(), 120)));
     }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::string_view schema = "flatline.tracking/1";
-constexpr std::string_view remedy = "write it anew with flat::tracking_resource::write";
+constexpr std::string_view remedy = "write it again with flat::tracking_resource::write";
 
 /// The document, its list, a row in it: a file that is nested deeper is not a tracking file.
 constexpr int most_depth = 3;
@@ -37,7 +37,7 @@ std::string place_of(std::string_view text, std::size_t character) {
 class Watch {
   public:
     bool operator()(int depth, json::parse_event_t event, json &parsed) {
-        if (depth > most_depth) throw std::runtime_error("it is nested deeper than that");
+        if (depth > most_depth) throw std::runtime_error("it is nested too deep");
         if (event == json::parse_event_t::object_start) keys_.emplace_back();
         if (event == json::parse_event_t::object_end) keys_.pop_back();
         if (event == json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
@@ -64,8 +64,8 @@ void add_row(Tracking &tracking, const json &row, const std::string &path) {
                         requests = number_at(row, "requests", path), live = number_at(row, "live", path),
                         peak = number_at(row, "peak_live", path);
     if (live > peak || peak > requests)
-        throw std::runtime_error(fmt::format("{}of {} requests {} were live at once and {} are: that cannot be", path,
-                                             requests, peak, live));
+        throw std::runtime_error(fmt::format(
+            "{}{} requests cannot have had {} blocks live at once and {} live at the end", path, requests, peak, live));
     if (!std::has_single_bit(alignment))
         throw std::runtime_error(fmt::format("{}alignment {} is not a power of two", path, alignment));
     tracking.peaks.push_back({size, peak, alignment});
@@ -109,7 +109,7 @@ Tracking tracking_from(std::string_view text, const std::string &name) {
         throw std::runtime_error(
             fmt::format("{}:{}: not JSON from here on: {}", name, place_of(text, error.byte), remedy));
     } catch (const json::exception &) { // a number that does not fit in any type
-        throw std::runtime_error(fmt::format("{}: a number in it is out of every range: {}", name, remedy));
+        throw std::runtime_error(fmt::format("{}: it contains a number that is out of range: {}", name, remedy));
     } catch (const std::runtime_error &error) {
         throw std::runtime_error(fmt::format("{}: not a tracking file: {}: {}", name, error.what(), remedy));
     }

@@ -66,7 +66,7 @@ class BinaryReader {
     void open() {
         const std::span<std::byte> bytes = binary_.bytes_;
         if (bytes.size() >= 8 && std::memcmp(bytes.data(), "!<arch>\n", 8) == 0)
-            refuse(binary_.path_, "is an archive, whose code is not placed yet: give a program or a shared library "
+            refuse(binary_.path_, "is an archive, whose code has no addresses yet: give a program or a shared library "
                                   "that it was linked into");
         if (bytes.size() < 4 || std::memcmp(bytes.data(), "\177ELF", 4) != 0)
             refuse(binary_.path_, "is not an ELF file: give a program or a shared library");
@@ -79,18 +79,18 @@ class BinaryReader {
         GElf_Ehdr header;
         if (gelf_getehdr(elf_.get(), &header) == nullptr) unreadable();
         if (header.e_type == ET_REL)
-            refuse(binary_.path_, "is an object file, whose code is not placed yet: link it, then give the result");
+            refuse(binary_.path_, "is an object file, whose code has no addresses yet: link it, then give the result");
         if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-            refuse(binary_.path_, "is neither a program nor a shared library");
+            refuse(binary_.path_, "is neither a program nor a shared library: give one of them");
         const bool fits = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB;
         if (header.e_machine == EM_X86_64 && fits)
             binary_.machine_ = Architecture::x86_64;
         else if (header.e_machine == EM_AARCH64 && fits)
             binary_.machine_ = Architecture::aarch64;
         else
-            refuse(binary_.path_, "is neither for x86-64 nor for aarch64, the machines whose code can be read");
+            refuse(binary_.path_, "is neither for x86-64 nor for aarch64: give a file for one of them");
         if (header.e_shoff == 0)
-            refuse(binary_.path_, "has no section headers, so that nothing in it has a name: give it as it was linked");
+            refuse(binary_.path_, "has no section headers, so nothing in it has a name: give it as it was linked");
         require_within(header.e_shoff, std::uint64_t{header.e_shnum} * header.e_shentsize);
         require_within(header.e_phoff, std::uint64_t{header.e_phnum} * header.e_phentsize);
     }
@@ -113,10 +113,11 @@ class BinaryReader {
             if ((segment.p_flags & PF_W) == 0) add_constant(segment.p_vaddr, segment.p_filesz);
             if ((segment.p_flags & PF_X) == 0) continue;
             if ((segment.p_flags & PF_W) != 0)
-                refuse(binary_.path_, "has code that may be written while it runs: nothing about it can be proved");
+                refuse(binary_.path_, "has code that may be written while it runs, about which nothing can be proved: "
+                                      "link it with read-only code");
             binary_.code_.push_back({segment.p_vaddr, segment.p_offset, segment.p_filesz});
         }
-        if (binary_.code_.empty()) refuse(binary_.path_, "has no code");
+        if (binary_.code_.empty()) refuse(binary_.path_, "has no code: give a program or a shared library");
     }
 
     void add_constant(std::uint64_t address, std::uint64_t bytes) {
@@ -173,7 +174,7 @@ class BinaryReader {
         std::int32_t by = 0;
         if (index.size() < 8 || index[1] != relative_of_4_bytes)
             refuse(binary_.path_,
-                   "has an index of exception tables in an unknown form, so that no call is known to come back");
+                   "has an index of exception tables in an unknown format, so it is unknown which calls return");
         std::memcpy(&by, &index[4], sizeof by);
         binary_.unwind_tables_ = index_of_unwinding_ + 4 + static_cast<std::uint64_t>(std::int64_t{by});
         binary_.unwind_bytes_ = binary_.loaded_at(binary_.unwind_tables_).size();
@@ -344,7 +345,7 @@ class BinaryReader {
                 else if (key == "hands-over" && places && *places <= 1000)
                     mark.hands_over = static_cast<unsigned>(*places);
                 else if (!word.empty())
-                    refuse(binary_.path_, fmt::format("its mark of {} says `{}`, which means nothing: see "
+                    refuse(binary_.path_, fmt::format("its mark of {} has the unknown word `{}`: see "
                                                       "<flatline/bounded.h>",
                                                       mark.function, word));
             }

@@ -140,7 +140,7 @@ class Proving {
             if (!answer.bound->is_verified)
                 function.proof.assumptions.push_back(
                     {function.graph.blocks[answer.bound->marked[0]].instructions.front().address,
-                     fmt::format("a loop goes round at most {} times, as the source says", answer.bound->rounds)});
+                     fmt::format("a loop runs at most {} times, as the source states", answer.bound->rounds)});
             function.bounds[i] = std::move(answer.bound);
         }
     }
@@ -186,9 +186,9 @@ class Proving {
                 proof.errors_are_bounded = proof.errors_are_bounded && callee->proof.errors_are_bounded;
                 if (block.end == End::error && !callee->proof.holds() && !callee->runs_for_ever) {
                     proof.errors_are_bounded = false;
-                    add_new(proof.error_exits, {{block.last().address,
-                                                 fmt::format("{}, which never returns; how long it takes has no bound",
-                                                             block.last().text)}});
+                    add_new(proof.error_exits,
+                            {{block.last().address,
+                              fmt::format("{}, which never returns; its duration has no bound", block.last().text)}});
                     continue;
                 }
                 add_new(proof.refusals, callee->proof.refusals);

@@ -24,7 +24,7 @@ std::vector<const Symbol *> written_by_people(const Binary &binary, const std::s
         if (std::string text = demangled(symbol->name); std::ranges::find(written, text) == written.end())
             written.push_back(std::move(text));
     if (written.size() > 1)
-        throw std::runtime_error(fmt::format("{} has {} functions {}: name one with its parameters, of {}",
+        throw std::runtime_error(fmt::format("{} has {} functions named {}: name one with its parameters: {}",
                                              binary.path(), written.size(), name, fmt::join(written, ", ")));
     return found;
 }
@@ -40,7 +40,7 @@ std::vector<const Symbol *> all_called(const Binary &binary, const std::string &
     }
     if (found.size() > 1)
         throw std::runtime_error(
-            fmt::format("{} has {} functions {}: rename those that are not meant", binary.path(), found.size(), name));
+            fmt::format("{} has {} functions named {}: rename all but one", binary.path(), found.size(), name));
     const std::vector<const Symbol *> clones = binary.clones_of(name);
     found.insert(found.end(), clones.begin(), clones.end());
     return found;
@@ -199,8 +199,8 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
             throw std::runtime_error(
                 fmt::format("{} has no function {}: {}", binary.path(), request.function,
                             binary.has_symbol_table()
-                                ? "see the names in it with `nm`"
-                                : "it is stripped, so that only what it exports has a name: give it unstripped"));
+                                ? "list its names with `nm`"
+                                : "it is stripped, so only exported functions have a name: give the unstripped file"));
         const Mark *mark = mark_of(request.function);
         add(request.function, found, rules_of(mark == nullptr ? mark_of(found[0]->name) : mark, request.rules));
     }
@@ -219,7 +219,7 @@ Certificate certify(const Binary &binary, const std::vector<Request> &requests, 
         throw std::runtime_error(fmt::format(
             "{} has none of the functions that it marks as bounded under their names: {}", binary.path(),
             binary.has_symbol_table() ? "all of them were inlined or left out; name a function that contains one"
-                                      : "it is stripped: give it unstripped"));
+                                      : "it is stripped: give the unstripped file"));
     return certificate;
 }
 

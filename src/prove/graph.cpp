@@ -125,10 +125,9 @@ class Walk {
                 todo.pop_back();
                 if (each.end == End::back || each.end == End::elsewhere) {
                     graph.refusals.push_back(
-                        {block.last().address,
-                         fmt::format("an exception may be caught, and the path goes on to a return: the unwinder that "
-                                     "runs between has no bound: {}",
-                                     block.last().text)});
+                        {block.last().address, fmt::format("an exception may be caught before a return, and the "
+                                                           "unwinder that runs in between has no bound: {}",
+                                                           block.last().text)});
                     break;
                 }
                 for (const std::size_t next : each.next)
@@ -221,7 +220,7 @@ class Walk {
                 give_up(step);
                 continue;
             }
-            refuse(address, fmt::format("calls what a register or memory says: {}", step.instruction.text));
+            refuse(address, fmt::format("calls an address from a register or memory: {}", step.instruction.text));
             const std::uint64_t behind = step.instruction.end();
             if (std::ranges::find(step.next, behind) == step.next.end()) step.next.push_back(behind);
             go_on_behind(step);
@@ -235,12 +234,13 @@ class Walk {
         if (hands_over_ < rules_.hands_over) {
             hands_over_++;
             step.end = End::elsewhere;
-            return assume(instruction.address, "goes on in code that its caller named, which is not counted");
+            return assume(instruction.address, "continues in code that its caller named, which is not counted");
         }
         refuse(
             instruction.address,
-            fmt::format("jumps where a register or memory says: {} (if it is a switch: compile with -fno-jump-tables)",
-                        instruction.text));
+            fmt::format(
+                "jumps to an address from a register or memory: {} (if it is a switch: compile with -fno-jump-tables)",
+                instruction.text));
     }
 
     static std::string bytes_of(std::span<const std::byte> code) {
@@ -298,7 +298,7 @@ class Walk {
                                "that has these instructions (-march=armv8.1-a)",
                                name));
         else if (import != nullptr && import->is_resolver)
-            refuse(instruction.address, fmt::format("calls {}, which is picked when the program starts", name));
+            refuse(instruction.address, fmt::format("calls {}, which is chosen when the program starts", name));
         else if (import != nullptr && import->is_defined_here)
             refuse(instruction.address,
                    fmt::format("calls {} through the procedure linkage table, where another file may "

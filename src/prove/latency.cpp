@@ -42,7 +42,7 @@ class Pages {
         map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (map_ == MAP_FAILED)
             throw std::runtime_error(fmt::format("--estimate needs {} MiB to measure this machine, and the system does "
-                                                 "not give them: run it without --estimate",
+                                                 "not grant them: run it without --estimate",
                                                  mapped_ / mebibyte));
         const std::size_t into = reinterpret_cast<std::uintptr_t>(map_) % huge_page;
         start_ = static_cast<std::byte *>(map_) + (into == 0 ? 0 : huge_page - into);
@@ -218,10 +218,9 @@ Latency page_walk_latency() {
     });
     const double near = step_ns(chase(dense_from, walked_pages), steps);
     const double far = step_ns(chase(spread_from, walked_pages), steps);
-    return {far - near,
-            fmt::format("loads of {0} lines in {0} pages of 4 KiB, less what loads of as many lines side by "
-                        "side take; the tables that are walked are mostly in the caches",
-                        walked_pages)};
+    return {far - near, fmt::format("loads of {0} lines in {0} pages of 4 KiB, less the time of loads of as many "
+                                    "adjacent lines; the page tables are mostly in the caches",
+                                    walked_pages)};
 }
 
 } // namespace

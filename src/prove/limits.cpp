@@ -108,7 +108,7 @@ std::vector<std::string> exceeded(const Certificate &certificate, const Limits &
         }
         if (function.verdict != ProofStatus::proved) {
             if (!limit->second.empty())
-                found.push_back(fmt::format("{} has limits, and is {}", function.name, name_of(function.verdict)));
+                found.push_back(fmt::format("{} has limits, but is {}", function.name, name_of(function.verdict)));
             continue;
         }
         for (const auto &[name, most] : limit->second) {
@@ -121,7 +121,7 @@ std::vector<std::string> exceeded(const Certificate &certificate, const Limits &
     if (!all) return found;
     for (const auto &[name, of] : limits)
         if (!of.empty() && !seen.contains(name))
-            found.push_back(fmt::format("{} has limits, and is not marked as bounded any more", name));
+            found.push_back(fmt::format("{} has limits, but is no longer marked as bounded", name));
     return found;
 }
 

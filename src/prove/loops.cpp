@@ -87,9 +87,9 @@ LoopAnswer bound_of_loop(const Graph &graph, const Component &loop, const std::v
         return LoopAnswer{std::nullopt, {closing_jump(graph, loop), std::move(why)}};
     };
     if (has_instruction(graph, loop, &Instruction::exclusive))
-        return refusal("a loop around a load-exclusive and a store-exclusive, which others can make fail");
+        return refusal("a loop around a load-exclusive and a store-exclusive, which other processors can make fail");
     if (has_instruction(graph, loop, [](const Instruction &each) { return each.atomic && each.compares; }))
-        return refusal("a loop around a compare-and-swap, which others can make fail");
+        return refusal("a loop around a compare-and-swap, which other threads can make fail");
     const std::size_t entries = ways_in(graph, loop).size();
     const std::string what = entries > 1 ? fmt::format("a loop with {} ways into it", entries) : "a loop";
     LoopBound bound;
@@ -107,14 +107,15 @@ LoopAnswer bound_of_loop(const Graph &graph, const Component &loop, const std::v
         if (entries == 1 && counts(graph, loop, 1, bound)) return {bound, {}};
         return refusal(what + " without a stated bound");
     }
-    if (!is_cut_by(graph, loop, bound.marked)) return refusal(what + " that has another in it, without a stated bound");
+    if (!is_cut_by(graph, loop, bound.marked))
+        return refusal(what + " that contains another one without a stated bound");
     if (std::ranges::any_of(bound.most, [](std::uint64_t most) { return most > most_rounds; }))
         return refusal(fmt::format("{} whose stated bound is above {}", what, most_rounds));
     if (bound.marked.size() > 1) return {bound, {}};
     const std::optional<std::uint64_t> counted = trip_count_of(graph, loop, bound.marked[0]);
     if (counted && *counted > bound.most[0])
-        return refusal(fmt::format("{} that goes round {} times, more than the {} that are stated", what, *counted,
-                                   bound.most[0]));
+        return refusal(
+            fmt::format("{} that runs {} times, more than the {} that are stated", what, *counted, bound.most[0]));
     bound.is_verified = counted.has_value();
     return {bound, {}};
 }

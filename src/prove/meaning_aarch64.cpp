@@ -41,7 +41,7 @@ class A64 {
         } else {
             computes();
         }
-        if (insn_ == nullptr && to_.text.empty()) to_.refusal = "no instruction that can be decoded";
+        if (insn_ == nullptr && to_.text.empty()) to_.refusal = "an instruction that cannot be decoded";
     }
 
   private:
@@ -81,7 +81,7 @@ class A64 {
         if (matches(word_, 0xfffff01f, 0xd503201f)) return count(), hint();
         if (matches(word_, 0xfffff01f, 0xd503301f)) return; // dmb, dsb, isb, clrex
         if (matches(word_, 0xfff00000, 0xd5300000)) return; // mrs
-        refuse("an instruction for the operating system, or one that is not in the table of what each accesses");
+        refuse("an instruction for the operating system, or one whose memory accesses are not known");
     }
 
     void to_register() {
@@ -97,7 +97,7 @@ class A64 {
             to_.flow = Flow::back;
         } else {
             to_.flow = Flow::back;
-            refuse("returns through another register than the link register");
+            refuse("returns through a register other than the link register");
         }
     }
 
@@ -111,7 +111,7 @@ class A64 {
 
     void hint() {
         const std::uint32_t number = bits(word_, 11, 5);
-        if (number == 2 || number == 3) refuse("waits until something wakes it"); // wfe, wfi
+        if (number == 2 || number == 3) refuse("an instruction that waits for an event"); // wfe, wfi
     }
 
     // Loads and stores.
@@ -142,7 +142,7 @@ class A64 {
         if (matches(word_, 0x3b200c00, 0x38200800)) return one(0, 0);
         if (matches(word_, 0x3b200000, 0x38000000)) return one_near();
         if (matches(word_, 0x3b000000, 0x39000000)) return one_ahead();
-        refuse("an instruction that is not in the table of what each accesses");
+        refuse("an instruction whose memory accesses are not known");
     }
 
     void exclusive_or_ordered() {
@@ -169,9 +169,9 @@ class A64 {
         static constexpr std::string_view names[] = {"ldadd",  "ldclr",  "ldeor",  "ldset",
                                                      "ldsmax", "ldsmin", "ldumax", "ldumin"};
         loses(first_register());
-        if (is_vector()) return refuse("an instruction that is not in the table of what each accesses");
+        if (is_vector()) return refuse("an instruction whose memory accesses are not known");
         if (o3 && operation == 4) return access(true, 1), name_unknown("ldapr");
-        if (o3 && operation != 0) return refuse("an instruction that is not in the table of what each accesses");
+        if (o3 && operation != 0) return refuse("an instruction whose memory accesses are not known");
         access_both();
         name_unknown(o3 ? "swp" : names[operation]);
     }
@@ -385,7 +385,7 @@ class A64 {
 void give_meaning_aarch64(std::span<const std::byte> code, const cs_insn *insn, Instruction &instruction) {
     std::uint32_t word = 0;
     if (code.size() < sizeof word) {
-        instruction.refusal = "no instruction that can be decoded";
+        instruction.refusal = "an instruction that cannot be decoded";
         return;
     }
     std::memcpy(&word, code.data(), sizeof word);

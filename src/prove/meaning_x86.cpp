@@ -108,7 +108,7 @@ class X86 {
 
     void refuse(std::string_view why) { to_.refusal = why; }
     void refuse_unlisted() {
-        to_.refusal = fmt::format("an instruction that is not in the table of what each accesses ({})",
+        to_.refusal = fmt::format("an instruction whose memory accesses are not known ({})",
                                   ZydisISASetGetString(decoded_.meta.isa_set));
     }
 
@@ -129,7 +129,7 @@ class X86 {
         if (is(ZYDIS_MNEMONIC_XBEGIN)) {
             to_.flow = Flow::branch;
             to_.target = target_of(operands_[0]);
-            return refuse("a transaction, which others can make fail"), true;
+            return refuse("a transaction, which other processors can make fail"), true;
         }
         const bool calls = is(ZYDIS_MNEMONIC_CALL), jumps = is(ZYDIS_MNEMONIC_JMP);
         const bool branches =
@@ -208,11 +208,11 @@ class X86 {
             category == ZYDIS_CATEGORY_IO || category == ZYDIS_CATEGORY_IOSTRINGOP || category == ZYDIS_CATEGORY_SYSRET)
             if (!is_in(computing_too, mnemonic_))
                 return refuse("an instruction for the operating system, or one that it may intercept"), true;
-        if (category == ZYDIS_CATEGORY_WAITPKG) return refuse("waits until something wakes it"), true;
+        if (category == ZYDIS_CATEGORY_WAITPKG) return refuse("an instruction that waits for an event"), true;
         if (is_in(without_access, mnemonic_)) return false;
         if (has(ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE) &&
             category == ZYDIS_CATEGORY_STRINGOP)
-            return refuse("repeats as often as a register says"), true;
+            return refuse("repeats a number of times that a register holds"), true;
         if ((!is_in(computing, category) && !is_in(computing_too, mnemonic_)) || is_in(not_in_the_table, mnemonic_))
             return refuse_unlisted(), true;
         return false;
@@ -514,7 +514,7 @@ void give_meaning_x86(std::span<const std::byte> code, Instruction &instruction)
     ZydisDecodedInstruction decoded;
     std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &decoded, operands.data()))) {
-        instruction.refusal = fmt::format("no instruction that can be decoded{}", encoding_of(code));
+        instruction.refusal = fmt::format("an instruction that cannot be decoded{}", encoding_of(code));
         return;
     }
     instruction.size = decoded.length;

@@ -92,9 +92,9 @@ class Follow {
         use_.at_block_end[number] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, -state.pointer.offset));
         const bool leaves = block.end == End::back || (block.end == End::elsewhere && block.last().flow != Flow::call);
         if (leaves && state.pointer != StackPlace{})
-            refuse(block.last(), "returns with the stack pointer elsewhere than where it was at the call");
+            refuse(block.last(), "returns with another stack pointer than it had at the call");
         else if (leaves && !x86_ && !state.link)
-            refuse(block.last(), "returns to an address that need not be its caller's");
+            refuse(block.last(), "returns to an address that may not be its caller's");
         if (leaves || block.end == End::elsewhere)
             for (unsigned reg = 0; reg < register_count; reg++)
                 if (const auto held = state.originals.find(reg);
@@ -156,13 +156,13 @@ class Follow {
         }
         deepen(state.pointer);
         if (state.pointer.offset + state.pointer.slack > 0 && x86_ && instruction.flow != Flow::back)
-            return refuse(instruction, "takes its return address off the stack"), false;
+            return refuse(instruction, "removes its return address from the stack"), false;
         return true;
     }
 
     bool moves_pointer(const Instruction &instruction, const State &before, State &state) {
         const StackEffect &effect = instruction.stack;
-        constexpr std::string_view grows = "the stack grows by an amount that is computed";
+        constexpr std::string_view grows = "the stack grows by a computed amount";
         std::optional<StackPlace> from;
         switch (effect.pointer) {
         case StackEffect::Pointer::kept: return true;
@@ -179,7 +179,7 @@ class Follow {
             return true;
         case StackEffect::Pointer::lost: return refuse(instruction, grows), false;
         }
-        if (!from) return refuse(instruction, "the stack pointer is set to a value that cannot be followed"), false;
+        if (!from) return refuse(instruction, "the stack pointer is set to an unknown value"), false;
         state.pointer = *from + effect.pointer_by;
         return true;
     }
@@ -195,7 +195,7 @@ class Follow {
         if (written.bytes == 0 || !place) return true;
         deepen(*place);
         if (x86_ && may_overlap(*place, written.bytes, return_address, return_address_bytes))
-            return refuse(instruction, "writes over its return address"), false;
+            return refuse(instruction, "overwrites its return address"), false;
         if (state.saved_link && may_overlap(*place, written.bytes, *state.saved_link, 8)) state.saved_link.reset();
         const auto is_written = [&](const auto &each) { return may_overlap(*place, written.bytes, each.first, 8); };
         std::erase_if(state.saved, is_written);

@@ -54,7 +54,7 @@ function percentileAxis(last: number): uPlot.Axis {
 export class Curve extends Chart<Row> {
   constructor(bench: Bench, private readonly cell: Cell, view: View) {
     super(bench, cell.rows, view, "curve",
-      `Percentile curves of ${cell.id}, a line for each backend; the figures are in the table beside it`);
+      `Percentile curves of ${cell.id}, a line for each backend; the figures are in the table next to it`);
   }
 
   protected plotted(rows: Row[], width: number, height: number): { options: uPlot.Options; data: uPlot.AlignedData } {

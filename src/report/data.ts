@@ -107,7 +107,8 @@ function allBackends(backends: Backend[], programs: Program[]): Backend[] {
 export function readBench(text: string): Bench {
   const raw = JSON.parse(text) as Bench;
   if (raw.schema !== "flatline.bench/1") {
-    throw new Error(`this page reads flatline.bench/1, its data says ${raw.schema}: fill it with the same Flatline`);
+    throw new Error(`this page reads flatline.bench/1, but its data is ${raw.schema}: ` +
+      "write both with the same Flatline");
   }
   const programs = raw.programs ?? [];
   return {

@@ -19,7 +19,7 @@ function windowEnds(rows: Row[]): number[] {
 export class DriftChart extends Chart<Row> {
   constructor(bench: Bench, private readonly cell: Cell, view: View) {
     super(bench, cell.rows, view, "curve drift",
-      `Each window of ${cell.name}, a line for each backend; the figures are in the table beside it`);
+      `Each window of ${cell.name}, a line for each backend; the figures are in the table next to it`);
   }
 
   protected plotted(rows: Row[], width: number, height: number): { options: uPlot.Options; data: uPlot.AlignedData } {

@@ -49,7 +49,7 @@ function caution({ environment: here }: Bench): HTMLElement | null {
   if (reasons.length === 0) return null;
   return el("p", { class: "note" },
     `Measured on ${reasons.join(", ")}: maxima and far tails include the machine's own interruptions. ` +
-    "Read them beside the floor, which met the same ones.");
+    "Compare them with those of the floor, which met the same interruptions.");
 }
 
 function allocatorTable(bench: Bench): HTMLElement {
@@ -59,7 +59,7 @@ function allocatorTable(bench: Bench): HTMLElement {
     el("td", {}, each.version),
     el("td", {}, each.path, each.own_code === false && ", in pages that its processes share"),
     el("td", {}, each.source ? `${each.source}: ${each.flags}` : each.flags)));
-  return scrollBox("Allocators as found at run time",
+  return scrollBox("Allocators, as found at run time",
     el("table", { class: "plain" },
       el("caption", {}, el("span", {}, "Read at run time in the process that was timed.")),
       el("thead", {}, el("tr", {},
@@ -70,7 +70,7 @@ function allocatorTable(bench: Bench): HTMLElement {
 function missingList(bench: Bench): Child {
   if (bench.missing.length === 0) return null;
   return el("section", { class: "missing", "aria-labelledby": "missing" },
-    el("h3", { id: "missing" }, "Not measured, because not found"),
+    el("h3", { id: "missing" }, "Not measured, because they were not found"),
     el("ul", {}, ...bench.missing.map((each) => el("li", {}, el("b", {}, each.name), " ", el("code", {}, each.how)))));
 }
 
@@ -78,7 +78,7 @@ function failureList(bench: Bench): Child {
   const failures = bench.errors;
   if (failures.length === 0) return null;
   return el("section", { class: "missing", "aria-labelledby": "failed" },
-    el("h3", { id: "failed" }, "Failed while it was measured"),
+    el("h3", { id: "failed" }, "Failed during the measurement"),
     el("ul", {}, ...failures.map(({ backend, suite, size, order, message }) => {
       const place = [suite, sizeName(suite, size), order].filter(Boolean).join(" ");
       return el("li", {}, el("b", {}, backend), ` in ${place}: ${message}`);

@@ -35,7 +35,7 @@ function overlaps(one: Box, other: Box): boolean {
 export class FrontierChart extends Chart<ProgramRow> {
   constructor(bench: Bench, program: Program, view: View) {
     super(bench, program.rows, view, "curve frontier",
-      `Time against memory of ${program.title}, a mark for each allocator; the figures are in the table beside it`);
+      `Time against memory of ${program.title}, a mark for each allocator; the figures are in the table next to it`);
   }
 
   protected plotted(rows: ProgramRow[], width: number, height: number):

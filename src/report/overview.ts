@@ -94,9 +94,9 @@ export function overviewSection(bench: Bench, cells: Cell[]): HTMLElement {
     el("h2", { id: "overview-title" }, "Overview"),
     el("p", { class: "key" },
       el("span", { class: "winner" }, "\u25cf best"), " of the competing allocators; ",
-      el("span", { class: "loser" }, "\u25bc Flatline's own, where a rival is better"), "; ",
-      "even: no difference at this precision, which is a copy's to its original and what the rounds agree on; ",
-      "void: A and A differed by more than 5 %; below each ratio its 95 % interval. ",
+      el("span", { class: "loser" }, "\u25bc an allocator of Flatline, if a rival is better"), "; ",
+      "even: no difference larger than that between A/A copies, or none on which the rounds agree; ",
+      "void: the A/A copies differed by more than 5 %; below each ratio its 95 % interval. ",
       "The floor (empty calls) and the unchecked list are shown and do not compete; ",
       "figures that measure no merit are in their sections only."),
     ...matrices.map((matrix) => matrixTable(matrix, cells, columns(matrix.kind === "round"))));

@@ -56,7 +56,7 @@ function programTable(bench: Bench, program: Program): HTMLElement {
   };
   const rows = [...program.rows].sort((a, b) => a.wall_s.median - b.wall_s.median);
   const uncounted = rows.every((row) => row.instructions === null)
-    ? `; ${noFigure}: instructions cannot be counted here` : "";
+    ? `; ${noFigure}: this machine cannot count instructions` : "";
   return el("div", { class: "figures" },
     scrollBox(`Figures of ${program.title}`,
       el("table", {},
@@ -73,7 +73,7 @@ function identities(bench: Bench, program: Program): HTMLElement {
     el("th", { scope: "row" }, titles.get(row.backend) ?? row.backend),
     el("td", {}, row.version), el("td", {}, row.path), el("td", {}, row.settings)));
   return el("details", {},
-    el("summary", {}, "Who served the calls: version, path and settings"),
+    el("summary", {}, "The libraries that served the calls: version, path and settings"),
     scrollBox(`Allocators of ${program.title}`,
       el("table", { class: "plain" },
         el("caption", {}, el("span", {}, `Read in ${program.process} while it ran.`)),
@@ -86,7 +86,7 @@ function notes(bench: Bench, program: Program): Child[] {
   const titles = new Map(bench.backends.map((each) => [each.name, each.title]));
   const note = (name: string, text: string) => el("p", { class: `note ${name}` }, text);
   return [
-    program.missing !== null && note("missing", `Not measured, because not found: ${program.missing}`),
+    program.missing !== null && note("missing", `Not measured, because it was not found: ${program.missing}`),
     ...program.shortfalls.map((text) => note("shortfall", `Says little about allocators: ${text}.`)),
     ...program.errors.map(({ backend, message }) =>
       note("failed", `${titles.get(backend) ?? backend} failed: ${message}`)),

@@ -60,7 +60,7 @@ export function contestTable(bench: Bench, cell: Cell): HTMLElement | null {
     ...told.map(([name]) => ratioCell(bench, cell, pair, cell.verdicts.find((verdict) =>
       verdict.figure === name && isSame(pairOf(bench, verdict), pair)))));
   return el("details", { class: "contests" },
-    el("summary", {}, "Each resource beside what it replaces and the best malloc, side by side"),
+    el("summary", {}, "Each resource compared with the one that it replaces and with the best malloc"),
     scrollBox(`Ratios of ${cell.id}`,
       el("table", { class: "plain" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Ratio"),

@@ -12,7 +12,7 @@ import { cellTable, hasBars } from "./table";
 import { decider, inWords, isOurs, judge, rivalsOf, subjectOf, winnerOf } from "./verdict";
 import type { View } from "./view";
 
-const voidText = "void: A and A differed by more than 5 %";
+const voidText = "void: the A/A copies differed by more than 5 %";
 
 function outcomeLine(bench: Bench, cell: Cell): Child {
   if (cell.isVoid) return el("span", { class: "badge void" }, voidText);

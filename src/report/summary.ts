@@ -9,7 +9,7 @@ import { isOurs, judgedCells, percentAway, rivalsOf, verdictOf, type Judged, typ
 /// The order in which a sceptic reads.
 const outcomes: [Outcome, string, string][] = [
   ["loss", "loses", "to"], ["win", "wins", "over"], ["even", "has no difference at this precision", "from"],
-  ["void", "is in void cells", "beside"],
+  ["void", "is in void cells", "with"],
 ];
 
 /// Cells grouped by rival: "to Boost.Pool: hot 16 B by 8–10 %, ...".

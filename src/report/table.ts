@@ -169,7 +169,7 @@ function captionOf(cell: Cell): string {
   const worst = cell.kind === "drift" ? "; worst: of any process" : "";
   const noP9999 = !hasBars(cell) && cell.kind !== "drift" && cell.rows.some((row) => row.p9999 === null)
     ? `; ${noFigure}: under 100,000 samples` : "";
-  return `${order} ${first} first; small figures: 95 % interval over processes, faults of the set-up${worst}${noP9999}`;
+  return `${order} ${first} first; small figures: 95 % interval over processes, faults of the setup${worst}${noP9999}`;
 }
 
 function absentNote(bench: Bench, cell: Cell): Child {

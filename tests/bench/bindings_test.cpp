@@ -32,12 +32,12 @@ TEST(bindings, leave_no_doubt_where_every_call_goes_to_the_library) {
 
 TEST(bindings, show_a_call_that_goes_elsewhere) {
     expect_in(
-        "the wrong library served the calls: realloc in /usr/bin/tool goes to /lib/libc.so.6 instead of",
+        "the wrong library served the calls: those of realloc in /usr/bin/tool go to /lib/libc.so.6 instead of",
         doubt({to("/lib/libjemalloc.so.2"), to("/lib/libjemalloc.so.2", "free"), to("/lib/libc.so.6", "realloc")}));
 }
 
 TEST(bindings, show_a_program_with_an_allocator_of_its_own) {
-    expect_in("linked with an allocator of its own", doubt({{"/lib/libc.so.6", "malloc", "/usr/bin/tool"}}));
+    expect_in("linked with its own allocator", doubt({{"/lib/libc.so.6", "malloc", "/usr/bin/tool"}}));
 }
 
 TEST(bindings, show_a_library_that_is_not_there) {

@@ -174,14 +174,14 @@ TEST_F(program_runner, says_that_the_process_that_allocates_never_was) {
 TEST_F(program_runner, refuses_a_program_with_a_malloc_of_its_own) {
     add(OWN_MALLOC, nothing);
     const ProgramMeasurement measurement = run().front();
-    expect_in("linked with an allocator of its own, which a preload cannot replace", measurement.failure);
+    expect_in("linked with its own allocator, which a preload cannot replace", measurement.failure);
     EXPECT_TRUE(measurement.runs.empty());
     EXPECT_EQ(steps_.size(), 1U); // it is not tried again
 }
 
 TEST_F(program_runner, refuses_a_program_that_no_preload_reaches) {
     add(STATIC_CALLS, counting);
-    expect_in("linked statically, so that no allocator can be preloaded", failure());
+    expect_in("linked statically, so no allocator can be preloaded", failure());
 }
 
 TEST_F(program_runner, refuses_figures_where_the_preload_did_not_take) {

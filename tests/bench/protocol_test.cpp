@@ -91,5 +91,5 @@ TEST(protocol, knows_what_may_not_be_timed) {
     EXPECT_NE(reason_to_refuse(bad).find("sanitizer"), std::string::npos);
     bad = good;
     bad.timer_invariant = false;
-    EXPECT_NE(reason_to_refuse(bad).find("one rate"), std::string::npos);
+    EXPECT_NE(reason_to_refuse(bad).find("constant rate"), std::string::npos);
 }

@@ -52,7 +52,7 @@ class Build(unittest.TestCase):
         done = self.build("out", CONFIGURED="CMake Error: no compiler", CONFIGURE_STATUS="1")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr, "CMake Error: no compiler\n"
-                         "scripts/build: CMake could not configure out, as it says above\n")
+                         "scripts/build: CMake could not configure out: see its message above\n")
         self.assertEqual(len(self.calls()), 1)
 
     def test_prints_warnings_of_cmake(self):

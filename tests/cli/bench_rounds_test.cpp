@@ -61,7 +61,7 @@ bool has(const std::string &text, const std::string &part) { return text.find(pa
 
 TEST(bench_rounds, tell_the_heap_calls_and_the_bytes_beside_the_times) {
     const std::string text = cli::cell_table(of_pools(), {}, wide);
-    EXPECT_TRUE(has(text, "containers list, single rounds: ns a round; A and A differ by 1.0 %")) << text;
+    EXPECT_TRUE(has(text, "containers list, single rounds: ns a round; the A/A copies differ by 1.0 %")) << text;
     EXPECT_TRUE(has(line_with("glibc ", text), "1,500")) << text;
     EXPECT_TRUE(has(line_with("  pool_resource ", text), "0    16,000")) << text;
     EXPECT_TRUE(line_with("floor", text).ends_with("0         -")) << text;
@@ -96,7 +96,7 @@ TEST(bench_rounds, have_a_summary_of_medians_and_one_of_jitter) {
 
 TEST(bench_rounds, say_void_and_decide_nothing_there) {
     const std::string table = cli::cell_table(voided(), {}, wide), all = cli::rounds_verdict({voided()}, wide);
-    EXPECT_TRUE(has(table, "void: A and A differ by 20.0 %")) << table;
+    EXPECT_TRUE(has(table, "void: the A/A copies differ by 20.0 %")) << table;
     EXPECT_FALSE(has(table, "* ")) << table;
     EXPECT_FALSE(has(table, "faster")) << table;
     EXPECT_TRUE(line_with("pool_resource / std::pmr pool", all).ends_with("1")) << all;

@@ -123,7 +123,7 @@ TEST(bench_table, tells_how_many_threads_and_what_was_resident_beside_every_row)
 
 TEST(bench_table, says_void_and_gives_no_verdict) {
     const std::string text = cli::cell_table(voided(), {}, {});
-    EXPECT_TRUE(has(text, "void: A and A differ by 10.0 %"));
+    EXPECT_TRUE(has(text, "void: the A/A copies differ by 10.0 %"));
     EXPECT_FALSE(has(text, "faster"));
     EXPECT_FALSE(has(text, "slower"));
     EXPECT_FALSE(has(text, "* "));

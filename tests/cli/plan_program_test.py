@@ -87,7 +87,7 @@ class Plan(unittest.TestCase):
         self.assertGreater(document["heap"]["block_bytes"], 1 << 20)
         text = self.plan("--heap", "1M:16:4K").stdout
         self.assertRegex(text, rf"(?m)^ +heap +512 +{document['heap']['block_bytes']:,} .*█")
-        self.assertIn("No order of requests of 16 to 4,096 bytes", " ".join(text.split()))
+        self.assertIn("It refuses no sequence of requests of 16 to 4,096 bytes", " ".join(text.split()))
 
     def test_figures_add_up(self):
         document = self.document(*DECLARED)
@@ -117,10 +117,10 @@ class Plan(unittest.TestCase):
     def test_status_says_whether_the_demand_is_held(self):
         for arguments, status, part in [
             (["--class", "64:10", "--distribution", "60:10"], 0, "1.00 times"),
-            (["--class", "64:10", "--distribution", "60:11"], 1, "before the demand is reached, at 0.90 of it"),
-            (["--class", "64:10", "--distribution", "65:1"], 1, "65 B, at once: no class serves it"),
+            (["--class", "64:10", "--distribution", "60:11"], 1, "before the demand is reached, at 0.90 times"),
+            (["--class", "64:10", "--distribution", "65:1"], 1, "Every request of 65 B: no class serves it"),
             (["--distribution", "2G:1"], 1, "no pool serves these sizes"),
-            (["--distribution", "64:1,2G:1"], 1, "2 GiB, at once"),
+            (["--distribution", "64:1,2G:1"], 1, "Every request of 2 GiB: no class serves it"),
         ]:
             with self.subTest(arguments=arguments):
                 result = self.plan(*arguments)
@@ -145,7 +145,7 @@ class Plan(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.stdout.splitlines())), 100)
         self.assertRegex(text.stdout, r"(?m)^ +20 % .* chosen$")
         self.assertIn("Margin     20 % over the demand takes", text.stdout)
-        self.assertRegex(text.stdout, r"every [\d,]+ of them let the\s+demand grow by\s+another percent")
+        self.assertRegex(text.stdout, r": [\d,]+\s+for\s+each\s+percent\s+of\s+growth")
         none = self.document("t.json", "--margin", "0")
         self.assertLess(none["pool"]["bytes"], document["pool"]["bytes"])
         self.assertEqual(none["demand"]["holds_up_to_times"], 1)
@@ -292,7 +292,7 @@ class Plan(unittest.TestCase):
             (["--share", "64:90", "--bytes", "1M"], ["90 %", "make them 100"]),
             (["--share", "64:101", "--bytes", "1M"], ["64:101", "1 to 100"]),
             (["--share", "64:100", "--bytes", "0"], ["--bytes"]),
-            (["--share", "64:100", "--bytes", "10"], ["10 bytes do not pay"]),
+            (["--share", "64:100", "--bytes", "10"], ["10 bytes are too few"]),
             (["--bytes", "x", "--share", "64:100"], ["--bytes", "such as 4096 or 4K"]),
             (["--arena", "0"], ["arena of 0 bytes"]),
             (["--arena", "99999999999G"], ["--arena", "99999999999G is not a number of bytes"]),
@@ -304,7 +304,7 @@ class Plan(unittest.TestCase):
             (["--heap", "1M:0:4K"], ["1 <= smallest <= largest <= live"]),
             (["--heap", "1M:8K:4K"], ["1 <= smallest <= largest <= live"]),
             (["--heap", "64G:1:4K"], ["would be over"]),
-            (["p.toml", "--heap", "1M:16:4K"], ["p.toml declares everything"]),
+            (["p.toml", "--heap", "1M:16:4K"], ["p.toml is a whole declaration"]),
             (["--distribution", "48"], ["neither a file nor SIZE:COUNT"]),
             (["--distribution", "48:1,"], ["neither a file nor SIZE:COUNT"]),
             (["--distribution", ""], ["nothing to plan"]),
@@ -318,7 +318,7 @@ class Plan(unittest.TestCase):
             (["absent.toml"], ["absent.toml", "cannot be read"]),
             (["absent.json"], ["absent.json", "cannot be read"]),
             (["."], ["cannot be read"]),
-            (["p.toml", "--arena", "3"], ["p.toml declares everything"]),
+            (["p.toml", "--arena", "3"], ["p.toml is a whole declaration"]),
             (["p.toml", "t.json"], ["flatline plan --help"]),
             (["p.toml", "--margin", "5"], ["--margin", "leave them out"]),
             (["--class", "64:1", "--max-classes", "5"], ["--max-classes", "leave them out"]),

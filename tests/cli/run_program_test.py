@@ -147,7 +147,7 @@ class Run(unittest.TestCase):
         content = bytearray(other.read_bytes())
         struct.pack_into("<H", content, MACHINE_AT, 243)
         other.write_bytes(content)
-        self.assert_refused(self.run_it("--", str(other)), "another machine")
+        self.assert_refused(self.run_it("--", str(other)), "another kind of processor")
 
     def test_a_program_for_another_libc(self):
         other = self.copy_of("served")
@@ -155,7 +155,7 @@ class Run(unittest.TestCase):
         at = content.index(b"/lib64/ld-linux-x86-64.so.2" if b"ld-linux-x86-64" in content else b"/lib/ld-linux-aarch64")
         end = content.index(b"\0", at)
         other.write_bytes(content[:at] + b"/lib/ld-musl.so".ljust(end - at, b"\0") + content[end:])
-        self.assert_refused(self.run_it("--", str(other)), "another C library", "/lib/ld-musl.so")
+        self.assert_refused(self.run_it("--", str(other)), "a C library other than glibc", "/lib/ld-musl.so")
 
     def test_a_static_program(self):
         self.compile("static", self.folder / "served.c", "-static")
@@ -170,7 +170,7 @@ class Run(unittest.TestCase):
 
     def test_a_program_with_a_malloc_of_its_own(self):
         self.compile("own", OWN_MALLOC, "-rdynamic")
-        self.assert_refused(self.run_it("--", "./own"), "malloc of its own")
+        self.assert_refused(self.run_it("--", "./own"), "its own malloc")
 
     def script(self, name, *lines, first="#!/bin/sh"):
         path = self.folder / name
@@ -202,9 +202,9 @@ class Run(unittest.TestCase):
     def test_programs_that_cannot_be_served_behind_another(self):
         shutil.copy(os.path.realpath(self.loader()), self.folder / "ld-musl.so")
         self.compile("musl", self.folder / "served.c", "-Wl,--dynamic-linker=%s" % (self.folder / "ld-musl.so"))
-        self.assert_refused_on_every_way("./musl", "another C library")
+        self.assert_refused_on_every_way("./musl", "a C library other than glibc")
         self.compile("own", OWN_MALLOC, "-rdynamic")
-        self.assert_refused_on_every_way("./own", "malloc of its own")
+        self.assert_refused_on_every_way("./own", "its own malloc")
 
     def loader(self):
         content = (self.folder / "served").read_bytes()
@@ -215,8 +215,8 @@ class Run(unittest.TestCase):
     def test_a_32_bit_program_behind_another(self):
         (self.folder / "small.c").write_text(THIRTY_TWO_BITS)
         self.compile("small", self.folder / "small.c", "-m32", "-nostdlib", "-static")
-        self.assert_refused(self.run_it("--", "./small"), "another machine")
-        self.assert_refused_on_every_way("./small", "another machine")
+        self.assert_refused(self.run_it("--", "./small"), "another kind of processor")
+        self.assert_refused_on_every_way("./small", "another kind of processor")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make such a program")
     def test_a_program_with_other_rights_behind_another(self):

@@ -64,7 +64,7 @@ class Pictures(unittest.TestCase):
 
         done = self.make("nothing")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("pictures: flatline bench failed, as it says above", done.stderr)
+        self.assertIn("pictures: flatline bench failed: see its message above", done.stderr)
         self.assertIn("nothing", done.stderr)
 
     def test_say_what_to_give_them(self):

@@ -309,7 +309,7 @@ class Measure(Manual):
     def test_measures_what_is_missing_when_it_is_begun_again(self):
         interrupted = self.measure("full")
         self.assertEqual(interrupted.returncode, 1)
-        self.assertIn("begin again", interrupted.stderr)
+        self.assertIn("start again", interrupted.stderr)
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
@@ -597,7 +597,7 @@ class Check(Manual):
             (self.root / page).write_text(text.replace(old, new, 1))
             done = self.run_script("check")
             self.assertEqual(done.returncode, 1)
-            self.assertIn(page + " does not say what docs/results.json says", done.stderr)
+            self.assertIn(page + " does not match docs/results.json", done.stderr)
             (self.root / page).write_text(text)
 
     def test_sees_that_the_results_were_changed(self):

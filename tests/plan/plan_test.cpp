@@ -79,7 +79,7 @@ TEST(plan, of_a_declared_pool_tells_whether_it_holds_a_demand) {
 
 TEST(plan, contradictions_are_refused) {
     EXPECT_NE(refusal({}).find("nothing to plan"), std::string::npos);
-    EXPECT_NE(refusal({.classes = {{64, 1}}, .budget = 100, .shares = {{64, 100}}}).find("give one"),
+    EXPECT_NE(refusal({.classes = {{64, 1}}, .budget = 100, .shares = {{64, 100}}}).find("exclude each other"),
               std::string::npos);
     EXPECT_NE(refusal({.classes = {{64, 1}}, .budget = 100}).find("both or neither"), std::string::npos);
     EXPECT_NE(refusal({.shares = {{64, 100}}}).find("both or neither"), std::string::npos);

@@ -203,6 +203,6 @@ TEST(pool_plan, shares_are_the_librarys_and_refusals_say_why) {
     EXPECT_TRUE(refused(1 << 20, {{64, 0}, {128, 100}}, "0 %"));
     EXPECT_TRUE(refused(1 << 20, {{64, 200}}, "200 %"));
     EXPECT_TRUE(refused(1 << 20, {{64, 50}, {60, 50}}, "60 and 64"));
-    EXPECT_TRUE(refused(100, {{64, 100}}, "do not pay"));
+    EXPECT_TRUE(refused(100, {{64, 100}}, "are too few"));
     EXPECT_TRUE(refused(std::uint64_t{1} << 40, {{16, 100}}, "16777216"));
 }

@@ -124,14 +124,14 @@ TEST(toml, what_is_written_is_read_back_as_the_same_plan) {
 }
 
 TEST(toml, syntax_is_refused_where_it_ends) {
-    expect_refused("[pool]\nclasses = [{ size = 64, co", "2:27", "mend the TOML");
-    expect_refused("[pool", "1:6", "mend the TOML");
+    expect_refused("[pool]\nclasses = [{ size = 64, co", "2:27", "correct the TOML");
+    expect_refused("[pool", "1:6", "correct the TOML");
     expect_refused("[pool]\nclasses = []\nclasses = []\n", "3:11", "redefine");
-    expect_refused("[pool]\n[pool]\n", "2:1", "mend the TOML");
+    expect_refused("[pool]\n[pool]\n", "2:1", "correct the TOML");
     expect_refused("a = 99999999999999999999999", "1:28", "64 bits");
     expect_refused("a = \x1b[31m\n", "1:5", "control character");
-    expect_refused(std::string("a\0b = 1", 7), "1:2", "mend the TOML");
-    expect_refused(std::string("\0\1\2\3", 4), "1:1", "mend the TOML");
+    expect_refused(std::string("a\0b = 1", 7), "1:2", "correct the TOML");
+    expect_refused(std::string("\0\1\2\3", 4), "1:1", "correct the TOML");
     expect_refused("a = " + repeated("[", 100000), "1:261", "depth");
     expect_refused("a = " + repeated("{ a = ", 100000), "1:1541", "depth");
 }
@@ -140,9 +140,9 @@ TEST(toml, is_utf8_whose_remarks_are_in_any_language) {
     EXPECT_EQ(read("# größe, 大きさ, \xf0\x9f\x98\x80, \xef\xbb\xb7\n[arena] # \xc2\x85\nbytes = 10\n").arena,
               (Arena{10, 16}));
     EXPECT_EQ(read("\xef\xbb\xbf[arena]\nbytes = 10\n").arena, (Arena{10, 16}));
-    expect_refused("# ä\n[größe]\n", "2:4", "mend the TOML");
+    expect_refused("# ä\n[größe]\n", "2:4", "correct the TOML");
     expect_refused("# ä\n\"größe\" = 1\n", "2:1", "`gr??e` is not known");
-    expect_refused("[arena]\nbytes = 1\xef\xbb\xb7\n", "2:10", "mend the TOML");
+    expect_refused("[arena]\nbytes = 1\xef\xbb\xb7\n", "2:10", "correct the TOML");
     for (const char *bytes :
          {"\xff", "\x80", "\xc3", "\xc3(", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf", "\xed\xa0\x80",
           "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xf0\x9f\x98"})
@@ -208,8 +208,9 @@ TEST(toml, numbers_out_of_range_are_refused) {
     expect_refused("[pool]\nclasses = [{ size = 64, count = 1 }, { size = 60, count = 1 }]", "2:11", "60 and 64");
     expect_refused("[pool]\nclasses = [" + repeated("{ size = 64, count = 1 },", 65) + "]", "2:11", "65 classes");
     expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 99 }]", "1:1", "99 %");
-    expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 4294967396 }]", "3:34", "1 to 100");
-    expect_refused("[pool]\nbytes = 0\nshares = [{ size = 64, percent = 100 }]", "1:1", "do not pay");
+    expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 4294967396 }]", "3:34",
+                   "between 1 and 100");
+    expect_refused("[pool]\nbytes = 0\nshares = [{ size = 64, percent = 100 }]", "1:1", "are too few");
     expect_refused("[pool]\nbytes = 1\nclasses = []", "1:1", "one of them");
     expect_refused("[arena]\nbytes = 0", "1:1", "arena of 0 bytes");
     expect_refused("[arena]\nbytes = 9223372036854775807", "1:1", "arena of");

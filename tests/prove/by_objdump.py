@@ -136,7 +136,7 @@ class X86:
         if base is not None and X86.accesses(i)[1]:
             lowest = base + int(written[1] or "0", 16)
             if 0 <= lowest < 8:
-                raise Refused("writes over its return address")
+                raise Refused("overwrites its return address")
         number = int(operands[0][1:], 16) if operands and re.fullmatch(r"\$-?0x[0-9a-f]+", operands[0]) else None
         lea = re.fullmatch(r"(-?0x[0-9a-f]+)?\(%r(sp|bp)\)", operands[0]) if name.startswith("lea") and operands else None
         if name.startswith("push"):

@@ -19,7 +19,7 @@ AT_FIXED_ADDRESSES, LIBRARY = ("-fno-pic", "-no-pie", "-nostartfiles", "-Wl,-e,0
 #: A verdict is "proved", or what one of the reasons must say; with a level, of that level alone. Either: by some compiler
 #: the code has a call of memset, or a counter that goes through several registers.
 EITHER = None
-UNWINDER, LOOP, GROWS = "the unwinder that runs between has no bound", "a loop without a stated bound", "the stack grows by an amount that is computed"
+UNWINDER, LOOP, GROWS = "the unwinder that runs in between has no bound", "a loop without a stated bound", "the stack grows by a computed amount"
 JUMPS = "(if it is a switch: compile with -fno-jump-tables)"
 
 EXCEPTIONS = {
@@ -42,8 +42,8 @@ TABLES = {
 
 VECTORS = {
     **{name: "proved" for name in ("dots", "counts_bits", "shifts", "ciphers", "masks", "gathers", "halves", "brains", "moves_line", "draws")},
-    "pauses": "waits until something wakes it", "transacts": "a transaction, which others can make fail",
-    "of_no_set": "no instruction that can be decoded, encoded by EVEX (AVX-512, AVX10 or APX)"}
+    "pauses": "an instruction that waits for an event", "transacts": "a transaction, which other processors can make fail",
+    "of_no_set": "an instruction that cannot be decoded, encoded by EVEX (AVX-512, AVX10 or APX)"}
 V4 = ["-march=x86-64-v4"] + ["-m" + each for each in (
     "avx512vnni avx512bitalg avx512vpopcntdq avx512vbmi avx512vbmi2 avx512ifma gfni vaes avx512fp16 avx512bf16 movdir64b rdrnd rtm waitpkg").split()]
 
@@ -151,7 +151,7 @@ class Cases(unittest.TestCase):
                          ["named::overloaded(int,char)", "named::twice<int>", "named::Thing::get"])
         ambiguous = run(FLATLINE, "prove", path, "named::overloaded")
         self.assertEqual(ambiguous.returncode, 2)
-        self.assertIn("has 2 functions named::overloaded: name one with its parameters", ambiguous.stderr)
+        self.assertIn("has 2 functions named named::overloaded: name one with its parameters", ambiguous.stderr)
 
     @unittest.skipUnless(shutil.which("rustc"), "needs rustc")
     def test_panics_of_rust(self):

@@ -50,7 +50,7 @@ FAULTS = {
     "system_call": in_pool_free("__asm__ volatile(\"syscall\" ::: \"rax\", \"rcx\", \"r11\", \"memory\"); /* HERE */",
                                 "a system call"),
     "indirect_call": in_pool_free("((void (*volatile *)(void))(void *)pool)[0](); /* HERE */",
-                                  "calls what a register or memory says"),
+                                  "calls an address from a register or memory"),
     "claim_repeated": Fault("percore.c", "if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;",
                             "while (!step_claim(word)) { } /* HERE */", "flat_percore_free",
                             "a loop around a compare-and-swap"),

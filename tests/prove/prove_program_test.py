@@ -78,8 +78,8 @@ class Refusal(unittest.TestCase):
         self.refused("is not an ELF file", written("empty", ""))
 
     def test_an_archive_and_an_object_file(self):
-        self.refused("is an archive, whose code is not placed yet", ARCHIVE)
-        self.refused("is an object file, whose code is not placed yet", compiled("object.o", "int f(void) { return 1; }", "-c"))
+        self.refused("is an archive, whose code has no addresses yet", ARCHIVE)
+        self.refused("is an object file, whose code has no addresses yet", compiled("object.o", "int f(void) { return 1; }", "-c"))
 
     def test_another_machine(self):
         with open(LIBRARY_OF_ZOO, "rb") as file:
@@ -100,7 +100,7 @@ class Refusal(unittest.TestCase):
         self.refused("has code that may be written", compiled("writable", "void _start(void) { for (;;) { } }", "-Wl,-N", "-static", "-nostdlib"))
 
     def test_a_function_that_is_not_there(self):
-        self.refused("has no function nothing: see the names in it with `nm`", LIBRARY_OF_ZOO + ":nothing")
+        self.refused("has no function nothing: list its names with `nm`", LIBRARY_OF_ZOO + ":nothing")
 
     def test_a_stripped_file(self):
         stripped = shutil.copy(LIBRARY_OF_ZOO, os.path.join(WORK, "stripped"))
@@ -115,14 +115,14 @@ class Refusal(unittest.TestCase):
                                    "int b(int x) { return twice(x) + 1; }\n")
         path = compiled("two", "static __attribute__((noinline)) int twice(int x) { return x * 2; }\n"
                                "int b(int); int main(int n, char **v) { (void)v; return twice(n) + b(n); }\n", other)
-        self.refused("has 2 functions twice", path + ":twice")
+        self.refused("has 2 functions named twice", path + ":twice")
 
     def test_a_file_without_marks(self):
         self.refused("marks no function as bounded", compiled("unmarked", "int main(void) { return 0; }"))
 
     def test_a_mark_that_means_nothing(self):
         path = compiled("mistaken", '#include <flatline/bounded.h>\nFLAT_BOUNDED("main around=3");\nint main(void) { return 0; }')
-        self.refused("`around=3`, which means nothing", path)
+        self.refused("has the unknown word `around=3`", path)
 
     def test_limits_that_are_none(self):
         for content, what in (("{", "is not JSON"), ("{}", "does not have the schema"), ('{"schema": "flatline.prove/1"}', "has no list"),
@@ -150,7 +150,7 @@ class Refusal(unittest.TestCase):
         other = os.path.join(WORK, "other.so")
         subprocess.run(["aarch64-linux-gnu-gcc", "-shared", "-nostdlib", "-O2", "-o", other,
                         written("other_machine.c", "int twice(int x) { return 2 * x; }\n")], check=True)
-        self.refused("is for aarch64, and what is measured is this machine", other + ":twice", "--estimate")
+        self.refused("is for aarch64: run it on such a machine", other + ":twice", "--estimate")
         self.assertEqual(prove(other + ":twice").returncode, 0)
 
 
@@ -315,7 +315,7 @@ int main(int count, char **names) {
         path = compiled("static", "#include <string.h>\nint main(int n, char **v) { return (int)strlen(v[n - 1]); }", "-static")
         proving = prove(path + ":main", "--json", "-")
         self.assertEqual(proving.returncode, 1)
-        self.assertIn("strlen, which is picked when the program starts", json.loads(proving.stdout)["functions"][0]["refusals"][0]["text"])
+        self.assertIn("strlen, which is chosen when the program starts", json.loads(proving.stdout)["functions"][0]["refusals"][0]["text"])
 
 
 class Estimates(unittest.TestCase):
@@ -404,13 +404,13 @@ class Limits(unittest.TestCase):
         said = " ".join(proving.stdout.split())
         self.assertEqual(proving.returncode, 1)
         self.assertIn("straight_line has no limit", said)
-        self.assertIn("diamond has limits, and is not marked as bounded any more", said)
+        self.assertIn("diamond has limits, but is no longer marked as bounded", said)
 
     def test_a_function_that_lost_its_bound(self):
         path = written("lost.json", json.dumps({"schema": "flatline.prove/1", "functions": [{"name": "recursion", "loads": 1}]}))
         proving = prove(LIBRARY_OF_ZOO + ":recursion", "--limit", path)
         self.assertEqual(proving.returncode, 1)
-        self.assertIn("recursion has limits, and is refused", proving.stdout)
+        self.assertIn("recursion has limits, but is refused", proving.stdout)
 
 
 if __name__ == "__main__":

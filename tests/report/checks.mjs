@@ -89,7 +89,7 @@ export async function wrongLabels(page, bench) {
   const voids = new Set(bench.cells.filter((row) => row.void).map(cellOf));
   const seen = await page.evaluate(() => ({
     voids: [...document.querySelectorAll("[data-cell]")]
-      .filter((cell) => cell.textContent.includes("void: A and A differed by more than 5 %"))
+      .filter((cell) => cell.textContent.includes("void: the A/A copies differed by more than 5 %"))
       .map((cell) => cell.dataset.cell),
     text: document.body.textContent,
     sharing: [...document.querySelectorAll("td")].map((cell) => cell.textContent)

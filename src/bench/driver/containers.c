@@ -38,7 +38,7 @@ static void write_texts(hand *h) {
 }
 
 static void require_sum(uint64_t sum, uint64_t expected) {
-    if (sum != expected) fail(STATUS_FAILED, "a round did not read what it had written", "");
+    if (sum != expected) fail(STATUS_FAILED, "a round read other data than it had written", "");
 }
 
 static void prepare_for(run *r, const bench_workload *work) {
@@ -66,15 +66,17 @@ static void time_rounds(run *r, const bench_workload *work) {
     }
     end_timed(r, rounds * r->samples);
     if (heap_calls() != calls)
-        fail(STATUS_FAILED, "the backend called the heap after it was prepared: give it more room, and end it ",
-             "in a resource that refuses");
+        fail(STATUS_FAILED, "the backend called the heap after its preparation: give it more memory, ",
+             "and an upstream resource that refuses");
 }
 
-void bench_refused(void) { fail(STATUS_FAILED, "the backend had no memory for what it was prepared for", ""); }
+void bench_refused(void) {
+    fail(STATUS_FAILED, "the backend ran out of memory in the workload that it was prepared for", "");
+}
 
 void containers(run *r) {
     const bench_workload *work = bench_find_workload(r->order);
-    if (work == NULL) fail(STATUS_USAGE, "this backend has no workload ", r->order);
+    if (work == NULL) fail(STATUS_USAGE, "this backend does not support workload ", r->order);
     add_series(r, "round", r->calls == 1 ? 1 : BLOCK_OF_CALLS);
     write_texts(&r->hand);
     prepare_for(r, work);

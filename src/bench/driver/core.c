@@ -55,7 +55,7 @@ static size_t heap_bytes(void) {
 
 void prepare(run *r, const bench_class *classes, size_t count, bench_pages pages) {
     r->start = flat_faults_now();
-    if (!bench_prepare(classes, count, pages)) fail(STATUS_FAILED, "the backend could not be prepared", "");
+    if (!bench_prepare(classes, count, pages)) fail(STATUS_FAILED, "cannot prepare the backend", "");
     r->heap_bytes = heap_bytes();
 }
 
@@ -63,8 +63,8 @@ void require_no_heap(const run *r) {
     enum { OURS = 1 << 20 }; /* bytes that the C library may take for its own use: for a thread, for a file */
     if (bench_backend.is_malloc || r->heap_bytes == SIZE_MAX) return;
     if (heap_bytes() > r->heap_bytes + OURS)
-        fail(STATUS_FAILED, "the backend took memory of the heap after it was prepared: give it more room, and end it ",
-             "in a resource that refuses");
+        fail(STATUS_FAILED, "the backend took memory from the heap after its preparation: give it more memory, ",
+             "and an upstream resource that refuses");
 }
 
 void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }

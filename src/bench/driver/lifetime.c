@@ -9,7 +9,7 @@
  * creation. One sample: a process starts once. */
 void startup(run *r) {
     bool cold = strcmp(r->order, "cold") == 0;
-    if (r->samples != 1) fail(STATUS_USAGE, "startup has one sample in a process", "");
+    if (r->samples != 1) fail(STATUS_USAGE, "startup takes one sample in a process: ask for 1", "");
     r->live = own(r->load * sizeof *r->live);
     uint64_t begin = flat_clock_begin();
     prepare(r, &(bench_class){r->size, r->load}, 1, cold ? BENCH_LAZY : BENCH_PREFAULTED);
@@ -45,7 +45,7 @@ static void take_and_write(run *r, size_t at) {
 static void check_and_give(run *r, size_t at) {
     const unsigned char *block = r->live[at];
     for (size_t i = FIRST; i < r->size; i++) {
-        if (block[i] != pattern(block)) fail(STATUS_FAILED, "a block was not read as it was written", "");
+        if (block[i] != pattern(block)) fail(STATUS_FAILED, "a block did not keep what was written to it", "");
     }
     give(&r->hand, r->live[at], r->size);
 }
@@ -66,7 +66,7 @@ static uint64_t resident_since(size_t from) {
 
 void memory(run *r) {
     size_t few = r->load / 4 > 0 ? r->load / 4 : 1;
-    if (r->samples != 1) fail(STATUS_USAGE, "memory has one sample in a process", "");
+    if (r->samples != 1) fail(STATUS_USAGE, "memory takes one sample in a process: ask for 1", "");
     r->live = own(r->load * sizeof *r->live);
     size_t from = resident_bytes();
     prepare_one(r, r->load);
@@ -130,7 +130,7 @@ static void run_window(run *r, window *w) {
 }
 
 void drift(run *r) {
-    if (r->load % 2 != 0) fail(STATUS_USAGE, "a window of drift is an even number of calls", "");
+    if (r->load % 2 != 0) fail(STATUS_USAGE, "a window of drift must be an even number of calls", "");
     uint64_t *p50 = add_series(r, "P50", 1)->values;
     uint64_t *p99 = add_series(r, "P99", 1)->values;
     series *longest = add_series(r, "max", 1);

@@ -43,7 +43,7 @@ static suite *find_suite(const char *name, size_t load) {
     size_t chosen = 0;
     while (chosen < sizeof suites / sizeof *suites && strcmp(suites[chosen].name, name) != 0) chosen++;
     if (chosen == sizeof suites / sizeof *suites) fail(STATUS_USAGE, "unknown suite ", name);
-    if (suites[chosen].is_loaded && load == 0) fail(STATUS_USAGE, "a load is needed, not 0, in suite ", name);
+    if (suites[chosen].is_loaded && load == 0) fail(STATUS_USAGE, "the load must not be 0 in suite ", name);
     return suites[chosen].work;
 }
 
@@ -52,7 +52,7 @@ static bool pin(int processor) {
     if (processor < 0) return false;
     CPU_ZERO(&set);
     CPU_SET((size_t)processor, &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) fail(STATUS_FAILED, "cannot run on the processor asked for", "");
+    if (sched_setaffinity(0, sizeof set, &set) != 0) fail(STATUS_FAILED, "cannot run on the requested processor", "");
     return true;
 }
 
@@ -64,7 +64,8 @@ static void move_heap(uint64_t seed) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 9) fail(STATUS_USAGE, "run by `flatline bench`; ", "see the head of driver/main.c for the arguments");
+    if (argc != 9)
+        fail(STATUS_USAGE, "`flatline bench` runs this program: ", "see the head of driver/main.c for the arguments");
     run r = {.suite = argv[1],
              .size = strtoul(argv[2], NULL, 10),
              .calls = strtoul(argv[3], NULL, 10),
@@ -78,13 +79,13 @@ int main(int argc, char **argv) {
     r.own_code = draw_code();
     bool pinned = pin(r.processor);
     suite *work = find_suite(r.suite, r.load);
-    if (r.samples == 0) fail(STATUS_USAGE, "at least one sample is needed, not ", argv[5]);
+    if (r.samples == 0) fail(STATUS_USAGE, "ask for at least one sample, not ", argv[5]);
     open_counters();
     r.clock = flat_clock_calibrate();
     work(&r);
     require_no_heap(&r);
     if (!bench_backend.is_control && r.hand.balance != 0)
-        fail(STATUS_FAILED, "a block was not read as it was written", "");
+        fail(STATUS_FAILED, "a block did not keep what was written to it", "");
     print(&r, pinned);
     return 0;
 }

@@ -34,7 +34,7 @@ void *bench_count_alloc(size_t size) {
     bench_needs *all = &bench_work_needs;
     const size_t bytes = rounded(size), at = place_of(bytes);
     if (room == NULL) room = own(ROOM);
-    if (bytes > ROOM - used) fail(STATUS_FAILED, "a workload asks for more than can be counted", "");
+    if (bytes > ROOM - used) fail(STATUS_FAILED, "a workload asks for more memory than the count has room for", "");
     if (++live_of[at] > all->sizes[at].count) all->sizes[at].count = live_of[at];
     if (all->requests == 0 || size < all->smallest) all->smallest = size;
     if (size > all->largest) all->largest = size;

@@ -64,7 +64,8 @@ static void loop_bump(size_t count) {
 
 /* The sum of 0 .. count - 1, so that a call that was left out is detected. */
 static void require_sum(size_t count) {
-    if (sum != (long long)(count * (count - 1) / 2)) fail(STATUS_FAILED, "an int was not read as it was written", "");
+    if (sum != (long long)(count * (count - 1) / 2))
+        fail(STATUS_FAILED, "an int did not keep what was written to it", "");
     sum = 0;
 }
 

@@ -192,7 +192,7 @@ static void prepare_messages(run *r) {
 }
 
 void pipeline(run *r) {
-    if (r->load % 2 != 0) fail(STATUS_USAGE, "those who parse and those who work are an even number", "");
+    if (r->load % 2 != 0) fail(STATUS_USAGE, "the pipeline needs an even number of threads", "");
     if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
     own_mix(r);
     run_team(r,

@@ -32,7 +32,7 @@ static const char *library_path(void) {
 static void write_all(const void *data, size_t bytes) {
     for (const char *at = data; bytes > 0;) {
         ssize_t written = write(STDOUT_FILENO, at, bytes);
-        if (written <= 0) fail(STATUS_FAILED, "the result could not be written", "");
+        if (written <= 0) fail(STATUS_FAILED, "cannot write the result", "");
         at += written;
         bytes -= (size_t)written;
     }

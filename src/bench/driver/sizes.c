@@ -127,7 +127,7 @@ static void add_memory(run *r, size_t from) {
 
 void anysize(run *r) {
     bool pareto = strcmp(r->order, "pareto") == 0;
-    if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves the sizes it was prepared for, not any", "");
+    if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves only the sizes that it was prepared for", "");
     if (pareto) {
         add_series(r, "pair", (uint32_t)r->load);
     } else {

@@ -71,7 +71,7 @@ static void *make(void *unused) {
 
 static void begin_maker(worker *w) {
     stall.maker_hand.random = seed_of(2);
-    if (pthread_create(&stall.maker, NULL, make, NULL) != 0) fail(STATUS_FAILED, "a thread could not be created", "");
+    if (pthread_create(&stall.maker, NULL, make, NULL) != 0) fail(STATUS_FAILED, "cannot create a thread", "");
     while (!atomic_load(&stall.made)) pause_ns(100000);
     for (size_t i = 0; i < SMALLS; i++) give(&w->hand, stall.blocks[i], SMALL);
 }
@@ -179,7 +179,7 @@ static void prepare_smalls(run *r) { prepare(r, &(bench_class){SMALL, SMALLS + H
 
 static void watched(run *r) {
     if (r->calls != 1 || r->load != 2)
-        fail(STATUS_USAGE, "single calls of two threads are what is timed in ", r->order);
+        fail(STATUS_USAGE, "only single calls of two threads can be timed in ", r->order);
     stall.size = r->size;
     stall.ends = strcmp(r->order, "end") == 0;
     stall.trims = strcmp(r->order, "trim") == 0;
@@ -203,11 +203,11 @@ static void watched(run *r) {
 }
 
 static void locked(run *r) {
-    if (r->calls != 1) fail(STATUS_USAGE, "single calls are what is timed in ", r->order);
+    if (r->calls != 1) fail(STATUS_USAGE, "only single calls can be timed in ", r->order);
     add_call_series(r);
     r->live = own(r->samples * sizeof *r->live);
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
-        fail(STATUS_FAILED, "memory cannot be locked: raise `ulimit -l`, or run this as root", "");
+        fail(STATUS_FAILED, "cannot lock memory: raise `ulimit -l`, or run this as root", "");
     prepare_one(r, r->samples);
     hand h = r->hand;
     begin_timed(r);
@@ -242,8 +242,7 @@ static void beside(run *r, bool by_another_thread) {
     look(&r->hand, stays);
     beside_bytes = r->size;
     if (by_another_thread) {
-        if (pthread_create(&thread, NULL, free_beside, stays) != 0)
-            fail(STATUS_FAILED, "a thread could not be created", "");
+        if (pthread_create(&thread, NULL, free_beside, stays) != 0) fail(STATUS_FAILED, "cannot create a thread", "");
         (void)pthread_join(thread, NULL);
     }
     sample(r, pair, pair_timed);
@@ -253,9 +252,9 @@ static void beside(run *r, bool by_another_thread) {
 void stalls(run *r) {
     if (!bench_backend.remote_free) fail(STATUS_USAGE, "this backend cannot free a block of another thread", "");
     if (bench_backend.begin_thread != NULL)
-        fail(STATUS_USAGE, "this backend needs a call of each thread that uses it, and not every thread here makes one",
+        fail(STATUS_USAGE, "this backend needs each of its threads to register, and some threads of this suite do not",
              "");
-    if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves the sizes it was prepared for alone", "");
+    if (!bench_backend.any_size) fail(STATUS_USAGE, "this backend serves only the sizes that it was prepared for", "");
     if (strcmp(r->order, "locked") == 0) {
         locked(r);
     } else if (strcmp(r->order, "marked") == 0 || strcmp(r->order, "unmarked") == 0) {

@@ -67,7 +67,7 @@ static void *work(void *argument) {
     run *r = team.run;
     if (r->processor >= 0) stay_on(team.processors[w->id]);
     if (bench_backend.begin_thread != NULL && !bench_backend.begin_thread())
-        fail(STATUS_FAILED, "the backend has no place for another thread", "");
+        fail(STATUS_FAILED, "the backend cannot take another thread", "");
     team.work->begin(w);
     for (size_t i = 0; i < WARM_LEGS; i++) do_leg(w, false);
     meet();
@@ -98,14 +98,14 @@ static void find_processors(const run *r) {
     if (r->processor >= 0 && sched_setaffinity(0, sizeof allowed, &allowed) != 0)
         fail(STATUS_FAILED, "cannot run on every processor", "");
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        fail(STATUS_FAILED, "cannot read which processors may be used", "");
+        fail(STATUS_FAILED, "cannot read which processors this process may use", "");
     for (size_t i = 0; i < CPU_SETSIZE && found < team.count; i++) {
         size_t processor = ((size_t)(r->processor < 0 ? 0 : r->processor) + i) % CPU_SETSIZE;
         if (CPU_ISSET(processor, &allowed)) team.processors[found++] = (int)processor;
     }
     if (r->processor >= 0) stay_on(r->processor);
     if (found < team.count && team.work->needs_processors)
-        fail(STATUS_FAILED, "there are fewer processors than threads, which must not share one in ", r->suite);
+        fail(STATUS_FAILED, "too few processors: each thread needs its own in suite ", r->suite);
     for (size_t i = found; i < team.count; i++) team.processors[i] = team.processors[i % found];
     team.looks = found < team.count ? LOOKS_SHARED : LOOKS_ALONE;
 }
@@ -166,18 +166,18 @@ void run_team(run *r, const team_work *of, void (*prepare_backend)(run *r)) {
     team.run = r;
     team.work = of;
     team.count = r->load;
-    if (team.count > MOST_THREADS) fail(STATUS_USAGE, "at most 64 threads can be asked for", "");
+    if (team.count > MOST_THREADS) fail(STATUS_USAGE, "at most 64 threads are possible", "");
     size_t samples_of_leg = r->calls > 1 ? of->operations / r->calls : of->operations;
     team.legs = (r->samples / team.count + samples_of_leg - 1) / samples_of_leg;
     if (r->calls > 1 && r->calls != TOGETHER)
-        fail(STATUS_USAGE, "batches, single calls or 64 together can be timed in ", r->suite);
+        fail(STATUS_USAGE, "only batches, single calls or 64 calls together can be timed in ", r->suite);
     find_processors(r);
     own_workers(r);
     if (bench_backend.use_threads != NULL) bench_backend.use_threads(team.count);
     prepare_backend(r);
     for (size_t i = 1; i < team.count; i++) {
         if (pthread_create(&handles[i], NULL, work, &team.workers[i]) != 0)
-            fail(STATUS_FAILED, "a thread could not be created", "");
+            fail(STATUS_FAILED, "cannot create a thread", "");
     }
     (void)work(&team.workers[0]);
     for (size_t i = 1; i < team.count; i++) (void)pthread_join(handles[i], NULL);

@@ -201,7 +201,7 @@ static void run_leg(worker *w, bool timed) {
 static void begin(worker *w) {
     if (!bench_backend.remote_free && w->id > 0) {
         if (!bench_prepare(&(bench_class){size, SLOTS}, 1, BENCH_PREFAULTED))
-            fail(STATUS_FAILED, "the backend could not be prepared", "");
+            fail(STATUS_FAILED, "cannot prepare the backend", "");
     }
     for (size_t i = 0; !by_ring() && i < SLOTS; i++, w->hand.random++) {
         all_slots[w->id].block[i] = take(&w->hand, size);
@@ -214,11 +214,12 @@ static void end(worker *w) {
 }
 
 static void require_sense(const run *r) {
-    if (in_pairs && r->load % 2 != 0) fail(STATUS_USAGE, "producers and consumers are an even number", "");
-    if ((hands_over || many_to_one) && r->load < 2) fail(STATUS_USAGE, "two threads or more are needed in ", r->order);
+    if (in_pairs && r->load % 2 != 0)
+        fail(STATUS_USAGE, "producers and consumers must be an even number of threads", "");
+    if ((hands_over || many_to_one) && r->load < 2) fail(STATUS_USAGE, "two or more threads are needed in ", r->order);
     if ((by_ring() || hands_over) && !bench_backend.remote_free)
-        fail(STATUS_USAGE, "this backend cannot free a block of another thread, as is done in ", r->order);
-    if (many_to_one && together > 1) fail(STATUS_USAGE, "batches or single calls are what is timed in ", r->order);
+        fail(STATUS_USAGE, "this backend cannot free a block of another thread, which is needed in ", r->order);
+    if (many_to_one && together > 1) fail(STATUS_USAGE, "only batches or single calls can be timed in ", r->order);
 }
 
 static void draw_turns(hand *h) {

@@ -21,17 +21,17 @@ LIBRARIES = [("zlib", "zlib1g", "libz.so.1"), ("glibc", "libc6", "libc.so.6"), (
 FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
 
 REASONS = [("calls a function of another file, or one that another may replace", "not in this file|procedure linkage table"),
-           ("calls what is picked when the program starts (IFUNC)", "picked when the program starts"),
+           ("calls what is chosen when the program starts (IFUNC)", "which is chosen when the program starts"),
            ("a loop without a stated bound", "loop with|loop that|a loop without"),
            ("a loop around a compare-and-swap", "compare-and-swap"),
-           ("calls what a register or memory says", "calls what a register"),
-           ("jumps where a register or memory says", "jumps where a register"),
+           ("calls an address from a register or memory", "calls an address from a register"),
+           ("jumps to an address from a register or memory", "jumps to an address from a register"),
            ("calls itself", "calls itself"),
            ("a system call", "a system call"),
            ("an exception may be caught", "exception"),
-           ("repeats as often as a register says", "repeats as often"),
+           ("repeats a number of times that a register holds", "repeats a number of times"),
            ("the stack cannot be followed", "stack|address to return|return address"),
-           ("an instruction that is refused or cannot be decoded", "an instruction|no instruction|middle of another|a transaction"),
+           ("an instruction that is refused or cannot be decoded", "an instruction|middle of another|a transaction"),
            ("no path through it returns", "no path through it"),
            ("more can be reached than is read", "instructions can be reached"),
            ("anything else", "")]
