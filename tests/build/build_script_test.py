@@ -46,7 +46,7 @@ class Build(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), ["|--preset release -B out -DA=ON -DB=1 2",
                                         "|--build out --target one two -- --quiet"])
-        self.assertEqual(done.stdout, "building in out: some minutes, the first time\nwhat the compiler says\n")
+        self.assertEqual(done.stdout, "building in out: this takes some minutes the first time\nwhat the compiler says\n")
 
     def test_prints_what_cmake_says_if_it_cannot_configure_and_builds_nothing(self):
         done = self.build("out", CONFIGURED="CMake Error: no compiler", CONFIGURE_STATUS="1")

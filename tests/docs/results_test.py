@@ -637,7 +637,7 @@ class Refusals(Manual):
         quick.write_text(json.dumps(QUICK))
         self.assert_refused(self.run_script("collect", "--quick", str(quick)), "quick.json has no ratios")
         (self.root / "docs/results.json").write_text("{}")
-        self.assert_refused(self.run_script("write"), "is not flatline.results/1")
+        self.assert_refused(self.run_script("write"), "is not a flatline.results/1 file")
 
 
 if __name__ == "__main__":

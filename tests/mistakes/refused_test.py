@@ -55,7 +55,7 @@ class Refused(unittest.TestCase):
                             "librpmalloc.so", "libc.so")
 
     def test_a_buffer_that_is_too_small_and_a_resource_that_goes_on_in_the_heap(self):
-        self.assert_refused(self.bench("list", "mistaken-small-buffer", "bench-list"), "of the heap")
+        self.assert_refused(self.bench("list", "mistaken-small-buffer", "bench-list"), "from the heap")
 
     def test_the_same_buffer_in_a_resource_that_refuses(self):
         self.assert_refused(self.bench("list", "mistaken-refusing-buffer", "bench-list"), "returned NULL")
