@@ -240,7 +240,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--threads", options.threads,
-                     "Threads in the suite threads (default 2,4,8) and in pipeline (default 2), 2 to 64")
+                     "2 to 64 threads in suites threads (default 2,4,8) and pipeline (2)")
         ->check(CLI::Range(bench::fewest_threads, bench::most_threads).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)

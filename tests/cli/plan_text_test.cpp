@@ -136,5 +136,5 @@ TEST(plan_text, numbers_of_times_are_rounded_down) {
     const plan::Plan plan = plan::make_plan({.classes = {{64, 1999}}, .demand = {{64, 1000, 1}}}, {});
     EXPECT_NE(plan_text(plan, {}, look_of(100)).find("1.99 times"), std::string::npos);
     const plan::Plan less = plan::make_plan({.classes = {{64, 999999}}, .demand = {{64, 1000000, 1}}}, {});
-    EXPECT_NE(plan_text(less, {}, look_of(100)).find("at 0.99 times its size"), std::string::npos);
+    EXPECT_NE(plan_text(less, {}, look_of(100)).find("at 0.99"), std::string::npos);
 }
