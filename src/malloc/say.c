@@ -29,9 +29,26 @@ static bool is_as_at_start(const struct stat *now) {
     return at_start.open && now->st_dev == at_start.was.st_dev && now->st_ino == at_start.was.st_ino;
 }
 
-/* Whether the descriptor is for messages. A program that closes it and opens a file gets the same number for the file,
- * and a line in the middle of a database or of a protocol is worse than none. So it must be what it was at the start,
- * or else a terminal, a device, a pipe, or a file opened for appending, as logs are. */
+/* A second descriptor of stderr, for programs that close theirs as they end. -1: there is none. */
+static int copy = -1;
+
+#define COPY_FROM 200 /* above the numbers that a program gets for its first files, and below usual limits */
+
+void flat_keep_stderr(void) {
+    int error = errno;
+    copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, COPY_FROM);
+    errno = error;
+}
+
+/* The program may have closed the copy as well, and opened another file. */
+static bool has_copy(void) {
+    struct stat now;
+    return copy >= 0 && fstat(copy, &now) == 0 && at_start.known && is_as_at_start(&now);
+}
+
+/* Whether stderr is for messages. A program that closes it and opens a file gets the same number for the file, and a
+ * line in the middle of a database or of a protocol is worse than none. So it must be what it was at the start, or else
+ * a terminal, a device, a pipe, or a file opened for appending, as logs are. */
 static bool is_for_messages(void) {
     struct stat now;
     if (fstat(STDERR_FILENO, &now) != 0) return false;
@@ -41,8 +58,14 @@ static bool is_for_messages(void) {
     return flags >= 0 && (flags & O_APPEND) != 0;
 }
 
-static bool becomes_writable(void) {
-    struct pollfd wanted = {.fd = STDERR_FILENO, .events = POLLOUT};
+/* The descriptor to write to; -1: none. */
+static int descriptor(void) {
+    if (is_for_messages()) return STDERR_FILENO;
+    return has_copy() ? copy : -1;
+}
+
+static bool becomes_writable(int to) {
+    struct pollfd wanted = {.fd = to, .events = POLLOUT};
     int ready = poll(&wanted, 1, SAY_WAIT);
     if (ready == 0) errno = EAGAIN;
     return ready == 1;
@@ -50,24 +73,29 @@ static bool becomes_writable(void) {
 
 enum { TRIES = 10 }; /* as many calls may be interrupted by signals */
 
-/* False iff it has no reader: then the thread has got a SIGPIPE. */
-static bool write_all(const char *text, size_t length) {
-    for (int i = 0; i < TRIES && length != 0; i++) {
-        ssize_t written = becomes_writable() ? write(STDERR_FILENO, text, length) : -1;
+typedef struct line {
+    const char *text;
+    size_t length;
+} line;
+
+/* False iff the descriptor has no reader: then the thread has got a SIGPIPE. */
+static bool write_all(int to, line rest) {
+    for (int i = 0; i < TRIES && rest.length != 0; i++) {
+        ssize_t written = becomes_writable(to) ? write(to, rest.text, rest.length) : -1;
         if (written < 0 && errno == EPIPE) return false;
         if (written < 0 && errno != EINTR) return true;
         if (written <= 0) continue;
-        text += written;
-        length -= (size_t)written;
+        rest.text += written;
+        rest.length -= (size_t)written;
     }
     return true;
 }
 
 /* The same where SIGPIPE is blocked. A SIGPIPE that was not pending before is removed. */
-static void write_without_signal(const char *text, size_t length, const sigset_t *pipe_signal, bool was_blocked) {
+static void write_without_signal(int to, line all, const sigset_t *pipe_signal, bool was_blocked) {
     sigset_t pending;
     bool was_pending = was_blocked && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
-    if (write_all(text, length) || was_pending) return;
+    if (write_all(to, all) || was_pending) return;
     const struct timespec none = {0, 0};
     while (sigtimedwait(pipe_signal, NULL, &none) < 0 && errno == EINTR) continue;
 }
@@ -78,8 +106,9 @@ void flat_say(const char *text, size_t length) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled); /* a free must not end a thread */
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
-    if (is_for_messages() && pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) == 0) {
-        write_without_signal(text, length, &pipe_signal, sigismember(&before, SIGPIPE) == 1);
+    int to = descriptor();
+    if (to >= 0 && pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) == 0) {
+        write_without_signal(to, (line){text, length}, &pipe_signal, sigismember(&before, SIGPIPE) == 1);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     (void)pthread_setcancelstate(cancelled, NULL);

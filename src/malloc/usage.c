@@ -9,9 +9,11 @@
 #include "say.h"
 #include "settings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define BYTES_PER_MIB (1024.0 * 1024)
 
@@ -84,26 +86,40 @@ flat_usage flat_usage_now(bool waits) {
     return now;
 }
 
+static double mib(size_t bytes) { return (double)bytes / BYTES_PER_MIB; }
+
+/* Each line begins with the program and its process id: the programs that a shell starts report one after the other. */
 static void print(const flat_usage *now) {
-    char text[600];
+    char text[1000];
+    const char *program = program_invocation_short_name;
+    int id = (int)getpid();
     struct rusage used;
     (void)getrusage(RUSAGE_SELF, &used);
     int length = snprintf(text, sizeof text,
-                          "flatline-malloc: policy %s, heaps of %zu threads at a time, %.1f MiB of chunks\n"
-                          "flatline-malloc: not freed at exit: %zu blocks of %.1f MiB, and %zu huge ones of %.1f MiB\n"
-                          "flatline-malloc: free and kept at exit: at most %.1f MiB; given back before: %.1f MiB\n"
-                          "flatline-malloc: resident at most: %.1f MiB, all of the process\n",
-                          flat_policy.name, now->heaps, (double)now->heap_bytes / BYTES_PER_MIB, now->live_blocks,
-                          (double)now->live_bytes / BYTES_PER_MIB, now->huge_blocks,
-                          (double)now->huge_bytes / BYTES_PER_MIB, (double)now->kept_bytes / BYTES_PER_MIB,
-                          (double)(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE) / BYTES_PER_MIB,
-                          (double)used.ru_maxrss / 1024);
+                          "flatline-malloc: %.40s[%d]: policy: %s; thread heaps: %zu; their chunks: %.1f MiB\n"
+                          "flatline-malloc: %.40s[%d]: not freed at exit: blocks: %zu, %.1f MiB; huge blocks: %zu, "
+                          "%.1f MiB\n"
+                          "flatline-malloc: %.40s[%d]: free and kept at exit: at most %.1f MiB; returned to the OS "
+                          "before: %.1f MiB\n"
+                          "flatline-malloc: %.40s[%d]: peak resident memory of the process: %.1f MiB\n",
+                          program, id, flat_policy.name, now->heaps, mib(now->heap_bytes), program, id,
+                          now->live_blocks, mib(now->live_bytes), now->huge_blocks, mib(now->huge_bytes), program, id,
+                          mib(now->kept_bytes), mib(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE),
+                          program, id, (double)used.ru_maxrss / 1024);
     flat_say(text, (size_t)length);
 }
 
-__attribute__((destructor)) static void end(void) {
+static bool is_asked_for(void) {
     const char *asked = flat_setting("FLATLINE_STATS");
-    if (asked == NULL || strcmp(asked, "1") != 0 || usable_granules() == 0) return;
+    return asked != NULL && strcmp(asked, "1") == 0;
+}
+
+__attribute__((constructor)) static void begin(void) {
+    if (is_asked_for()) flat_keep_stderr();
+}
+
+__attribute__((destructor)) static void end(void) {
+    if (!is_asked_for() || usable_granules() == 0) return;
     flat_usage now = flat_usage_now(false); /* the caller of exit() may have been in the middle of a malloc */
     print(&now);
 }

@@ -103,7 +103,7 @@ class Run(unittest.TestCase):
                              "echo $FLATLINE_POLICY $FLATLINE_MISUSE")
         self.assertEqual(result.stdout, "memory report\n")
         result = self.run_it("--stats", "--", "./served")
-        self.assertIn("flatline-malloc: policy balanced", result.stderr)
+        self.assertRegex(result.stderr, r"flatline-malloc: \S+\[\d+\]: policy: balanced")
 
     def test_what_was_preloaded_stays(self):
         (self.folder / "other.c").write_text("int other;\n")

@@ -52,7 +52,7 @@ cmake_package)
     run_consumers .
     ./consumer-bare-metal || fail "consumer-bare-metal ends with $?"
     for program in consumer-malloc consumer-malloc-static consumer-both-static; do
-        FLATLINE_STATS=1 "./$program" 2>&1 | grep -q '^flatline-malloc: policy balanced' || fail "$program is not served"
+        FLATLINE_STATS=1 "./$program" 2>&1 | grep -q '^flatline-malloc: .*: policy: balanced' || fail "$program is not served"
     done
     ;;
 hosted_calls)

@@ -164,8 +164,8 @@ TEST(malloc_neighbours, a_program_with_some_operators_of_its_own_has_the_others_
 TEST(malloc_neighbours, settings_are_known_to_a_first_call_before_the_c_library_has_begun) {
     const std::string ends = "came to its end\n", misused = "flatline-malloc: free\\(.*double free.*\n";
     const auto statistics = [&](const std::string &policy) {
-        return ends + "flatline-malloc: policy " + policy +
-               ",.*\n(flatline-malloc: (not freed|free and|resident).*\n){3}";
+        const std::string begins = R"(flatline-malloc: [^ ]+\[\d+\]: )";
+        return ends + begins + "policy: " + policy + ";.*\n(" + begins + "(not freed|free and|peak resident).*\n){3}";
     };
     const std::vector<std::array<std::string, 2>> expected{
         {"", ends},

@@ -26,13 +26,13 @@ ALONE = ("runs", "size_class")
 WITHIN = ("home",)  # tests that look at the malloc's tables, and have it linked
 
 # name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
-# words in their names, with a policy that is not `balanced`; or a case of wild_test.py)
+# words in their names, with a policy that is not `balanced`; or a case of wild_test.py, or all of preload_test.py)
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",
                                     "policy:is_used_up", "policy:others_have_left", "policy:tables_of_what",
                                      "policy:what_is_kept_is_served", "wild:fork_with_handlers_of_others", "home", "runs",
-                                     "size_class"]),
+                                     "size_class", "preload"]),
     CONTROL + "_as_on_amds_processors": ("home.c", r'return __builtin_cpu_is\("amd"\);', r"return true;",
                                          ["home", "threads", "model"]),
     CONTROL + "_as_on_other_processors": ("home.c", r'return __builtin_cpu_is\("amd"\);', r"return false;",
@@ -233,6 +233,9 @@ FAULTS = {
                                             r"pthread_sigmask(SIG_BLOCK, NULL, &before) == 0", ["misuse:nobody"]),
     "signal_of_a_broken_pipe_left_behind": ("say.c", r"while \(sigtimedwait\([^;]*;", r"", ["misuse:broken_pipe"]),
     "wait_for_a_full_pipe": ("say.c", r"becomes_writable\(\) \? (write\([^)]*\)) : -1", r"\1", ["misuse:nobody"]),
+    "summary_lost_with_stderr": ("say.c", r"return has_copy\(\) \? copy : -1;", r"return -1;", ["preload"]),
+    "summary_written_into_a_file": ("say.c", r"fstat\(copy, &now\) == 0 && [^;]*;", r"fstat(copy, &now) == 0;",
+                                    ["preload"]),
     "line_written_into_a_file": ("say.c", r"return flags >= 0 && [^;]*;", r"return true;", ["misuse:took_the_place"]),
     "use_after_free_called_a_double_free": ("misuse.c", r"why == FLAT_DOUBLE_FREE && !is_free\(function\)", r"false",
                                             ["misuse:realloc_and"]),
@@ -301,10 +304,20 @@ def wild(case, library, arguments):
     return not wrong
 
 
+def preload(library, arguments):
+    test = os.path.join(arguments.source, "tests", "malloc", "preload_test.py")
+    done = subprocess.run([sys.executable, "-B", test, library, "--quick"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    print(done.stdout, end="")
+    return done.returncode == 0
+
+
 def outcome(place, folder, file, arguments):
     part, _, words = place.partition(":")
     if part in ALONE:
         return passes(alone(part, folder, arguments))
+    if part == "preload":
+        return preload(library_of(folder, file, arguments), arguments)
     if part == "wild":
         return wild(words, library_of(folder, file, arguments), arguments)
     if part in WITHIN:

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 PYTHON = """
 import json, threading
@@ -65,11 +66,36 @@ SETTINGS = [
     ({"FLATLINE_POLICY": "fast"},
      r"flatline-malloc: FLATLINE_POLICY=fast is none of latency, balanced and memory: balanced serves\n"),
     ({"FLATLINE_STATS": "1", "FLATLINE_POLICY": "latency"},
-     r"flatline-malloc: policy latency, heaps of 1 threads at a time, \d+\.\d MiB of chunks\n"
-     r"flatline-malloc: not freed at exit: \d+ blocks of \d+\.\d MiB, and \d+ huge ones of \d+\.\d MiB\n"
-     r"flatline-malloc: free and kept at exit: at most \d+\.\d MiB; given back before: 0\.0 MiB\n"
-     r"flatline-malloc: resident at most: \d+\.\d MiB, all of the process\n"),
+     r"flatline-malloc: perl\[\d+\]: policy: latency; thread heaps: 1; their chunks: \d+\.\d MiB\n"
+     r"flatline-malloc: perl\[\d+\]: not freed at exit: blocks: \d+, \d+\.\d MiB; huge blocks: \d+, \d+\.\d MiB\n"
+     r"flatline-malloc: perl\[\d+\]: free and kept at exit: at most \d+\.\d MiB; returned to the OS before: 0\.0 MiB\n"
+     r"flatline-malloc: perl\[\d+\]: peak resident memory of the process: \d+\.\d MiB\n"),
 ]
+
+# The program closes stderr before the summary is printed. It may then open a file, which gets the same number, or the
+# number of the second descriptor.
+STATISTICS_OF_WHO_CLOSES_STDERR = [
+    (["ls", "/"], True),
+    ([sys.executable, "-c", "import os, sys; os.close(2); os.open(sys.argv[1], os.O_WRONLY)", "FILE"], True),
+    ([sys.executable, "-c", "import os; os.closerange(2, 1000)"], False),
+    ([sys.executable, "-c",
+      "import os, sys\nos.closerange(2, 1000)\nwhile os.open(sys.argv[1], os.O_WRONLY) < 300: pass", "FILE"], False),
+]
+
+
+def wrong_statistics(library, command, printed):
+    """What is wrong with the summary of a program that closes stderr; '' if nothing is."""
+    with tempfile.NamedTemporaryFile() as file:
+        done = subprocess.run([file.name if word == "FILE" else word for word in command],
+                              env=dict(os.environ, LD_PRELOAD=library, FLATLINE_STATS="1"), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, text=True)
+        if done.returncode != 0:
+            return "%s ends with %d: %s" % (command, done.returncode, done.stderr)
+        if os.path.getsize(file.name) != 0:
+            return "the summary of %s is in a file of the program" % command
+        if ("peak resident" in done.stderr) != printed:
+            return "%s prints %r" % (command, done.stderr)
+    return ""
 
 
 def main():
@@ -98,6 +124,8 @@ def main():
         text = said(library, **settings)
         if not re.fullmatch(expected, text):
             wrong.append("with %s it says %r" % (settings, text))
+    for command, printed in STATISTICS_OF_WHO_CLOSES_STDERR:
+        wrong += filter(None, [wrong_statistics(library, command, printed)])
     for line in wrong:
         print(line)
     print("%d programs, %d objections" % (len(programs), len(wrong)))
