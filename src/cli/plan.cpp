@@ -62,6 +62,18 @@ flat_heap_demand heap_from(const std::string &text) {
 
 bool is_tracking(const std::string &file) { return std::filesystem::path(file).extension() == ".json"; }
 
+// A file of any name may be a declaration. If it is not one, and not named like one, then most likely it was never
+// meant to be.
+plan::Declaration declaration_in(const std::string &file) {
+    try {
+        return plan::declaration_from_toml(content_of(file), file);
+    } catch (const std::runtime_error &error) {
+        if (std::filesystem::path(file).extension() == ".toml") throw;
+        throw std::runtime_error(
+            fmt::format("{}; give a declaration (.toml) or a tracking file (.json)", error.what()));
+    }
+}
+
 std::vector<plan::DemandRow> rows_from_list(const std::string &list) {
     std::vector<plan::DemandRow> rows;
     for (std::size_t at = 0; at <= list.size();) {
@@ -82,7 +94,7 @@ std::vector<plan::DemandRow> distribution_of(const std::string &given) {
                                              "48:900,4K:10",
                                              plan::shown(given)));
     if (is_tracking(given)) return plan::tracking_from(content_of(given), given).peaks;
-    std::vector<plan::DemandRow> rows = plan::declaration_from_toml(content_of(given), given).demand;
+    std::vector<plan::DemandRow> rows = declaration_in(given).demand;
     if (rows.empty()) throw std::runtime_error(fmt::format("--distribution: {} has no table [demand]: add it", given));
     return rows;
 }
@@ -217,7 +229,7 @@ int run_plan(const PlanOptions &options) {
         tracking = plan::tracking_from(content_of(options.file), options.file);
         declaration = plan::declaration_of(*tracking, wishes.margin_percent);
     } else {
-        declaration = plan::declaration_from_toml(content_of(options.file), options.file);
+        declaration = declaration_in(options.file);
     }
     if (!options.distribution.empty()) {
         if (tracking)

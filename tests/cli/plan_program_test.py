@@ -334,6 +334,14 @@ class Plan(unittest.TestCase):
             with self.subTest(arguments=[argument[:40] for argument in arguments]):
                 self.assert_refused(self.plan(*arguments), *parts)
 
+    def test_file_that_is_no_declaration_is_refused_with_what_would_be_one(self):
+        told = "give a declaration (.toml) or a tracking file (.json)"
+        self.write("program.cpp", b"int main() {}\n")
+        self.assert_refused(self.plan("program.cpp"), "program.cpp:1:5", told)
+        self.assert_refused(self.plan("--distribution", "program.cpp"), "program.cpp:1:5", told)
+        self.write("cut.toml", b"[pool")
+        self.assertNotIn(told, self.plan("cut.toml").stderr)
+
     def test_damaged_files_are_refused_in_one_line(self):
         good = json.dumps(tracking(RECORDED))
         files = {
