@@ -1,4 +1,5 @@
-// The malloc's tables after all kinds of work, and that damage to any of them is seen. Linked with the malloc itself.
+// Checks the malloc's tables after all kinds of work, and that damage to any of them is detected. Linked with the
+// malloc itself.
 #include "invariants.hpp"
 
 #include "core/environment.hpp"
