@@ -77,7 +77,7 @@ TEST(malloc_invariants, hold_after_threads_have_come_and_gone) {
     ASSERT_EQ(test::broken_invariant(), "");
 }
 
-// The damage is done to a child's tables.
+// Does the damage in a child.
 void expect_seen(const char *what, const std::function<void()> &damage) {
     EXPECT_EQ(test::in_child([&] {
                   damage();

@@ -47,7 +47,7 @@ TEST(malloc_neighbours, the_c_librarys_second_names_are_this_mallocs) {
     __libc_free(malloc(100));
 }
 
-// As Python's ctypes does.
+// Python's ctypes does this.
 TEST(malloc_neighbours, the_c_library_asked_by_its_handle_has_this_malloc) {
     void *libc = dlopen("libc.so.6", RTLD_NOW);
     ASSERT_NE(libc, nullptr) << dlerror();
@@ -120,7 +120,7 @@ void exchange_blocks(const guest &with) {
 
 TEST(malloc_neighbours, a_plugin_shares_this_malloc) { exchange_blocks(guest(0)); }
 
-// As php opens its extensions.
+// PHP opens its extensions in this way.
 TEST(malloc_neighbours, a_plugin_that_looks_into_its_own_libraries_first_shares_it_too) {
     exchange_blocks(guest(RTLD_DEEPBIND));
 }

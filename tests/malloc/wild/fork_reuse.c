@@ -1,4 +1,4 @@
-/* The parent's threads have free memory. They do not exist in a child, so what they left is the child's to use.
+/* The parent's threads have free memory. The threads do not exist in a child, so their memory is the child's to use.
  * Arguments: whose memory (`freed`: threads that freed their own blocks and wait; `main`: the main thread freed them;
  * `live`: the child frees them), the size of a block, and the MiB of all blocks of a thread. The child, and then a
  * child of the child, allocates as much and must not grow by as much: neither in addresses, nor in resident memory
@@ -65,7 +65,7 @@ static void await(pid_t child) {
 
 static void be_child(bool live, const left_behind *left, const left_behind *before) {
     use_again(live, left, "a child");
-    /* A child's child has what its parent left of that. */
+    /* A grandchild can use what the child left of that. */
     const left_behind again = {resident() - before->pages, mapped() - before->addresses};
     pid_t grandchild = fork();
     if (grandchild == 0) {
