@@ -1,5 +1,4 @@
-/* A program that allocates before the C library has an environment, and uses what it has got so for as long as it
- * lives. */
+/* Allocates before the C library has an environment, and uses these blocks until it ends. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// A load that mixes threads: blocks are put where others find them, and free them.
+// A load that mixes threads: each puts blocks where others find and free them.
 #ifndef FLATLINE_TESTS_MALLOC_EXCHANGE_HPP
 #define FLATLINE_TESTS_MALLOC_EXCHANGE_HPP
 
@@ -13,7 +13,7 @@
 
 namespace test {
 
-// Written into a block from its start to its end; what is read back must be the same.
+// A block's header. `content` fills the rest of the block, and must be read back unchanged.
 struct stamped {
     std::uint32_t size;
     unsigned char content;
@@ -40,8 +40,8 @@ inline stamped *make(random_source &random, std::uint64_t most) {
 
 using places = std::array<std::atomic<stamped *>, 1024>;
 
-// Puts blocks where others find them, and frees what it finds. `most`: bytes that nearly all blocks have at most.
-// Returns how many were spoilt.
+// Puts blocks where others find them, and frees what it finds. Nearly all blocks have at most `most` bytes. Returns the
+// number of corrupted blocks.
 inline std::size_t exchange(places &at, std::uint64_t seed, std::size_t steps, std::uint64_t most = 20000) {
     random_source random(seed);
     std::size_t spoilt = 0;

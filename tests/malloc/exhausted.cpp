@@ -1,7 +1,7 @@
-// malloc_exhausted [threads]: takes memory until there is none, by every call that gives some, and holds each to
-// failing as its standard says, to harming nothing, and to serving again when memory was freed; or takes all from
-// several threads at once. To be run under a limit on address space or data (prlimit --as, --data) that lets it have
-// some hundred MiB. Exit status 0: all is so.
+// malloc_exhausted [threads]: allocates by every function until there is no memory, and checks that each fails as its
+// standard says, harms nothing, and serves again once memory is freed; or, with `threads`, exhausts memory from several
+// threads at once. Run it under a limit on address space or data (prlimit --as, --data) of some hundred MiB. Exit
+// status 0: all checks hold.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -26,12 +26,13 @@ void expect(bool holds, const char *what, std::size_t size) {
     std::fprintf(stderr, "malloc_exhausted: with blocks of %zu bytes: %s\n", size, what);
 }
 
-// Taken from no malloc.
+// A list within the blocks, which allocates nothing.
 struct link {
     link *next;
 };
 
-// All blocks of a size that can be had, linked through their first words; each is written at both ends.
+// Allocates blocks of a size until there are no more, and links them by their first words. Each is written at both
+// ends.
 link *take_all(std::size_t size, std::size_t &count) {
     link *first = nullptr;
     for (count = 0;; count++) {
@@ -58,7 +59,7 @@ template <typename Call> bool fails_with_enomem(Call call) {
     return call() == nullptr && errno == ENOMEM;
 }
 
-constexpr std::size_t more = std::size_t{1} << 30; // than there is in pieces of whatever size
+constexpr std::size_t more = std::size_t{1} << 30; // more than there is in pieces of any size
 
 void every_call_fails(link *block, std::size_t size) {
     expect(fails_with_enomem([=] { return malloc(size); }), "malloc does not fail with ENOMEM", size);
@@ -87,7 +88,8 @@ void every_call_fails(link *block, std::size_t size) {
     expect(thrown, "new does not throw", size);
 }
 
-// To whatever less: another class's, a page's, a few bytes. Nothing is given back meanwhile, so no block can be had.
+// Shrinks blocks to another class, by pages, or by a few bytes. Nothing is freed meanwhile, so no block can be
+// allocated.
 link *every_block_shrinks(link *first, std::size_t size) {
     link *kept = nullptr;
     std::size_t to = size - 1;
@@ -130,7 +132,8 @@ void exhaust(std::size_t size) {
     give_all(blocks);
 }
 
-// Each thread in blocks of a size of its own; all are there before the first begins, for stacks are memory, too.
+// Each thread allocates blocks of its own size. All threads exist before the first one begins, since stacks take
+// memory, too.
 void from_all_sides() {
     constexpr std::array<std::size_t, 4> sizes{100, 3000, 50000, 2000000};
     std::latch all(sizes.size());
@@ -156,7 +159,7 @@ int main(int count, char **) {
     if (count > 1) {
         from_all_sides();
     } else {
-        // The largest first: what small blocks have been made of stays with them.
+        // The largest size goes first: memory used for small blocks stays with them.
         for (const std::size_t size : {5000000UL, 100000UL, 5000UL, 64UL}) exhaust(size);
     }
     std::printf("every call has failed as it should, %u objections\n", objections.load());

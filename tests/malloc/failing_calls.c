@@ -1,6 +1,6 @@
-/* Preloaded before the malloc, makes its calls of the system fail at random, half of those that can after they have
- * acted on a part of their range, as kernels do that find out late: see failing_calls.h. Calls by others, such as the C
- * library for its threads' stacks, do what they always do. */
+/* Preloaded before the malloc, this library makes the malloc's system calls fail at random. Of the calls that can, half
+ * fail after they have acted on a part of their range, as kernels do that detect an error late: see failing_calls.h.
+ * Calls from elsewhere, such as the C library's for thread stacks, work as always. */
 #define _GNU_SOURCE
 #include "failing_calls.h"
 
@@ -31,14 +31,14 @@ static struct {
     bool read;
     uint64_t seed;
     uint64_t one_in[CALL_COUNT];
-    uint64_t strangers; /* one in so many */
+    uint64_t strangers; /* one in this many */
     bool old_mremap;
     unsigned hidden, uncounted; /* a call, or NO_CALL */
     char of[64];
-    uintptr_t start, end; /* of the library whose calls fail, once it is there */
+    uintptr_t start, end; /* of the library whose calls fail, once it is loaded */
 } told = {.strangers = 4, .hidden = NO_CALL, .uncounted = NO_CALL, .of = "libflatline-malloc"};
 
-/* Pages that were put where the malloc had lost its own. */
+/* Pages mapped where the malloc had lost its own. */
 static struct {
     uint32_t count;
     uint64_t *pages[STRANGERS];
@@ -56,7 +56,7 @@ static void *plain_mmap(void *at, size_t size, int access, int flags, int file, 
     return (void *)syscall(SYS_mmap, at, size, access, flags, file, offset);
 }
 
-/* The C library's environment is not there yet where the first calls come from the loader. */
+/* Settings are read from /proc: the first calls come from the loader, before the C library has an environment. */
 static size_t read_file(const char *path, char *text, size_t most) {
     size_t length = 0;
     long got;
@@ -67,9 +67,9 @@ static size_t read_file(const char *path, char *text, size_t most) {
     return length;
 }
 
-static char text[TEXT_MAX]; /* under text_lock */
+static char text[TEXT_MAX]; /* guarded by text_lock */
 
-/* The value of a variable of the environment in `text`, or NULL. */
+/* The value of an environment variable in `text`, or NULL. */
 static const char *variable(const char *name, size_t length) {
     size_t name_length = strlen(name);
     for (const char *at = text; at < text + length; at += strlen(at) + 1) {
@@ -157,7 +157,7 @@ static uint64_t dice(void) {
 
 static void add(uint64_t *count) { (void)__atomic_fetch_add(count, 1, __ATOMIC_RELAXED); }
 
-/* Whether this call of the malloc's is to fail. */
+/* Whether this call by the malloc is to fail. */
 static bool falls(unsigned call, uintptr_t caller) {
     if (!is_the_mallocs(caller)) return false;
     add(&record->of[call].calls);
@@ -176,7 +176,7 @@ static bool acts_partly(unsigned call, bool can) {
     return true;
 }
 
-/* What a call that failed gives. */
+/* The result of a failed call. */
 static long failure(unsigned call, int error, long success) {
     if (call == told.hidden && call != NO_CALL) return success;
     errno = error;
@@ -190,10 +190,10 @@ static int one_of(int first, int second, int third) {
 
 static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) & ~(PAGE - 1); }
 
-/* The first half, in pages. */
+/* Half of the bytes, in whole pages. */
 static size_t half(size_t bytes) { return whole_pages(bytes) / 2 & ~(PAGE - 1); }
 
-/* Where something was unmapped another thread may map something, at once: now and then this does. */
+/* Another thread may at once map something where a range was unmapped: now and then this function does. */
 static void let_a_stranger_in(void *at) {
     if (told.strangers == 0 || dice() % told.strangers != 0) return;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
@@ -223,7 +223,7 @@ static bool is_whole(const uint64_t *page) {
     if (syscall(SYS_mincore, page, PAGE, &resident) != 0) return false;
     int pipes[2];
     if (syscall(SYS_pipe2, pipes, O_CLOEXEC) != 0) return true;
-    bool readable = syscall(SYS_write, pipes[1], page, PAGE) == (long)PAGE; /* and no fault where it is not */
+    bool readable = syscall(SYS_write, pipes[1], page, PAGE) == (long)PAGE; /* write() fails instead of faulting */
     (void)syscall(SYS_close, pipes[0]);
     (void)syscall(SYS_close, pipes[1]);
     for (size_t i = 0; readable && i < PAGE / sizeof *page; i++) readable = page[i] == (uintptr_t)(page + i);
@@ -255,7 +255,8 @@ API void *mmap64(void *at, size_t size, int access, int flags, int file, off_t o
     return mmap_as_told(at, size, access, flags, file, offset, CALLER);
 }
 
-/* What is not unmapped stays for ever, and may be resident: there is a limit to it. A mere reservation is not. */
+/* Memory that is not unmapped stays for ever and may be resident, so its amount is limited. A mere reservation is not
+ * resident. */
 static bool may_stay(size_t bytes) {
     static size_t staying;
     if (bytes > STAYING_MAX / 16) bytes = STAYING_MAX / 16;
@@ -280,7 +281,7 @@ API int madvise(void *at, size_t size, int advice) {
     return (int)failure(CALL_MADVISE, one_of(EINVAL, ENOMEM, EPERM), 0);
 }
 
-/* The end of the mapping that `at` lies in. */
+/* The end of the mapping that contains `at`. */
 static uintptr_t end_of_mapping(uintptr_t at) {
     uintptr_t found = 0;
     lock(&text_lock);
@@ -301,7 +302,7 @@ static bool an_old_kernel_refuses(const void *old, size_t old_size, int flags) {
     return old_size > end_of_mapping((uintptr_t)old) - (uintptr_t)old;
 }
 
-/* Before it looks at the old range mremap unmaps the destination, and what is too long of the old range. */
+/* Before mremap checks the old range it unmaps the destination, and the part of the old range beyond the new size. */
 static void fail_after_unmapping(char *old, size_t old_size, size_t new_size, int flags, void *to) {
     if ((flags & MREMAP_FIXED) != 0) lose(to, new_size);
     bool shrinks = whole_pages(old_size) > whole_pages(new_size);

@@ -26,7 +26,7 @@ import subprocess
 import sys
 
 CALLS = ["mmap", "munmap", "mprotect", "mremap", "madvise"]
-# One in so many fails. What memory comes by does not fail always: nothing would happen then.
+# One call in this many fails. Calls that get memory do not always fail: nothing would happen then.
 CHANCES = {"mmap": [0, 2, 4, 16], "munmap": [0, 1, 2, 8], "mprotect": [0, 2, 8, 64], "mremap": [0, 1, 2, 8],
            "madvise": [0, 1, 2, 8, 64]}
 RECORD = struct.Struct("=%dQ QQ I" % (4 * len(CALLS)))
@@ -201,7 +201,7 @@ def main():
         if not os.path.exists(path):
             print("failing_campaign: there is no %s: build it" % path, file=sys.stderr)
             return 2
-    # Addresses are the same in each run where the system lets them be.
+    # Addresses are the same in each run if the system allows it.
     ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
     campaign = Campaign(options)
     campaign.hold_to_repeating()

@@ -1,12 +1,11 @@
-// failing_round SEED OPERATIONS THREADS [FILTER main|exec]: allocates, resizes and frees at random, by threads that
-// free each other's blocks and end, under whichever malloc and whatever makes its calls of the system fail. What each
-// block holds is checked by a pattern, and what calloc gives in full. NULL is right only where failing_calls.c,
-// preloaded, let a call fail in the same call of the same thread that memory comes by; then all is as it was. When
-// nothing fails any longer there must be memory again. The first operations of a run of one thread are those of a
-// shorter one.
+// failing_round SEED OPERATIONS THREADS [FILTER main|exec]: allocates, resizes and frees at random, in threads that
+// free each other's blocks and end, under any malloc, while its system calls may fail. Each block's content is checked
+// by a pattern, and what calloc returns is checked in full. NULL is right only if the preloaded failing_calls.c made a
+// call for memory fail during the same call in the same thread; everything must then be unchanged. Once nothing fails
+// any longer, there must be memory again. With one thread, a run begins with the operations of any shorter run.
 //
-// FILTER is one of filtered_calls.c, installed in main, or before the program is executed anew. Exit status 0: all was
-// right; 1: it was not, and standard error says how; 2: it could not be run.
+// FILTER names a filter of filtered_calls.c, installed in main, or before the program executes itself again. Exit
+// status 0: all was right; 1: it was not, and standard error says how; 2: the program could not be run.
 #include "core/random_source.hpp"
 #include "failing_calls.h"
 #include "filtered_calls.h"
@@ -42,7 +41,7 @@ failing_record *record = &no_record;
 
 std::uint64_t denials() { return failing_calls_denials != nullptr ? failing_calls_denials() : 0; }
 
-// Into no stream: it would allocate.
+// Uses no stream, since that would allocate.
 [[noreturn, gnu::format(printf, 1, 2)]] void object(const char *format, ...) {
     char line[300];
     std::va_list values;
@@ -67,8 +66,8 @@ struct block {
     std::uint64_t key = 0;
 };
 
-// Calls `each` with the parts of a block that are written: all of a small one; of others the first page, the last, and
-// some bytes of each page between.
+// Calls `each` with the parts of a block that are written: all of a small block; otherwise the first pages, the last
+// page, and some bytes of each page in between.
 template <typename Each> void for_written(std::size_t size, Each each) {
     each(std::size_t{0}, std::min(size, 8 * page));
     if (size <= 8 * page) return;
@@ -85,7 +84,7 @@ void fill(const block &of) {
     });
 }
 
-// The first `bytes` of what a block of that size and key was filled with, which lie at `start`.
+// Compares the first `bytes` at `start` with what a block of that size and key was filled with.
 void check(const block &of, const unsigned char *start, std::size_t bytes, const char *when) {
     for_written(of.size, [&](std::size_t from, std::size_t to) {
         to = std::min(to, bytes);
@@ -111,13 +110,13 @@ void check_zero(const unsigned char *start, std::size_t bytes) {
 
 std::atomic<std::size_t> live_bytes;
 
-// What all threads put their blocks in for others.
+// All threads put blocks here for others to take.
 struct {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     block blocks[exchange_slots];
 } exchange;
 
-// What a thread has, and leaves to the next one of its number.
+// A thread's state, which the next thread of the same number takes over.
 struct share {
     test::random_source random{0};
     block blocks[slots];
@@ -127,7 +126,7 @@ struct share {
 };
 share shares[thread_max];
 
-// Whether there may be none: for a reason in this call, since `before`.
+// Accepts NULL only if a call for memory has failed since `before`, during this call.
 void accept_null(std::uint64_t before, const char *call, std::size_t size) {
     if (denials() == before) object("%s of %zu bytes gives NULL, and no call for memory has failed", call, size);
     if (errno != ENOMEM) object("%s of %zu bytes gives NULL with errno %d", call, size, errno);
@@ -158,7 +157,7 @@ class worker {
     }
 
   private:
-    // By the mix of the round: mostly small ones; up to what is large; or huge ones among others.
+    // Depends on the mix of the round: mostly small sizes, more large ones, or huge ones among the others.
     std::size_t next_size() {
         const std::uint64_t kind = random_.below(1000);
         const std::uint64_t huge[] = {1, 4, 30, 400}, large[] = {10, 300, 500, 900};
@@ -225,7 +224,7 @@ class worker {
     }
 
     void step() {
-        // Huge ones are few, and resized often.
+        // Huge blocks are few and are resized often.
         constexpr std::size_t slots_of_mix[] = {slots, slots, slots / 4, slots / 25};
         block &place = mine_.blocks[random_.below(slots_of_mix[mine_.mix])];
         const std::uint64_t what = random_.below(1000);
@@ -247,8 +246,8 @@ void *work(void *given) {
     return nullptr;
 }
 
-// Each share is one thread's; where there is no memory for a thread, this one's. Alone it is this one's at once:
-// nothing is left then to chance.
+// Each share gets a thread of its own, or runs in this thread if there is no memory for one. A single share always runs
+// in this thread: then nothing is left to chance.
 void run_threads(std::span<share> all) {
     if (all.size() == 1) return static_cast<void>(work(&all[0]));
     pthread_t threads[thread_max];
@@ -280,7 +279,7 @@ void *serve_thread(void *unused) {
     return unused;
 }
 
-// Half of the end of all comes while calls still fail.
+// The first half of the final checks runs while calls still fail.
 void end_round(std::span<share> all) {
     for (share &each : all) worker(each).check_all();
     worker(all[0]).free_all();
@@ -301,7 +300,7 @@ void end_round(std::span<share> all) {
     }
 }
 
-// True: the program goes on. Executed anew it is not told of the filter any more.
+// True: the program goes on. When it executes itself again it no longer passes the filter on.
 bool install_filter(char **arguments) {
     if (!filtered_calls_install(arguments[4])) return false;
     if (std::strcmp(arguments[5], "exec") != 0) return true;
@@ -332,7 +331,7 @@ int main(int count, char **arguments) {
         all[i].mix = mix;
     }
     run_threads(all);
-    if (threads != 1) run_threads(all); // by threads that find what those before have left
+    if (threads != 1) run_threads(all); // these threads take over what the first ones left
     end_round(all);
     return 0;
 }

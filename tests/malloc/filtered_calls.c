@@ -18,8 +18,8 @@
 
 enum which { ALL, ONLY, BUT };
 
-/* A call is refused iff its third argument (advice, access, flags), is `value` (ONLY), is another (BUT), or whatever it
- * is (ALL). */
+/* A call is refused iff its third argument (advice, access, flags) is `value` (ONLY) or is not (BUT), or always (ALL).
+ */
 typedef struct filter {
     uint32_t call;
     enum which which;
@@ -32,8 +32,8 @@ typedef struct filter {
 const char *const filtered_calls_names[] = {
     "madvise_but_dontneed",       "madvise", "mremap", "mprotect", "mprotect_to_write", "populate", "populate_unknown",
     "madvise_but_dontneed_kills", NULL};
-/* In the order of the names. Whoever executes another program under `mprotect` ends in the loader: `mprotect_to_write`
- * leaves that what it needs. */
+/* In the order of the names. A program executed under `mprotect` fails in the loader; `mprotect_to_write` allows what
+ * the loader needs. */
 static const filter filters[] = {
     {SYS_madvise, BUT, MADV_DONTNEED, REFUSE(EPERM)},
     {SYS_madvise, ALL, 0, REFUSE(EPERM)},

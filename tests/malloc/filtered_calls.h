@@ -1,4 +1,4 @@
-/* Filters by seccomp that refuse calls of the system, as sandboxes do. */
+/* Seccomp filters that refuse system calls, as sandboxes do. */
 #ifndef FLATLINE_TESTS_MALLOC_FILTERED_CALLS_H
 #define FLATLINE_TESTS_MALLOC_FILTERED_CALLS_H
 
@@ -8,11 +8,11 @@
 extern "C" {
 #endif
 
-/* The names of the filters, ended by NULL. */
+/* The names of the filters, terminated by NULL. */
 extern const char *const filtered_calls_names[];
 
-/* Installs one for this process and whatever it executes; false, and a line on standard error, iff there is none of
- * this name or the system has no filters. */
+/* Installs a filter for this process and the programs that it executes. Returns false, after a line on standard error,
+ * iff no filter has this name or the system has no filters. */
 bool filtered_calls_install(const char *name);
 
 #ifdef __cplusplus

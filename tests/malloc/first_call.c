@@ -1,5 +1,5 @@
-/* first_call FUNCTION: the first call that a process makes of the malloc, whichever that is, does what it says. This
- * program is of C alone: the C++ library may have allocated before main. Exit status 0: it did; 1: it did not. */
+/* first_call FUNCTION: a process's first call of the malloc works, whichever function it is. This program is in C
+ * alone, since the C++ library may allocate before main. Exit status 0: it worked; 1: it did not. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -25,7 +25,7 @@ static void *first(const char *function) {
     if (strcmp(function, "posix_memalign") == 0) return by_posix_memalign();
     if (strcmp(function, "valloc") == 0) return valloc(BYTES);
     if (strcmp(function, "pvalloc") == 0) return pvalloc(BYTES);
-    /* Those that give no block: another follows. */
+    /* These return no block: an aligned_alloc follows. */
     if (strcmp(function, "free") == 0) free(NULL);
     if (strcmp(function, "malloc_usable_size") == 0 && malloc_usable_size(NULL) != 0) return NULL;
     if (strcmp(function, "malloc_trim") == 0) (void)malloc_trim(0);

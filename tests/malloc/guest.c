@@ -1,4 +1,4 @@
-/* A library that a program opens: each function calls the malloc that it finds. */
+/* A library that a program opens. Each of its functions calls the malloc that the library finds. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// A thread is stopped after every single instruction of a free that sends blocks home. At each stop the thread that
-// they go to takes what has come, and is never held up; at the end it has all of them. The two are threads of a child
-// of this process, which traces the one.
+// Stops a thread after every single instruction of a free that sends blocks to their owner. At each stop the owner
+// takes what has arrived and is never held up; at the end it has all of them. Both are threads of a child of this
+// process, which traces the sender.
 #include "invariants.hpp"
 
 #include <gtest/gtest.h>
@@ -36,13 +36,13 @@ namespace {
 constexpr std::size_t size = 200;
 const std::size_t number = size / GRANULE + 1;
 
-// What the test and its child tell each other, in memory that they share.
+// How the test and its child communicate, in memory that they share.
 struct talk {
-    std::atomic<pid_t> sender; // the thread, once it stands before the call
+    std::atomic<pid_t> sender; // the thread's id, once it is ready for the call
     std::atomic<bool> may_begin, is_inside, is_done, is_over;
     std::atomic<std::size_t> sent;
     std::atomic<unsigned> asked, answered;
-    std::atomic<std::size_t> came_home; // the answer: blocks that were handed over, and that their owner has again
+    std::atomic<std::size_t> came_home; // the answer: blocks handed over that their owner has again
 };
 
 void wait_until(const std::atomic<bool> &told) {
@@ -62,13 +62,13 @@ bool has_none() {
     return at_hand() == 0 && flat_my_heap->spans[number].first == NO_UNIT && !flat_has_returned(flat_my_heap);
 }
 
-// Heaps that the thread sends to by rings: as many as it may, and none of them is one that it will send to.
+// Fills the list of heaps that the thread sends to by rings with its own heap, so that it gets no ring to the owner.
 void have_no_ring() {
     std::fill(std::begin(flat_my_heap->sends_to), std::end(flat_my_heap->sends_to), number_of_heap(flat_my_heap));
     flat_my_heap->sends_to_count = SENDS_TO_MOST;
 }
 
-// Frees what it was handed until one more has no room, and then that one.
+// Frees blocks until the cache is full, and then one more, which has no room.
 void send(talk &with, const std::vector<void *> &blocks, bool by_ring) {
     std::vector<void *> own(2 * SHARING_CALLS);
     for (void *&block : own) block = malloc(2 * size);
@@ -89,8 +89,8 @@ void send(talk &with, const std::vector<void *> &blocks, bool by_ring) {
     while (freed != blocks.size()) free(blocks[freed++]);
 }
 
-// The thread that the blocks go to: it takes all that there is, and has it at hand again. What was not handed over it
-// keeps, so that there is nothing else.
+// The owner of the blocks. It allocates all there is and frees the handed-over blocks again into its cache. It keeps
+// all others, so that nothing else is free.
 class receiver {
   public:
     explicit receiver(std::vector<void *> handed_over) : handed_over_(std::move(handed_over)) {
@@ -141,7 +141,7 @@ class receiver {
 class home_stopping : public testing::TestWithParam<bool> {
   protected:
     void SetUp() override {
-        free(malloc(size)); // so that the sizes are known
+        free(malloc(size)); // sets up the size classes
         void *shared = mmap(nullptr, sizeof(talk), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         ASSERT_NE(shared, MAP_FAILED);
         with_ = new (shared) talk{};
@@ -173,7 +173,7 @@ class home_stopping : public testing::TestWithParam<bool> {
 
     bool step() { return ptrace(PTRACE_SINGLESTEP, with_->sender.load(), nullptr, nullptr) == 0 && is_stopped(); }
 
-    // False: not within ten seconds.
+    // False: the condition did not hold within ten seconds.
     template <class Condition> static bool comes(Condition condition) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         while (!condition()) {

@@ -1,5 +1,5 @@
-// How blocks go home that are freed in another thread: what lies at hand, on rings, and where it ends. Linked with the
-// malloc itself, whose tables it reads, and in which it makes what only two frees at the same moment could make.
+// How remotely freed blocks return to their owners: from thread caches, by rings, and where that ends. Linked with the
+// malloc itself: the test reads its tables, and creates states that otherwise only two simultaneous frees could.
 #include "invariants.hpp"
 
 #include "os/child.hpp"
@@ -64,7 +64,7 @@ TEST(malloc_home, what_another_thread_frees_goes_by_its_ring_until_that_is_full_
     const thread_heap *mine = flat_my_heap;
     std::promise<void> freed, seen;
     std::thread other([&] {
-        for (void *block : blocks_of(2 * SHARING_CALLS)) free(block); // so that it has a heap
+        for (void *block : blocks_of(2 * SHARING_CALLS)) free(block); // gives it a heap
         for (void *block : blocks) free(block);
         freed.set_value();
         seen.get_future().wait();
@@ -72,7 +72,7 @@ TEST(malloc_home, what_another_thread_frees_goes_by_its_ring_until_that_is_full_
     freed.get_future().wait();
     EXPECT_EQ(on_their_way_to(mine), std::size_t{RING_BLOCKS});
     EXPECT_GT(returned(blocks), 0U);
-    EXPECT_LE(blocks.size() - RING_BLOCKS - returned(blocks), std::size_t{KEPT_MAX}); // the rest is at hand there
+    EXPECT_LE(blocks.size() - RING_BLOCKS - returned(blocks), std::size_t{KEPT_MAX}); // the rest is in its cache
     EXPECT_EQ(test::broken_invariant(), "");
     seen.set_value();
     other.join();
@@ -83,7 +83,8 @@ TEST(malloc_home, the_owner_takes_back_in_a_stated_number_of_calls) {
     in_another_thread([&] {
         for (void *block : blocks) free(block);
     });
-    // Each call that finds nothing at hand takes some of the rings, or else RETURNED_PAGES of what came by the tree.
+    // Each call that finds the cache empty takes blocks from the rings, or else RETURNED_PAGES of what came by the
+    // tree.
     for (std::size_t i = 0; i < 6 * RING_BLOCKS; i++) blocks.push_back(malloc(size));
     EXPECT_EQ(on_their_way_to(flat_my_heap), 0U);
     EXPECT_FALSE(flat_has_returned(flat_my_heap));
@@ -119,7 +120,7 @@ TEST(malloc_home, what_is_sent_to_a_thread_that_has_ended_is_taken_back_by_who_s
                                 return (flat_space.free[granule / 64] >> granule % 64 & 1) == 0 &&
                                        class_of_tag(tag_of(granule / (PAGE / GRANULE))) == number;
                             }),
-              3 * KEPT_MAX); // at hand here, in what was left, and in the heap that served the thread's first calls
+              3 * KEPT_MAX); // cached here, in the heap left behind, and in the one that served its first calls
     EXPECT_EQ(test::broken_invariant(), "");
 }
 
@@ -142,7 +143,7 @@ TEST(malloc_home, malloc_trim_takes_what_is_on_its_way_to_a_thread_that_sleeps) 
     owner.join();
 }
 
-// What two frees of one block at the same moment leave: it is at hand twice.
+// Leaves a block in the cache twice, as two simultaneous frees of it do.
 void have_at_hand_twice(void *block) {
     free(block);
     block_at_hand *&top = flat_my_heap->stacks.top[number];
@@ -181,7 +182,7 @@ TEST(malloc_home, a_block_at_hand_in_two_threads_is_noticed_as_it_comes_home) {
                   in_another_thread([&] {
                       for (void *own : blocks_of(2 * SHARING_CALLS)) free(own);
                       free(block);
-                      store_state(state_of(block), live_state_of(block)); // as a free sees it that began before
+                      store_state(state_of(block), live_state_of(block)); // the state seen by a free that began earlier
                   });
                   free(block);
                   (void)malloc_trim(0);
@@ -195,7 +196,7 @@ TEST(malloc_home, a_block_that_somebody_holds_is_not_sent_home) {
                   in_another_thread([&] {
                       for (void *own : blocks_of(2 * SHARING_CALLS)) free(own);
                       free(blocks[0]);
-                      store_state(state_of(blocks[0]), live_state_of(blocks[0])); // handed out by who freed it as well
+                      store_state(state_of(blocks[0]), live_state_of(blocks[0])); // as if handed out again
                       for (std::size_t i = 1; i < blocks.size(); i++) free(blocks[i]);
                       std::_Exit(0);
                   });
@@ -203,14 +204,14 @@ TEST(malloc_home, a_block_that_somebody_holds_is_not_sent_home) {
               128 + SIGABRT);
 }
 
-// As fork() copies memory: the block was taken in the other thread after the page was copied on which it lies at hand,
-// and before that with its state.
+// fork() copies memory page by page: here the other thread allocated the block after the page of its cache was copied,
+// and before the page of the block's state was.
 TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork) {
     std::promise<void *> freed;
     std::promise<void> done;
     std::thread other([&] {
         for (void *own : blocks_of(2 * SHARING_CALLS)) free(own);
-        void *kept = malloc(size), *block = malloc(size); // whose span stays
+        void *kept = malloc(size), *block = malloc(size); // `kept` keeps their span in use
         free(block);
         freed.set_value(block);
         done.get_future().wait();
@@ -220,7 +221,7 @@ TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork)
     store_state(state_of(block), live_state_of(block));
     EXPECT_EQ(stopped_by([&] {
                   bool again = false;
-                  in_another_thread([&] { // which takes the other one's heap over
+                  in_another_thread([&] { // this thread takes over the other one's heap
                       for (const void *got : blocks_of(4 * KEPT_MAX)) again |= got == block;
                   });
                   (void)malloc_trim(0);
@@ -233,7 +234,7 @@ TEST(malloc_home, what_other_threads_have_at_hand_is_nobodys_in_a_child_of_fork)
     EXPECT_EQ(test::broken_invariant(), "");
 }
 
-// So that a program can end from a handler that interrupted a malloc, which holds the lock.
+// A program can exit from a signal handler that interrupted a malloc, which holds the lock.
 TEST(malloc_home, who_counts_and_does_not_wait_leaves_out_what_is_locked) {
     const std::vector<void *> blocks = blocks_of(1000);
     const flat_usage all = flat_usage_now(true);

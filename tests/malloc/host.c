@@ -1,4 +1,4 @@
-/* host LIBRARY [deep]: a program in C that opens a library in C++, with RTLD_DEEPBIND if it is told so, and calls its
+/* host LIBRARY [deep]: a program in C that opens a library in C++, with RTLD_DEEPBIND if `deep` is given, and calls its
  * `thrower`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Each function of the C interface against the words of C11, C23, POSIX and glibc's manual.
+// Checks each function of the C interface against the words of C11, C23, POSIX and glibc's manual.
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ bool is_filled(const void *block, unsigned char with, std::size_t size) {
     return true;
 }
 
-// Small, large and huge ones, and their neighbours.
+// Small, large and huge sizes, and their neighbours.
 const std::vector<std::size_t> sizes{
     1,    2,    8,     15,    16,    17,    127,     128,           129,     1000,         4095,
     4096, 4097, 16383, 16384, 16385, 40000, 1 << 20, (1 << 20) + 1, 5 << 20, (9 << 20) + 1};
@@ -127,7 +127,7 @@ TEST(malloc_interface, realloc_keeps_what_both_sizes_hold) {
 TEST(malloc_interface, realloc_of_nothing_and_to_nothing) {
     void *block = realloc(nullptr, 40);
     ASSERT_NE(block, nullptr);
-    EXPECT_EQ(realloc(block, 0), nullptr); // it is freed, as glibc does
+    EXPECT_EQ(realloc(block, 0), nullptr); // this frees the block, as in glibc
 }
 
 TEST(malloc_interface, alignments_are_kept_from_8_bytes_to_64_mib) {
@@ -170,7 +170,7 @@ TEST(malloc_interface, wrong_alignments_are_refused_with_einval) {
     EXPECT_EQ(errno, 0);
 }
 
-// As glibc does, where C11 leaves it open and has aligned_alloc refuse it.
+// memalign does as glibc's. C11 leaves this open and has aligned_alloc refuse such alignments.
 TEST(malloc_interface, memalign_rounds_alignments_up) {
     for (const std::size_t alignment : {0UL, 1UL, 3UL, 8UL, 15UL, 17UL, 24UL, 33UL, 100UL, 4095UL, 4097UL, 5000000UL}) {
         std::size_t rounded = 16;
@@ -224,7 +224,7 @@ TEST(malloc_interface, success_and_free_leave_errno) {
     EXPECT_EQ(errno, 4711);
 }
 
-// Blocks of one size are apart, and all of their bytes can be used at once.
+// Blocks of one size do not overlap, and all of their bytes can be used at once.
 TEST(malloc_interface, live_blocks_do_not_overlap) {
     for (const std::size_t size : sizes) {
         std::vector<void *> blocks(size < 100000 ? 300 : 10);
@@ -243,11 +243,11 @@ TEST(malloc_interface, live_blocks_do_not_overlap) {
     }
 }
 
-// As glibc's, which shrinks in place: to another class, to fewer pages, by a few bytes.
+// Like glibc's, it shrinks in place: to another class, to fewer pages, by a few bytes.
 TEST(malloc_interface, a_realloc_that_shrinks_succeeds_without_memory) {
     for (const std::size_t size : {16000UL, 100000UL, 3000000UL}) {
         EXPECT_EQ(test::in_child([=] {
-                      static std::array<char *, 100000> blocks; // other tests have left many
+                      static std::array<char *, 100000> blocks; // other tests have left many free
                       const rlimit limit{std::size_t{64} << 20, std::size_t{64} << 20};
                       DEMAND(setrlimit(RLIMIT_DATA, &limit) == 0);
                       std::size_t count = 0;

@@ -19,7 +19,7 @@ extern "C" {
 namespace test {
 namespace {
 
-// What the walk notes lies in memory of its own, or it would change what it looks at.
+// The walk keeps its notes in memory of its own, or it would change what it looks at.
 class notes {
   public:
     notes()
@@ -39,7 +39,7 @@ class notes {
 using addresses = std::pmr::set<const void *>;
 using numbers = std::pmr::set<std::uint32_t>;
 
-// The first thing that is wrong; what comes after it is not looked at.
+// Finds the first thing that is wrong, and stops there.
 class walk {
   public:
     explicit walk(std::pmr::memory_resource *where) : where_(where), free_(where) {}
@@ -55,7 +55,7 @@ class walk {
         found_ = text.str();
     }
 
-    // Runs of a set between two units, none beside another; `used` is told of every other one.
+    // Checks the runs of a set between two units: no two free ones are neighbours. Calls `used` for each other run.
     template <typename Used> void units_of(const run_set &runs, std::uint32_t first, std::uint32_t end, Used used) {
         bool after_a_free_one = false;
         for (std::uint32_t at = first; at < end && holds();) {
@@ -83,7 +83,7 @@ class walk {
         }
     }
 
-    // What units_of() found since the last time, beside what the set says.
+    // Compares what units_of() found since the last call with what the set says.
     void compare(const run_set &runs) {
         numbers listed(where_), queued(where_);
         for (std::size_t list = 0; list < RUN_LISTS; list++) {
@@ -130,7 +130,7 @@ std::size_t large_in(std::uint32_t page, std::uint32_t pages) {
     return count;
 }
 
-// Of each class, whatever heaps they lie at hand in, or are on their way to.
+// The blocks of each class that are in any heap's cache, or on a ring to any heap.
 using hands = std::pmr::vector<addresses>;
 
 void collect_on_their_way(const thread_heap *heap, hands &all, walk &here) {
@@ -233,7 +233,7 @@ std::string broken_invariant() {
     }
     for (std::size_t number = 1; number < CLASS_COUNT; number++)
         here.demand(hand[number].empty(), "class", number, "has at hand what is in none of its spans");
-    // What lies between the chunks of heaps.
+    // The pages between the chunks of heaps.
     const std::uint32_t end = flat_extents.begun;
     for (std::uint32_t page = 0; page < end && here.holds();) {
         std::uint32_t until = page / CHUNK_PAGES * CHUNK_PAGES;

@@ -1,4 +1,5 @@
-// The malloc's tables after all kinds of work, and that damage to any of them is seen. Linked with the malloc itself.
+// Checks the malloc's tables after all kinds of work, and that damage to any of them is detected. Linked with the
+// malloc itself.
 #include "invariants.hpp"
 
 #include "core/environment.hpp"
@@ -76,7 +77,7 @@ TEST(malloc_invariants, hold_after_threads_have_come_and_gone) {
     ASSERT_EQ(test::broken_invariant(), "");
 }
 
-// The damage is done to a child's tables.
+// Does the damage in a child.
 void expect_seen(const char *what, const std::function<void()> &damage) {
     EXPECT_EQ(test::in_child([&] {
                   damage();

@@ -1,5 +1,5 @@
-// Addresses of which a call of the system that failed left nobody knows what: whatever somebody else maps there stays
-// theirs, and no block is given out there.
+// Addresses whose state is unknown after a system call failed: what others map there stays theirs, and no block is
+// handed out there.
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,13 @@ namespace {
 
 constexpr std::size_t page = 4096, mib = std::size_t{1} << 20, chunk = 4 * mib;
 
-// What the next call of the system does: see below.
+// What the next system call does: see mmap() and munmap() below.
 bool maps_nothing = false, unmaps_a_half = false;
 
 char *take(std::size_t bytes) { return static_cast<char *>(std::malloc(bytes)); }
 char *resized(char *block, std::size_t bytes) { return static_cast<char *>(std::realloc(block, bytes)); }
 
-// Free pages of which the first ones have memory, and the others none; they begin behind what is returned, which has a
-// chunk and so many pages more.
+// Returns a block of a chunk and `more` pages. Free pages follow it, of which the first `with_memory` have memory.
 char *before_free_pages(std::size_t more, std::size_t with_memory) {
     char *block = static_cast<char *>(std::aligned_alloc(chunk, 32 * mib));
     if (block == nullptr || resized(block, chunk + (more + with_memory) * page) != block) return nullptr;
@@ -33,8 +32,8 @@ char *before_free_pages(std::size_t more, std::size_t with_memory) {
     return resized(block, chunk + more * page);
 }
 
-// A realloc can grow where it is, but the system refuses the memory, once the tables say that the pages are free again.
-// So it looks for a new place, and finds the same pages: of the memory that is there the system unmaps a half.
+// A realloc could grow in place, but the system refuses the memory, and the tables then say that the pages are free
+// again. It looks for a new place and finds the same pages. Of those that have memory the system unmaps only half.
 int lose(std::size_t more, std::size_t with_memory) {
     char *growing = before_free_pages(more, with_memory);
     DEMAND(growing != nullptr);
@@ -64,7 +63,7 @@ int lose(std::size_t more, std::size_t with_memory) {
     return 0;
 }
 
-// Of the malloc's tables 32 pages share an entry: the pages lie in all ways in and over it.
+// In the malloc's tables 32 pages share an entry: the tested pages lie in all ways within and across entries.
 class lost_addresses : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(lost_addresses, are_never_used_again) {

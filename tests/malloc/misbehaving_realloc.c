@@ -1,4 +1,4 @@
-/* A malloc library with a fault, to be preloaded: what is made larger loses the last byte that it had. */
+/* A malloc library with a fault, to be preloaded: realloc changes one of the last bytes of a block that grows. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

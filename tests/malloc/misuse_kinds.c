@@ -1,4 +1,4 @@
-/* One mistake with memory: what the allocator in place makes of it.
+/* Makes one mistake with memory, to show what the allocator in use makes of it.
  *
  *     misuse_kinds KIND     makes it; prints "went on" if the program survives it, and "ended" if it survives another
  *                           10,000 calls as well
@@ -19,7 +19,7 @@ static char *take(size_t size) {
     return block;
 }
 
-/* Kept from the compiler, which knows what a free means. */
+/* Hidden from the compiler, which knows what a free means. */
 static void give(void *volatile block) { free(block); }
 
 static void *give_in_thread(void *block) {
@@ -130,7 +130,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* As programs do. What a corrupted allocator then makes of it, it makes of it. */
+/* Makes ordinary calls. A corrupted allocator may do anything then. */
 static void go_on(void) {
     enum { CALLS = 10000, LIVE = 256 };
     static char *live[LIVE];

@@ -1,4 +1,4 @@
-// Frees of what is no live block: each stops the program, says what it was in one line, and not a call later.
+// Frees of pointers that are no live blocks: each stops the program at that very call, with one line that says why.
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 namespace {
 
 struct ending {
-    int status; // the exit's
+    int status; // the exit status
     bool aborted;
     std::string said;
 };
@@ -132,8 +132,8 @@ TEST(malloc_misuse, realloc_and_usable_size_are_stopped_too) {
     expect_stopped("(blocks of 64 bytes)", [] { free(block(64) + 16); });
 }
 
-// Every address inside a block, of each size class: none is a block's start, whatever its last bits say. What is
-// refused is said in a line each, and changes nothing.
+// Frees addresses inside blocks of each size class. None is a block's start, whatever its last bits are. Each refusal
+// is reported in one line and changes nothing.
 TEST(malloc_misuse, no_address_inside_a_block_is_taken_for_its_start) {
     EXPECT_EQ(test::in_child([] {
                   std::FILE *said = std::tmpfile();
@@ -143,7 +143,7 @@ TEST(malloc_misuse, no_address_inside_a_block_is_taken_for_its_start) {
                   long frees = 0;
                   for (std::size_t size = 16; size <= 16384; size += size / 8 / 16 * 16 + 16) {
                       char *a = block(size), *b = block(size);
-                      free(a); // and inside one that is free
+                      free(a); // so that addresses inside a freed block are tested, too
                       for (std::size_t at = 8; at < size; at += 8, frees += 2) {
                           free(a + at);
                           free(b + at);
@@ -160,7 +160,7 @@ TEST(malloc_misuse, no_address_inside_a_block_is_taken_for_its_start) {
               0);
 }
 
-// A thread that frees what it is told to. Nothing is allocated or freed beside that while it lives.
+// A thread that frees what it is told to. Nothing else is allocated or freed while it lives.
 class freeing_thread {
   public:
     freeing_thread() : thread_([this] { work(); }) {}
@@ -194,19 +194,19 @@ class freeing_thread {
 
 TEST(malloc_misuse, a_double_free_is_stopped_across_threads) {
     for (const std::size_t size : sizes) {
-        expect_stopped("double free", [=] { // another's, then its own
+        expect_stopped("double free", [=] { // by another thread, then by its owner
             freeing_thread other;
             char *a = block(size);
             other.release(a);
             free(a);
         });
-        expect_stopped("double free", [=] { // its own, then another's
+        expect_stopped("double free", [=] { // by its owner, then by another thread
             freeing_thread other;
             char *a = block(size);
             free(a);
             other.release(a);
         });
-        expect_stopped("double free", [=] { // two others'
+        expect_stopped("double free", [=] { // by two other threads
             freeing_thread other, another;
             char *a = block(size);
             other.release(a);
@@ -215,8 +215,8 @@ TEST(malloc_misuse, a_double_free_is_stopped_across_threads) {
     }
 }
 
-// A thread that frees a block, and then allocates one of its size: the same one, since it is at hand there. Then it
-// frees that, when it is told to.
+// A thread that frees a block and then allocates one of its size. It gets the same block, which is in its cache, and
+// frees that when it is told to.
 class recycling_thread {
   public:
     recycling_thread(void *block, std::size_t size) : thread_([this, block, size] { work(block, size); }) {
@@ -231,7 +231,7 @@ class recycling_thread {
 
   private:
     void work(void *block, std::size_t size) {
-        for (int i = 0; i < 100; i++) free(malloc(size)); // so that the thread has a heap of its own
+        for (int i = 0; i < 100; i++) free(malloc(size)); // gives the thread a heap of its own
         free(block);
         void *again = malloc(size);
         if (again != block) (void)std::fputs("another block was handed out\n", stderr);
@@ -244,11 +244,11 @@ class recycling_thread {
     std::thread thread_;
 };
 
-// Nothing can tell a second free from the new holder's, once the block has been handed out again; but then the new
-// holder's own is the second one, and stopped.
+// Once a block has been handed out again, a second free cannot be told from the new owner's. The new owner's own free
+// is then the second one, and is stopped.
 TEST(malloc_misuse, a_free_that_comes_when_the_block_is_anothers_is_that_ones) {
     constexpr std::size_t size = 200;
-    expect_stopped("double free", [] { // its own, then another's
+    expect_stopped("double free", [] { // by its owner, then by another thread
         freeing_thread other;
         char *a = block(size);
         free(a);
@@ -257,12 +257,12 @@ TEST(malloc_misuse, a_free_that_comes_when_the_block_is_anothers_is_that_ones) {
         other.release(a);
         free(again);
     });
-    expect_stopped("double free", [] { // another's, then its own
+    expect_stopped("double free", [] { // by another thread, then by its owner
         char *a = block(size);
         recycling_thread other(a, size);
         free(a);
     });
-    expect_stopped("double free", [] { // two others'
+    expect_stopped("double free", [] { // by two other threads
         freeing_thread another;
         char *a = block(size);
         recycling_thread other(a, size);
@@ -275,7 +275,7 @@ TEST(malloc_misuse, a_double_free_is_stopped_when_the_owner_has_taken_the_block_
         freeing_thread other;
         std::vector<char *> all(500);
         char *a = block(5000);
-        (void)block(5000); // so that their pages stay what they are
+        (void)block(5000); // keeps their span in use
         other.release(a);
         for (char *&b : all) b = block(40);
         free(a);
@@ -291,7 +291,7 @@ TEST(malloc_misuse, a_block_of_a_thread_that_ended_is_freed_once) {
     });
 }
 
-// Where the call came from, as addr2line takes it.
+// The line names the call's address in the form that addr2line takes.
 TEST(malloc_misuse, the_line_says_where_the_call_was) {
     const auto free_twice = [] {
         char *a = block(64);
@@ -310,7 +310,7 @@ std::size_t lines_in(const std::string &text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Told to report only, it says the same and changes nothing: the program goes on with all its blocks.
+// With FLATLINE_MISUSE=report the malloc says the same but changes nothing: the program goes on with all its blocks.
 TEST(malloc_misuse, may_be_reported_only) {
     const ending e = in_child_of([] {
         (void)setenv("FLATLINE_MISUSE", "report", 1);
@@ -335,7 +335,7 @@ TEST(malloc_misuse, may_be_reported_only) {
     EXPECT_EQ(lines_in(e.said), 6U) << e.said;
 }
 
-// A wrong free, reported only, where standard error is what `become` makes of it; then what was written there.
+// Makes wrong calls that are only reported, with standard error set up by `become`. Returns 0 if all went as it should.
 int misuse_with(const std::function<void()> &become) {
     return test::in_child([&] {
         (void)setenv("FLATLINE_MISUSE", "report", 1);
@@ -410,7 +410,8 @@ TEST(malloc_misuse, a_broken_pipe_leaves_no_signal_behind_and_takes_none_away) {
     }
 }
 
-// What a file has in it after a line was to be said that took standard error's place by chance; or on purpose.
+// Opens a file as standard error, by chance or (O_APPEND) on purpose, frees a bad pointer, and returns the file's
+// content.
 std::string written_to_file(int flags, bool stopped) {
     std::string name = testing::TempDir() + "/flatline_misuse_XXXXXX";
     (void)close(mkstemp(name.data()));

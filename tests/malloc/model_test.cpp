@@ -1,4 +1,5 @@
-// Random calls beside a map of the live blocks: none overlaps another, each keeps its content until it is freed.
+// Makes random calls and keeps a map of the live blocks: none overlaps another, and each keeps its content until it is
+// freed.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 
@@ -43,7 +44,7 @@ class model {
         }
         if (what < 92) return release(any());
         if (what < 98 || !random_.one_in(100)) return resize(any());
-        most_ = 10 + static_cast<std::size_t>(random_.below(3000)); // it grows and shrinks by whole spans
+        most_ = 10 + static_cast<std::size_t>(random_.below(3000)); // the number of live blocks changes by whole spans
     }
 
   private:

@@ -1,4 +1,5 @@
-// Blocks of this malloc and functions of the C library's, which some can reach: they are this one's, wherever from.
+// The C library's allocation functions that programs reach in other ways: wherever the call comes from, they are this
+// malloc's.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +31,7 @@ std::string library_of(void *function) {
     return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fname : "none";
 }
 
-// In the same library as the malloc that this program has, or in the program itself where it came out of the archive.
+// Whether the function is in this malloc's library, or in the program itself if that is linked with the archive.
 bool is_ours(void *function) {
     const std::string own = library_of(reinterpret_cast<void *>(&malloc));
     return library_of(function) == own && own.find("/libc.so") == std::string::npos;
@@ -46,7 +47,7 @@ TEST(malloc_neighbours, the_c_librarys_second_names_are_this_mallocs) {
     __libc_free(malloc(100));
 }
 
-// As by Python's ctypes.
+// Python's ctypes does this.
 TEST(malloc_neighbours, the_c_library_asked_by_its_handle_has_this_malloc) {
     void *libc = dlopen("libc.so.6", RTLD_NOW);
     ASSERT_NE(libc, nullptr) << dlerror();
@@ -119,7 +120,7 @@ void exchange_blocks(const guest &with) {
 
 TEST(malloc_neighbours, a_plugin_shares_this_malloc) { exchange_blocks(guest(0)); }
 
-// As php opens its extensions.
+// PHP opens its extensions in this way.
 TEST(malloc_neighbours, a_plugin_that_looks_into_its_own_libraries_first_shares_it_too) {
     exchange_blocks(guest(RTLD_DEEPBIND));
 }
@@ -129,7 +130,7 @@ struct said {
     std::string text;
 };
 
-// A program under the library that this test has: on standard output and standard error.
+// Runs a program with this test's library preloaded. Returns its standard output and standard error.
 said run(const std::string &program, const std::string &settings = "") {
     const std::string library = library_of(reinterpret_cast<void *>(&malloc));
     const std::string command =
@@ -142,7 +143,7 @@ said run(const std::string &program, const std::string &settings = "") {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), std::string(text.data(), length)};
 }
 
-// A program in C that opens one in C++, which brings a C++ library along, for itself alone or inside.
+// A program in C opens a plugin in C++, which loads a C++ library for itself alone or has one linked in.
 TEST(malloc_neighbours, a_cxx_plugin_of_a_c_program_gets_its_handler_called_and_bad_alloc) {
     for (const char *plugin : {FLATLINE_THROWERS}) {
         for (const char *way : {"", " deep"}) {
@@ -160,7 +161,7 @@ TEST(malloc_neighbours, a_program_with_some_operators_of_its_own_has_the_others_
     }
 }
 
-// A program whose first block is older than the C library's environment.
+// The program's first allocation comes before the C library has its environment.
 TEST(malloc_neighbours, settings_are_known_to_a_first_call_before_the_c_library_has_begun) {
     const std::string ends = "came to its end\n", misused = "flatline-malloc: free\\(.*double free.*\n";
     const auto statistics = [&](const std::string &policy) {

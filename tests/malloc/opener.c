@@ -1,6 +1,6 @@
-/* opener LIBRARY: a program with the C library's malloc, which opens another one late, uses it by name, says "served"
- * if that went well and the C library still has its own for who asks it, and then frees by it what it has from its own:
- * the other one must stop it there. */
+/* opener LIBRARY: a program with the C library's malloc opens another one late and uses it by name. It prints "served"
+ * if that went well and callers of the C library still get its malloc. It then frees a block of its own malloc by the
+ * other one, which must stop it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// C++'s twenty operators: each is this library's, what one gave the matching one takes, and a refusal goes the
-// standard's way.
+// C++'s twenty operators: each is this library's, each delete takes the blocks of the matching new, and refusals follow
+// the standard.
 #include "refusals.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(malloc_operators, throw_what_the_standard_says_where_there_is_no_memory) {
     EXPECT_EQ(::operator new[](too_much, at_64, std::nothrow), nullptr);
 }
 
-// The eight of them, with a handler that has nothing to give and says so by one exception or another.
+// Tests the eight operators new with a handler that has nothing to free and throws one exception or another.
 TEST(malloc_operators, give_null_where_they_may_not_throw_and_the_handler_does) {
     EXPECT_EQ(test::refusals(), 0);
     EXPECT_EQ(test::handler_calls, 8);

@@ -32,7 +32,7 @@ FAULTS = {
                                             "#define pthread_mutex_unlock(lock) 0\nvoid flat_heap_lock"),
 }
 
-# What takes a whole program's place, which is the sanitizer's here.
+# Left out: they take over a whole program's allocation, which is the sanitizer's here.
 OTHERS = ("operators.c", "replaced.c", "runtime.c", "neighbours.c")
 
 
@@ -57,7 +57,7 @@ def main():
     subprocess.run([arguments.linker, "-std=c++20", "-O1", "-g", "-fsanitize=thread",
                     os.path.join(arguments.source, "tests", "malloc", "stress.cpp"),
                     *sorted(glob.glob(os.path.join(folder, "*.o"))), "-pthread", "-o", program], check=True)
-    first_race_ends_it = dict(os.environ, TSAN_OPTIONS="halt_on_error=1")  # with tables that it has spoilt it might never
+    first_race_ends_it = dict(os.environ, TSAN_OPTIONS="halt_on_error=1")  # with corrupted tables it might never end
     done = subprocess.run(["setarch", "-R", program, "20"], env=first_race_ends_it, text=True, errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=300, check=False)
     seen = "WARNING: ThreadSanitizer: data race" in done.stdout

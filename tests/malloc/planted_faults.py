@@ -17,16 +17,18 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from planting import CONTROL, passes, plant, verdict
 
 ALONE = ("runs", "size_class")
-WITHIN = ("home",)  # tests that look at the malloc's tables, and have it linked
+WITHIN = ("home",)  # tests that are linked with the malloc and read its tables
 
-# name: (file below src/malloc, pattern, replacement, parts of which a test each must see it: any, or those with these
-# words in their names, with a policy that is not `balanced`; or a case of wild_test.py, or all of preload_test.py)
+# name: (file below src/malloc, pattern, replacement, places in each of which a test must see the fault). A place is a
+# part's name; `PART:WORDS` or `PART:WORDS with POLICY`, for a test with these words in its name, under a policy that is
+# not `balanced`; `wild:CASE`, for a case of wild_test.py; or `preload`,
+# for preload_test.py.
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",

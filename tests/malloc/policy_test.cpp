@@ -1,5 +1,5 @@
-// What each policy keeps of 1 GiB that was freed, and how fast it goes: the bounds of docs/malloc.md. The policy is the
-// process's, by its environment: ctest runs all of this under each.
+// How much of 1 GiB that was freed each policy keeps, and how fast the rest is returned to the OS: the bounds of
+// docs/malloc.md. The environment sets the policy of the whole process: ctest runs all of this under each.
 #include "os/child.hpp"
 #include "os/system_memory.hpp"
 
@@ -32,8 +32,9 @@ using test::resident_bytes;
 
 struct bounds {
     std::size_t heap, left, huge, at_hand, spans;
-    long at_once; // pages of a large class in a large heap, made resident by one call; 0: none
-    // Of 1 GiB and of nothing else in use: what is kept, and the tables, which stay: 3.33 % of what was in use at most.
+    long at_once; // pages that one call makes resident for a large class in a large heap; 0: none
+    // The most that stays resident of 1 GiB when nothing else is in use. The tables stay, too: at most 3.33 % of what
+    // was in use.
     [[nodiscard]] std::size_t after_a_gib() const { return heap + huge + at_hand + spans + gib / 30; }
 };
 
@@ -49,7 +50,7 @@ bounds bounds_here() {
 
 bool keeps_all() { return bounds_here().heap == gib; }
 
-// Written, so that it is resident.
+// Allocates blocks and writes to all their pages, so that they are resident.
 std::vector<char *> take(std::size_t bytes, std::size_t size) {
     std::vector<char *> blocks(bytes / size);
     for (char *&block : blocks) {
@@ -65,15 +66,15 @@ void give(std::vector<char *> &blocks) {
     std::vector<char *>().swap(blocks);
 }
 
-// As a program goes on that is content with what it has: the usual calls, and no others.
+// The calls of a program that goes on running: the usual ones, and no others.
 void go_on(std::size_t pairs) {
     for (std::size_t i = 0; i < pairs; i++) free(malloc(64));
 }
 
-// Several times as many as a GiB has steps.
+// Several times the number of steps in which a GiB is returned.
 constexpr std::size_t calls = gib / mib;
 
-// What a thread does as the system gives memory back to itself: see madvise() below.
+// What a thread runs while it returns memory to the OS: see madvise() below.
 thread_local std::function<void()> *as_memory_goes = nullptr;
 thread_local std::size_t bytes_that_went = 0;
 
@@ -104,10 +105,10 @@ INSTANTIATE_TEST_SUITE_P(of_blocks, malloc_policy,
                          [](const auto &tested) { return "of_" + std::to_string(tested.param) + "_bytes"; });
 
 TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
-    constexpr std::size_t counted_late = mib; // by the kernel, which counts in batches
+    constexpr std::size_t counted_late = mib; // the kernel updates its counters in batches
     for (const std::size_t size : {64 * mib, 2 * mib, 100 * kib, std::size_t{10000}}) {
         const std::vector<char *> blocks = take(gib, size);
-        const std::size_t step = size > mib ? size + size / 64 + 2 * chunk : mib; // of huge blocks as much as is freed
+        const std::size_t step = size > mib ? size + size / 64 + 2 * chunk : mib; // huge blocks: as much as is freed
         std::size_t now = test::about_resident_bytes(), longer = 0;
         const auto look = [&] {
             const std::size_t before = now;
@@ -129,7 +130,7 @@ TEST(malloc_policy_steps, no_call_gives_back_more_than_a_step) {
     }
 }
 
-// Whoever frees a huge block, or makes one smaller, gives back as much, so that nobody else has to.
+// A call that frees or shrinks a huge block returns as much memory to the OS, so that no other call has to.
 TEST(malloc_policy_steps, what_is_freed_of_huge_blocks_goes_back_with_it) {
     constexpr std::size_t counted_late = mib;
     const auto stays = [&](std::size_t before) {
@@ -155,18 +156,18 @@ TEST(malloc_policy_steps, what_is_freed_of_huge_blocks_goes_back_with_it) {
     give(blocks);
 }
 
-// Of this process so far; what one call of the system makes resident counts, too.
+// The page faults of this process so far. Pages that a single system call makes resident count, too.
 long page_faults() {
     struct rusage used{};
     (void)getrusage(RUSAGE_SELF, &used);
     return used.ru_minflt;
 }
 
-// A program that frees and takes the same memory over and over waits for it a few times only: then at most for a page
-// for each 64 calls, or a chunk for each 64 huge blocks. ctest runs this in a process of its own: what others have
-// taken before would have to be used up first.
+// A program that frees and allocates the same memory over and over waits for page faults only a few times. After that
+// it waits for at most one page per 64 calls, or one chunk per 64 huge blocks. ctest runs this in a process of its own:
+// what other tests have allocated would have to be used up first.
 TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
-    constexpr std::size_t bytes = 256 * mib, rounds_at_most = 20; // several times what there ever was
+    constexpr std::size_t bytes = 256 * mib, rounds_at_most = 20; // several times the most that was ever in use
     for (const std::size_t size : {100 * kib, 64 * mib}) {
         (void)malloc_trim(0);
         std::size_t round = 0;
@@ -182,8 +183,8 @@ TEST(malloc_policy_credit, is_used_up_by_what_comes_and_goes) {
     }
 }
 
-// A block that comes and goes has memory that is there, though as much is kept as may be; when larger ones go beside it
-// it may have to move.
+// A block that is freed and allocated again gets resident memory, even if the policy's limit of kept memory is reached.
+// It may have to move when larger blocks beside it are freed.
 TEST(malloc_policy_steps, a_block_that_comes_and_goes_has_memory_that_is_there) {
     constexpr std::size_t size = 2 * mib, rounds = 100;
     (void)malloc_trim(0);
@@ -203,8 +204,8 @@ TEST(malloc_policy_steps, a_block_that_comes_and_goes_has_memory_that_is_there) 
     give(small);
 }
 
-// While a thread gives memory back, another that would have to, if the first one did not, does not wait for it: no lock
-// is held, and none of its own calls gives anything back.
+// While one thread returns memory to the OS, another that would otherwise have to do so does not wait for it: no lock
+// is held, and none of the other thread's calls returns anything.
 TEST(malloc_policy_threads, leave_to_another_what_it_is_giving_back) {
     (void)malloc_trim(0);
     if (keeps_all()) GTEST_SKIP() << "none gives anything back";
@@ -225,9 +226,9 @@ TEST(malloc_policy_threads, leave_to_another_what_it_is_giving_back) {
     });
     std::function<void()> let_the_other_go_on = [&] {
         goes_on.release();
-        if (!has_gone_on.try_acquire_for(std::chrono::seconds(10))) std::abort(); // it waits for this one
+        if (!has_gone_on.try_acquire_for(std::chrono::seconds(10))) std::abort(); // the other thread waits for this one
     };
-    let_the_other_go_on(); // and has what it needs: who takes new addresses gives back for them
+    let_the_other_go_on(); // it has what it needs now: taking new addresses returns memory, too
     by_the_other = rounds = 0;
     const std::vector<char *> large = take(gib, 256 * mib);
     as_memory_goes = &let_the_other_go_on;
@@ -240,8 +241,8 @@ TEST(malloc_policy_threads, leave_to_another_what_it_is_giving_back) {
     EXPECT_EQ(by_the_other, 0U);
 }
 
-// What a thread was giving back as another one forked is free in the child, which gives as much of it back, and of its
-// own.
+// Memory that a thread is returning while another thread forks is free in the child. The child returns it to the OS,
+// and returns its own as usual.
 TEST(malloc_policy_threads, give_back_in_a_child_what_they_were_giving_back) {
     (void)malloc_trim(0);
     if (keeps_all()) GTEST_SKIP() << "none gives anything back";
@@ -267,8 +268,8 @@ TEST(malloc_policy_threads, give_back_in_a_child_what_they_were_giving_back) {
     EXPECT_EQ(status, 0);
 }
 
-// Many at a time, more than are written down: then none of them leaves anything to others, and a child that is made in
-// the middle of it has all but the steps that were under way.
+// More threads return memory at a time than the malloc keeps track of. None of them leaves its memory to others, and a
+// child that is forked meanwhile gets all but the steps in progress.
 TEST(malloc_policy_threads, give_back_as_much_each_when_many_do) {
     constexpr std::size_t count = 24, size = 32 * mib, in_steps = count * 2 * chunk;
     (void)malloc_trim(0);
@@ -291,7 +292,7 @@ TEST(malloc_policy_threads, give_back_as_much_each_when_many_do) {
             free(block);
         });
     for (std::size_t i = 0; i < count; i++)
-        if (!is_at_it.try_acquire_for(std::chrono::seconds(10))) std::abort(); // one has left all to others
+        if (!is_at_it.try_acquire_for(std::chrono::seconds(10))) std::abort(); // a thread left all of it to others
     const int status = test::in_child([&] {
         (void)malloc_trim(0);
         return resident_bytes() <= before + in_steps + gib / 30 ? 0 : 1;
@@ -305,7 +306,8 @@ TEST(malloc_policy_threads, give_back_as_much_each_when_many_do) {
     EXPECT_LE(now, resident_bytes() + mib);
 }
 
-// Once it is used up, what is in use while all the rest is given back may go back as well when it is freed.
+// Once the credit is used up, malloc_trim renews it: blocks that are live during the trim may be returned to the OS
+// when they are freed.
 TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
     constexpr std::size_t bytes = 256 * mib, size = 100 * kib;
     for (std::size_t round = 0; round < 10; round++) {
@@ -322,7 +324,8 @@ TEST(malloc_policy_credit, is_renewed_by_malloc_trim) {
     }
 }
 
-// What lies free in pieces too small for a block that is larger than all there ever was pays for the new one.
+// A block that is larger than all memory so far finds only free pieces that are too small. These are returned to the OS
+// to pay for its new pages.
 TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) {
     (void)malloc_trim(0);
     const std::size_t all = mallinfo2().arena + 4 * gib, before = resident_bytes();
@@ -330,21 +333,21 @@ TEST(malloc_policy_steps, pages_begun_anew_are_paid_for_by_those_that_lie_free) 
     if (block == nullptr) GTEST_SKIP() << "the machine is too small for one block of so many bytes";
     std::memset(block, 1, 8 * chunk);
     free(block);
-    go_on(2 * all / chunk); // of what was freed the first pages are kept
+    go_on(2 * all / chunk); // the first of the freed pages are kept
     void *piece = malloc(2 * mib);
     void *other = malloc(2 * all);
     go_on(2 * all / chunk);
     if (!keeps_all()) {
-        EXPECT_LE(resident_bytes(), before + 2 * mib + 2 * mib); // the piece may have some
+        EXPECT_LE(resident_bytes(), before + 2 * mib + 2 * mib); // the piece may be resident
     }
     free(other);
     free(piece);
 }
 
-// What other tests of the process have left behind would count.
+// Whether no other test runs in this process. What other tests leave behind would count.
 bool is_alone() { return testing::UnitTest::GetInstance()->test_to_run_count() == 1; }
 
-// Of large blocks that are not written the tables are all that is resident: little, and they go with the blocks.
+// Large blocks that are never written to have only their tables resident. These are small, and return with the blocks.
 TEST(malloc_policy_tables, tables_of_what_is_free_go_back) {
     if (!is_alone()) GTEST_SKIP() << "in a process of its own only";
     (void)malloc_trim(0);
@@ -358,8 +361,8 @@ TEST(malloc_policy_tables, tables_of_what_is_free_go_back) {
     EXPECT_LE(resident_bytes(), before + 4 * mib);
 }
 
-// What is still mapped of many huge blocks is not forgotten while the tables of the others go: one block of nearly as
-// many bytes lies where they lay.
+// When many huge blocks are freed, the pages that stay mapped are not forgotten while the tables of the others are
+// returned: one block of nearly as many bytes is placed where they were.
 TEST(malloc_policy_tables, what_is_kept_is_served_again) {
     if (!is_alone()) GTEST_SKIP() << "in a process of its own only";
     constexpr std::size_t bytes = 512 * mib, size = 4 * mib;
@@ -373,7 +376,8 @@ TEST(malloc_policy_tables, what_is_kept_is_served_again) {
     free(block);
 }
 
-// 64 bytes at a time, untouched: a class that grows gets pages two or 64 at a time; with the policy memory, none.
+// Allocates 64-byte blocks without touching them. A growing class makes two or 64 pages resident at a time; with the
+// policy memory it makes none resident.
 TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
     (void)malloc_trim(0);
     constexpr std::size_t count = 100000, size = 64;
@@ -390,8 +394,8 @@ TEST(malloc_policy_growth, makes_pages_resident_some_at_a_time) {
     for (void *block : blocks) free(block);
 }
 
-// A thread's first thousand blocks lie on 16 pages. With any policy a fourth of these may become resident besides, some
-// pages of the tables, and those of the heap itself.
+// A thread's first thousand blocks lie on 16 pages. With any policy at most a fourth as many pages may become resident
+// besides, plus some pages of the tables and those of the heap itself.
 TEST(malloc_policy_growth, a_small_heap_has_little_more_resident_than_its_blocks) {
     std::thread([] {
         std::array<void *, 1000> blocks{};
@@ -405,10 +409,10 @@ TEST(malloc_policy_growth, a_small_heap_has_little_more_resident_than_its_blocks
     }).join();
 }
 
-// Where a class has got 2 MiB and its heap 64, a call that finds nothing makes as many pages resident as the policy
-// says, and besides at most the tables of the pages that it maps, and two eighths of a chunk's states; calls that do
-// are as few as that. Then neither a write to a block waits for a page, nor a free; but for the first spans of a class,
-// and the first chunk's tables, with the policy balanced.
+// Once a class has 2 MiB and its heap 64 MiB, a call that finds nothing free makes as many pages resident as the policy
+// says, plus at most the tables of the pages that it maps and two eighths of a chunk's states. There are no more such
+// calls than that implies. Neither a write to a block nor a free then waits for a page, except for the first spans of a
+// class and, with the policy balanced, the first chunk's tables.
 TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
     constexpr std::size_t bytes = 96 * mib, size = 64;
     constexpr long tables = (36 + 2 * 8) * kib / page + 6, of_a_chunk = 72 * kib / page + 3, others = 8;
@@ -428,7 +432,7 @@ TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
     const long before_frees = page_faults();
     for (void *block : blocks) free(block);
     const long after = page_faults();
-    EXPECT_GE(most, bounds_here().at_once * 9 / 10); // where the mapped pages end there may be fewer
+    EXPECT_GE(most, bounds_here().at_once * 9 / 10); // there may be fewer at the end of the mapped pages
     EXPECT_LE(most, bounds_here().at_once + tables + others);
     if (bounds_here().at_once != 0) {
         EXPECT_LE(waits, static_cast<long>(bytes / page) / bounds_here().at_once + until_it_is_large);
@@ -437,7 +441,7 @@ TEST(malloc_policy_growth, makes_as_many_pages_resident_at_once_as_it_says) {
     }
 }
 
-// Where the program locks what it will map, a call makes 128 KiB of blocks resident at most, and a chunk's tables.
+// If the program locks its future mappings, a call makes at most 128 KiB of blocks and a chunk's tables resident.
 TEST(malloc_policy_locked, memory_becomes_resident_in_small_steps) {
     const int status = test::in_child([] {
         constexpr long blocks = 128 * kib / page, tables = 136 * kib / page + 8, others = 8;
@@ -455,7 +459,7 @@ TEST(malloc_policy_locked, memory_becomes_resident_in_small_steps) {
     EXPECT_EQ(status, 0);
 }
 
-// What lies at hand of all other sizes, too, where the policy does not keep everything.
+// A growing size also uses the thread cache's blocks of all other sizes, unless the policy keeps everything.
 TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
     (void)malloc_trim(0);
     const std::size_t before = resident_bytes();
@@ -471,8 +475,8 @@ TEST(malloc_policy_growth, of_one_size_uses_what_others_have_left) {
     give(blocks);
 }
 
-// Eight blocks of this size are a span, and with the policy memory four lie at hand, of which two move at once. When
-// the last four are taken again, one comes from the span that has one free block, not from the one that has three.
+// A span holds eight blocks of this size. With the policy memory the thread cache holds four and moves two at a time.
+// Once those four are allocated again, the next comes from the span with one free block, not from the one with three.
 TEST(malloc_policy_growth, takes_from_the_fullest_span_with_the_policy_memory) {
     if (bounds_here().spans != 0) GTEST_SKIP() << "another policy";
     (void)malloc_trim(0);
@@ -487,14 +491,14 @@ TEST(malloc_policy_growth, takes_from_the_fullest_span_with_the_policy_memory) {
     for (std::size_t i = 9; i < blocks.size(); i++) free(blocks[i]);
 }
 
-// What lies at hand and in empty spans of 64 sizes is more than what a thread may keep of free pages, and becomes such
-// as it ends.
+// The cached blocks and empty spans of 64 sizes are more than a thread may keep in free pages. They become free pages
+// when the thread ends.
 TEST(malloc_policy_threads, leave_no_more_behind_than_may_be_left) {
     constexpr std::size_t of_a_thread = 256 * kib; // its heap itself, its stack, and its chunk's tables
     (void)malloc_trim(0);
     const std::size_t before = resident_bytes();
     std::vector<std::thread> threads;
-    std::latch all_have_freed(16); // or one would go on with what another left
+    std::latch all_have_freed(16); // otherwise a thread would take over what another left
     for (int i = 0; i < 16; i++) {
         threads.emplace_back([&] {
             std::vector<std::vector<char *>> blocks;
@@ -511,7 +515,8 @@ TEST(malloc_policy_threads, leave_no_more_behind_than_may_be_left) {
     EXPECT_LE(resident_bytes(), before + 16 * of_a_thread + 2 * mib);
 }
 
-// Who goes on with what another has left, which is more than a thread keeps, gives it back by whatever calls it makes.
+// A thread takes over what an ended thread left, which is more than a thread may keep. It returns the excess to the OS,
+// whatever calls it makes.
 TEST(malloc_policy_threads, give_back_what_another_has_left_to_them) {
     if (bounds_here().left <= bounds_here().heap || keeps_all()) GTEST_SKIP() << "no more is left than a thread keeps";
     (void)malloc_trim(0);
@@ -548,9 +553,10 @@ TEST(malloc_policy_counts, mallinfo2_counts_each_block) {
 
 } // namespace
 
-// Stands for the system's, so that it is known which thread gives memory back, and that another can go on meanwhile.
+// Replaces the system's madvise, so that the test knows which thread returns memory and can let another one run
+// meanwhile.
 extern "C" [[gnu::visibility("default")]] int madvise(void *start, std::size_t bytes, int advice) noexcept {
-    if (advice == MADV_DONTNEED && bytes >= mib) { // of huge blocks, and not of a thread's small ones
+    if (advice == MADV_DONTNEED && bytes >= mib) { // from huge blocks, not from a thread's small ones
         bytes_that_went += bytes;
         if (as_memory_goes != nullptr) (*as_memory_goes)();
     }

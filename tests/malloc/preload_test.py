@@ -24,7 +24,7 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(sum(found), again == words)
 """
-# The C library's functions by its handle: one of them takes a block, another gives it back.
+# Calls the C library's functions by its handle: one of them allocates a block, another frees it.
 CTYPES = """
 import ctypes
 libc = ctypes.CDLL("libc.so.6")
@@ -58,7 +58,7 @@ def said(library, **settings):
     return done.stderr if done.returncode == 0 and done.stdout == "10000" else "ended with %d" % done.returncode
 
 
-# What each setting makes it say: all of it.
+# All that each setting makes it say.
 SETTINGS = [
     ({}, r""),
     ({"FLATLINE_STATS": "0"}, r""),

@@ -1,4 +1,4 @@
-// Each operator new asked for more than there is: what the standard says must come of it.
+// Asks each operator new for more than there is, and checks that what follows is what the standard says.
 #ifndef FLATLINE_TESTS_MALLOC_REFUSALS_HPP
 #define FLATLINE_TESTS_MALLOC_REFUSALS_HPP
 
@@ -12,7 +12,7 @@ namespace test {
 inline const volatile std::size_t too_much = SIZE_MAX / 2;
 inline int handler_calls, wrong_answers;
 struct gave_up {};
-inline void *volatile unused; // so that each call is made
+inline void *volatile unused; // keeps the compiler from removing calls
 
 inline void expect(bool holds, const char *what) {
     if (holds) return;
@@ -40,7 +40,7 @@ template <typename Exception> void ask_all() {
     expect(::operator new[](too_much, at_64, std::nothrow) == nullptr, "aligned new[] (nothrow) is not null");
 }
 
-// 0: all is as it should be.
+// Returns 0 if all is as it should be.
 inline int refusals() {
     ask_all<std::bad_alloc>(); // without a handler
     std::set_new_handler([] {

@@ -1,4 +1,4 @@
-// A program of nothing but refusals, to be linked in every way.
+// A program that does nothing but the refusals, to be linked in every way.
 #include "refusals.hpp"
 
 int main() { return test::refusals(); }

@@ -1,5 +1,5 @@
-// A program with operators new and delete of its own, the plain ones only, as most have that have any: all others are
-// built on these. Its blocks have a word before them, so that nobody else can free one. Exit status 0: each was asked.
+// A program that replaces only the plain operators new and delete, as most do that replace any: all others are built on
+// these. Each block has 16 bytes before it, so that nobody else can free it. Exit status 0: each call reached these.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ int main() {
     std::make_shared<int>(3).reset();
     const volatile std::size_t too_much = SIZE_MAX / 2;
     const bool refused = ::operator new(too_much, std::nothrow) == nullptr;
-    constexpr auto at_64 = std::align_val_t{64}; // not replaced: these do not ask the plain ones
+    constexpr auto at_64 = std::align_val_t{64}; // not replaced: these do not call the plain ones
     ::operator delete(::operator new(40, at_64), 40, at_64);
     ::operator delete[](::operator new[](40, at_64, std::nothrow), at_64);
     std::printf("%d news, %d deletes\n", news, deletes);

@@ -1,4 +1,4 @@
-// The same of the aligned ones and of arrays.
+// The same as replaced.cpp for the aligned operators and those of arrays.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-/* resident PROGRAM: does what it is named after, and prints the KiB that are resident then, and those after the malloc
- * was told to give back what it can, each malloc by its own call for that. */
+/* resident PROGRAM: runs the load of that name, and prints the resident KiB, then those after the malloc was told, by
+ * its own function, to return what it can to the OS. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -13,7 +13,7 @@ enum { SIZES = 10, THREAD_MAX = 1000, STACK = 65536 };
 
 static pthread_barrier_t all;
 
-/* Not statm: until Linux 6.2 its counters are some pages behind for each thread. */
+/* statm is not used: until Linux 6.2 its counters lag by some pages for each thread. */
 static long resident_kib(void) {
     char line[256];
     long kib = -1;
@@ -33,7 +33,7 @@ static void *get(size_t size, size_t written) {
     return memset(block, 1, written);
 }
 
-/* A function that the program's malloc may have, as another type. */
+/* Finds a function that the program's malloc may have. */
 static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
 static void give_back(void) {
@@ -96,7 +96,7 @@ static void huge_blocks(unsigned count) {
     for (unsigned i = 0; i < count; i++) (void)get((size_t)5 << 20, (size_t)5 << 20);
 }
 
-/* Each grows in steps, beside another. */
+/* Two blocks grow in turn, step by step. */
 static void growing_blocks(unsigned count) {
     char *blocks[2] = {NULL, NULL};
     for (unsigned i = 1; i <= count; i++) {

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-# Programs of resident.c, and the threads that are there in the end.
+# The programs of resident.c, and the number of threads at their end.
 PROGRAMS = {"threads_that_stay": 100, "threads_in_turn": 0, "small_blocks": 0, "huge_blocks": 0, "growing_blocks": 0}
 POLICIES = ["latency", "balanced", "memory"]
 PEERS = ["libjemalloc.so.2", "libmimalloc.so.2.0", "libtcmalloc_minimal.so.4"]

@@ -1,5 +1,5 @@
-// Runs of units beside a plain map of which unit is free: after every step the lists hold the longest free runs there
-// are, each once.
+// Checks runs of units against a plain map of the free units: after every step the lists hold the longest free runs
+// there are, each once.
 extern "C" {
 #include "runs.h"
 }
@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint32_t units_in_all = 640;
 constexpr run_bounds bounds{0, units_in_all};
 
-// For so many units.
+// The tables of a set of `count` units.
 class tables {
   public:
     explicit tables(std::size_t count) : units_(count), long_runs_(count / LONG_RUN + 1), bits_(count / 64 + 1) {}
@@ -102,7 +102,7 @@ struct model {
         return at;
     }
 
-    // The queue has each run with dirty units once, and the counts are those of the lists.
+    // The queue holds each run with dirty units once, and the counts match the lists.
     void expect_counts(const std::map<std::uint32_t, std::uint32_t> &listed) const {
         std::uint32_t all = 0, all_dirty = 0;
         std::set<std::uint32_t> with_dirt, queued;
@@ -123,7 +123,7 @@ struct model {
         EXPECT_EQ(runs.dirty, all_dirty);
     }
 
-    // Used runs are known by their first units.
+    // The first unit of each used run has its count, and no used run passes for a free one.
     void expect_used() const {
         for (const auto &[head, count] : used) {
             EXPECT_TRUE(!at(head).is_free && at(head).count == count) << head;
@@ -131,7 +131,7 @@ struct model {
         }
     }
 
-    // Whether there is a run that must serve: one an eighth longer, or of up to 16 units as long.
+    // Whether a free run must serve: one an eighth longer or, up to 16 units, as long.
     [[nodiscard]] bool must_serve(std::uint32_t count) const {
         const auto found = free_runs();
         return std::any_of(found.begin(), found.end(),
@@ -157,7 +157,7 @@ struct model {
         used[head] = count;
     }
 
-    // Whatever list it is in, a run that is long enough gives its first units.
+    // A run that is long enough serves by its first units, whatever list it is in.
     void take_first(std::uint32_t head, std::uint32_t length, std::uint32_t count) {
         EXPECT_EQ(flat_runs_ending(&runs, head + length - 1), head);
         if (length < count) return;
@@ -201,7 +201,7 @@ struct model {
         set(head + before, count, false);
     }
 
-    // Two used runs instead of one.
+    // Splits a used run into two.
     void part(std::map<std::uint32_t, std::uint32_t>::iterator run, std::uint32_t before) {
         const auto [head, all] = *run;
         flat_runs_part(&runs, head + before);
@@ -222,7 +222,7 @@ struct model {
         run->second += more;
     }
 
-    // The first clean units of a free run.
+    // Makes the first clean units of a free run dirty.
     void make_dirty(std::uint32_t first, std::uint32_t most) {
         std::uint32_t count = 0;
         while (count < most && first + count < units_in_all && free[first + count] && !dirty[first + count]) count++;
@@ -230,7 +230,7 @@ struct model {
         std::fill_n(dirty.begin() + first, count, true);
     }
 
-    // What is taken to be cleaned is dirty, and clean when it comes back.
+    // Units taken for cleaning are dirty, and are given back clean.
     void clean(std::uint32_t most) {
         const std::uint32_t before = runs.dirty;
         const run_part part = flat_runs_take_dirty(&runs, most);
@@ -290,7 +290,7 @@ TEST(malloc_runs, are_what_a_plain_map_says_after_every_step) {
     }
 }
 
-// What flat_runs_take() promises: a run of up to 16 units, or one that is an eighth longer than what is asked for.
+// flat_runs_take() promises to find a run of up to 16 units, or one that is an eighth longer than the request.
 TEST(malloc_runs, that_are_an_eighth_longer_are_found) {
     for (std::uint32_t count = 1; count <= units_in_all / 2; count++) {
         const std::uint32_t longer = count <= 16 ? count : count + count / 8;
@@ -303,8 +303,8 @@ TEST(malloc_runs, that_are_an_eighth_longer_are_found) {
     }
 }
 
-// Dirty units are taken before clean ones that fit better, where some have become free last: but not a few of very
-// many.
+// Dirty units are taken before clean ones that fit better, if some of them became free last; but a few are not taken
+// from very many.
 TEST(malloc_runs, whose_memory_is_there_are_taken_first) {
     constexpr std::uint32_t clean = 0, dirty = 100, fits = 200, many = 300, few = 3;
     const auto taken = [](std::uint32_t count, run_alignment alignment) {
@@ -335,7 +335,7 @@ TEST(malloc_runs, that_are_used_are_not_made_dirty) {
     EXPECT_EQ(m.runs.dirty, 0U);
 }
 
-// Of which only what is written takes memory.
+// A table of which only the written parts take memory.
 template <typename Entry> class sparse_table {
   public:
     explicit sparse_table(std::size_t count)
@@ -368,7 +368,7 @@ TEST(malloc_runs, of_every_length_can_be_given_and_taken) {
     }
 }
 
-// What is known of long ones is apart: no entry of a single unit is written for them.
+// Long runs are described in a table of their own: no unit's entry is written for them.
 TEST(malloc_runs, of_many_units_leave_the_units_alone) {
     model m;
     while (!m.free_runs().empty()) m.take(LONG_RUN);

@@ -1,4 +1,4 @@
-// The table of size classes against what its header says of it, for every size.
+// Checks the table of size classes against what its header says, for every size.
 extern "C" {
 #include "size_class.h"
 }

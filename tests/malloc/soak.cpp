@@ -1,11 +1,11 @@
-// malloc_soak SECONDS [SEED [LEAK]]: threads that come and go, allocate in all sizes, resize, and free each other's
-// blocks, for so long, in a program that is linked with the malloc. Exit status 0: every block was as it was written,
-// no invariant of the malloc's tables is broken at the end, all is freed, and resident memory is flat. LEAK bytes are
-// lost on purpose each time a thread ends: the fault that must be seen.
+// malloc_soak SECONDS [SEED [LEAK]]: for so many seconds, threads start and end, allocate blocks of all sizes, resize
+// them, and free each other's, in a program that is linked with the malloc. Exit status 0: every block was as it was
+// written, no invariant of the malloc's tables is broken at the end, all is freed, and resident memory is flat. Each
+// thread leaks LEAK bytes on purpose when it ends: this fault must be detected.
 //
-// Flat: the mean over the last quarter of the time is above that over the second quarter by no more than a twentieth,
-// or twice the largest difference between two neighbouring eighths in between, if that is more. It is judged from 30
-// seconds on: until then what lies at hand in all sizes of all threads still grows to its bound.
+// Flat means: the mean over the last quarter of the time exceeds that over the second quarter by at most a twentieth,
+// or by twice the largest difference between two neighbouring eighths in between, if that is more. It is judged from 30
+// seconds on: until then the thread caches of all sizes still grow to their bounds.
 #include "invariants.hpp"
 
 #include "os/system_memory.hpp"
@@ -127,7 +127,7 @@ void live(std::uint64_t seed) {
     lives++;
 }
 
-// One after the other.
+// Runs threads one after the other.
 void live_on(std::uint64_t seed) {
     std::mt19937_64 random(seed);
     while (!is_over) std::thread(live, random()).join();
@@ -159,7 +159,7 @@ levels levels_of(const std::vector<double> &samples) {
     return {mean(samples, 2 * eighth, 4 * eighth), mean(samples, 6 * eighth, 8 * eighth), noise};
 }
 
-// Of memory that goes up and down by a tenth, it sees growth by a half and nothing else.
+// Tests the judgement itself: memory that goes up and down by a tenth is flat; if it also grows by a half it is not.
 bool growth_is_seen() {
     std::vector<double> swinging(800), growing(800);
     for (std::size_t i = 0; i < swinging.size(); i++) {

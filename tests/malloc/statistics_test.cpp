@@ -1,4 +1,4 @@
-// What programs ask of a malloc's state: glibc's functions, about this malloc's blocks.
+// glibc's functions that report a malloc's state describe this malloc's blocks.
 #include "os/child.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ std::size_t number(const std::string &text, const std::string &before) {
     return at == std::string::npos ? 0 : std::stoull(text.substr(at + before.size()));
 }
 
-// What is in use is told by what there is less what is free, as of glibc's.
+// As in glibc's report, the bytes in use are the total less the free ones.
 TEST(malloc_statistics, malloc_info_is_xml_about_these_blocks) {
     const blocks small(1000, 10000), huge(3, 5 << 20);
     const std::string text = info();

@@ -1,9 +1,9 @@
-// malloc_stress [ROUNDS [SEED]]: threads that allocate, resize and free each other's blocks, and end, with each byte
-// written and read plainly, while another trims their heaps and counts what is in them: what ThreadSanitizer needs to
-// see whether a block passes from one to the next in order, and whether a thread's own things are left to it. It
-// is linked with the malloc's sources under other names (see CMakeLists.txt), for a sanitizer has a malloc of its own.
-// Exit status 0: every block was as its thread had left it; 2: there was no memory. Where STRESS_PAGE_BYTES is set, the
-// system's pages are said to be of so many bytes.
+// malloc_stress [ROUNDS [SEED]]: threads allocate, resize and free each other's blocks, and end. They write and read
+// each byte plainly, while another thread trims their heaps and reads the statistics. ThreadSanitizer then sees whether
+// a block passes from one thread to the next in order, and whether other threads leave a thread's own data alone. The
+// program is linked with the malloc's sources under other names (see CMakeLists.txt), since a sanitizer has its own
+// malloc. Exit status 0: every block was as its thread had left it; 2: there was no memory. STRESS_PAGE_BYTES sets the
+// page size that the system seems to have.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -25,7 +25,7 @@ void flatline_renamed_free(void *block);
 int flatline_renamed_malloc_trim(std::size_t pad);
 struct mallinfo2 flatline_renamed_mallinfo2(void);
 
-// The sanitizer's malloc is this program's.
+// This program's malloc is the sanitizer's.
 void flat_redirect_c_library() {}
 
 unsigned long flatline_renamed_getauxval(unsigned long type) {
@@ -39,7 +39,7 @@ namespace {
 struct block {
     std::uint32_t size;
     unsigned char content;
-    // and bytes of that content up to `size`
+    // bytes of that content follow, up to `size`
 };
 
 unsigned char *bytes_of(block *of) { return reinterpret_cast<unsigned char *>(of); }
@@ -51,7 +51,7 @@ class worker {
   public:
     explicit worker(std::uint64_t seed) : random_(seed) {}
 
-    // What lies at a place is freed, by whomever it was put there; something new is put there instead.
+    // Frees the block at a place, whoever put it there, and puts a new one there.
     void step() {
         block *found = places[random_() % places.size()].exchange(random_() % 3 == 0 ? nullptr : make());
         if (found == nullptr) return;

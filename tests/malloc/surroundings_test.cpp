@@ -1,5 +1,5 @@
-// The malloc amid what else goes on in a process: signals, threads that are cancelled, libraries that come and go, and
-// what runs after main.
+// The malloc amid the other events of a process: signals, cancelled threads, libraries that are loaded and unloaded,
+// and what runs after main.
 #include "exchange.hpp"
 
 #include "core/environment.hpp"
@@ -27,7 +27,7 @@ namespace {
 void *kept;
 std::atomic<unsigned> signals, wrong_sizes;
 
-// Asks, but takes and gives nothing: that no handler may.
+// Reads a size but does not allocate or free, which no signal handler may.
 void on_signal(int) {
     const int error = errno;
     if (malloc_usable_size(kept) < 100) wrong_sizes++;
@@ -64,7 +64,7 @@ TEST(malloc_surroundings, signals_in_the_middle_of_calls_change_nothing) {
     free(kept);
 }
 
-// What a thread holds that is cancelled is freed as its stack is taken down.
+// A cancelled thread holds this block. It is freed when the thread's stack is unwound.
 class held {
   public:
     explicit held(std::size_t size) : block_(malloc(size)) { std::memset(block_, 5, size); }
@@ -95,7 +95,7 @@ TEST(malloc_surroundings, threads_are_cancelled_and_leave_nothing) {
             EXPECT_EQ(result, PTHREAD_CANCELED);
         }
     }
-    EXPECT_LE(mallinfo2().uordblks, before + 16384); // what glibc keeps of threads for the next ones
+    EXPECT_LE(mallinfo2().uordblks, before + 16384); // glibc keeps some memory of threads for later ones
 }
 
 TEST(malloc_surroundings, libraries_come_and_go) {
@@ -140,7 +140,8 @@ TEST(malloc_surroundings, what_runs_after_main_allocates_and_frees) {
               0);
 }
 
-// Opened by a program that has another malloc, it serves those who ask it by name, and takes nothing of the other's.
+// Opened by a program with another malloc, the library serves callers that look it up by name, and accepts none of the
+// other's blocks.
 TEST(malloc_surroundings, may_be_opened_by_a_program_that_has_another) {
     Dl_info here{};
     ASSERT_NE(dladdr(reinterpret_cast<void *>(&malloc), &here), 0);

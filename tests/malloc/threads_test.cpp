@@ -1,4 +1,4 @@
-// The malloc between threads: blocks freed by others, threads that come and go, a child forked from among them.
+// The malloc and threads: remote frees, threads that start and end, and a child forked while they run.
 #include "exchange.hpp"
 
 #include "core/environment.hpp"
@@ -29,12 +29,12 @@ using test::exchange;
 using test::places;
 
 struct exchanged {
-    std::uint64_t bytes; // a block, most often at most
+    std::uint64_t bytes; // the most that nearly all blocks have
     std::size_t steps;   // of each thread
 };
 
-// Threads that exchange blocks, while this one does something else again and again. The number of blocks that were
-// spoilt.
+// Runs threads that exchange blocks, while this one calls `meanwhile` again and again. Returns the number of corrupted
+// blocks.
 std::size_t spoilt_among(unsigned count, exchanged blocks, std::uint64_t seed, void (*meanwhile)()) {
     static places at;
     std::atomic<std::size_t> spoilt = 0;
@@ -60,7 +60,7 @@ TEST(malloc_threads, blocks_freed_by_others_stay_whole_until_then) {
     }
 }
 
-// What has been sent to a thread is taken for it, while its own calls change what it has at hand.
+// A trim takes blocks that were sent to a thread on its behalf, while the thread's own calls change its cache.
 TEST(malloc_threads, a_trim_changes_nothing_that_threads_have_at_hand) {
     const std::uint64_t seed = test::seed();
     SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
@@ -69,8 +69,8 @@ TEST(malloc_threads, a_trim_changes_nothing_that_threads_have_at_hand) {
     }
 }
 
-// All that one thread allocates, another frees: it comes back, or memory would grow by 64 MiB, or by a GiB. Of small
-// blocks many come back with one word.
+// One thread allocates blocks and another frees them. They return to the owner, or memory would grow by 64 MiB, or by a
+// GiB. Many small blocks return with one word.
 void expect_used_again(std::size_t bytes) {
     constexpr std::size_t batch = 1000;
     std::array<void *, batch> blocks{};
@@ -99,7 +99,7 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
             std::vector<std::thread> threads;
             for (std::size_t k = 0; k < 10; k++) {
                 threads.emplace_back([i, k] {
-                    std::vector<void *> blocks; // so many that the thread gets a heap of its own
+                    std::vector<void *> blocks; // enough for the thread to get a heap of its own
                     for (std::size_t size = 1; size < 40000; size = size * 5 / 4 + 1 + k)
                         blocks.push_back(malloc(size));
                     for (void *block : blocks) free(block);
@@ -115,7 +115,7 @@ TEST(malloc_threads, ten_thousand_that_come_and_go_leave_no_memory_behind) {
     EXPECT_LT(test::resident_bytes(), before + (std::size_t{8} << 20));
 }
 
-// A block, and the number that all its words are.
+// A block all of whose words are `number`.
 struct numbered {
     std::uint64_t *words;
     std::size_t bytes;
@@ -144,8 +144,8 @@ std::vector<numbered> blocks_of(test::random_source &random, std::size_t sizes) 
     return blocks;
 }
 
-// What a thread has that does nothing meanwhile, freed by another here and there, becomes free by malloc_trim() and
-// joins what is free beside it, while that goes from one run of pages to the next.
+// Another thread frees some of an idle thread's blocks. malloc_trim() reclaims them and merges them with their free
+// neighbours, while it walks from one run of pages to the next.
 TEST(malloc_threads, a_trim_takes_back_what_lies_between_blocks_of_one_that_sleeps) {
     const std::uint64_t seed = test::seed();
     SCOPED_TRACE(testing::Message() << "FLATLINE_TEST_SEED=" << seed);
@@ -214,11 +214,11 @@ TEST(malloc_threads, a_child_forked_in_a_storm_has_a_malloc_that_works) {
     }
     for (int i = 0; i < 40 && !HasFailure(); i++) {
         EXPECT_EQ(test::in_child([&] {
-                      (void)alarm(10); // it would wait for ever
+                      (void)alarm(10); // a deadlock would last for ever
                       places own{};
                       DEMAND(exchange(own, seed, 3000) == 0);
                       std::thread([&] { empty(own); }).join();
-                      for (auto &place : at) free(place.exchange(nullptr)); // the parent's, in its copy of them
+                      for (auto &place : at) free(place.exchange(nullptr)); // the child's copies of the parent's blocks
                       return 0;
                   }),
                   0);

@@ -1,4 +1,4 @@
-// A library that is refused memory by each operator new: with a handler that gives up, and with one that throws.
+// A library whose operators new are all refused memory: with a handler that gives up, and with one that throws.
 #include "refusals.hpp"
 
 extern "C" int thrower();

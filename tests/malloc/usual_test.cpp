@@ -1,4 +1,4 @@
-// What the usual malloc and free take, counted one instruction after the other, and what the manual says of them.
+// Counts the instructions of the usual malloc and free one by one, and compares them with what the manual says.
 #include "prove/stepper.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Of each call the most that any took: blocks of the first sizes and of the last, of which some lie at hand.
+// The most that any call of each function took, for the smallest sizes and the largest, with some blocks in the cache.
 std::vector<flat::test::Watched> count_usual_calls() {
     std::vector<flat::test::Watched> watched{{"malloc", dlsym(RTLD_DEFAULT, "malloc")},
                                              {"free", dlsym(RTLD_DEFAULT, "free")}};
@@ -35,8 +35,8 @@ std::vector<flat::test::Watched> count_usual_calls() {
     return watched;
 }
 
-// Of a call on a page of which another thread has freed a block: the first free of the owner's takes that back, and
-// from then on the usual path is open.
+// The same for calls on a page of which another thread has freed a block. The owner's first free takes that block back,
+// and from then on the usual path is open.
 std::vector<flat::test::Watched> count_calls_after_a_remote_free() {
     std::vector<flat::test::Watched> watched{{"malloc", dlsym(RTLD_DEFAULT, "malloc")},
                                              {"free", dlsym(RTLD_DEFAULT, "free")}};

@@ -1,4 +1,4 @@
-/* A library that is loaded and unloaded again and again; the program's malloc is its own. */
+/* A library that is loaded and unloaded again and again, and uses the program's malloc. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Preloaded before a malloc it imitates transparent huge pages that are set to `always`, where they are set to
- * `madvise`: each private mapping of no file may be of huge pages, until its owner says otherwise. */
+/* Preloaded before a malloc, this imitates transparent huge pages set to `always` where they are set to `madvise`: each
+ * private anonymous mapping may use huge pages until its owner says otherwise. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/syscall.h>

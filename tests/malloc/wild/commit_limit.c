@@ -1,5 +1,5 @@
-/* Where overcommit is off (2), at least 0.8 of what can still be committed is served, in blocks of the size of the
- * argument, and what was served can be written. */
+/* With overcommit off (2), at least 0.8 of what can still be committed is served, in blocks of the argument's size, and
+ * what was served can be written. */
 #include "wild.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Threads load many blocks and end; the main thread frees them all and goes on. Arguments: bytes of a block, MiB of
- * all, how many threads share them, and `at-once` where the malloc is purged before anything else, or `later`, where
- * main first makes other calls, and then takes as much itself. */
+/* Threads allocate many blocks and end; the main thread frees them all and goes on. Arguments: bytes of a block, MiB in
+ * all, how many threads share them, and `at-once` to purge the malloc before anything else, or `later` if main first
+ * makes other calls and then allocates as much itself. */
 #include "wild.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void free_all(void) {
     for (size_t i = 0; i < blocks; i++) free(block[i]);
 }
 
-/* What is beyond the limits has gone back after as many calls as it has steps. */
+/* Makes as many calls as it takes to return everything beyond the limits to the OS, in steps. */
 static void call_on(void) {
     for (size_t i = 0; i < 200000; i++) {
         void *volatile passing = malloc(i * 7 % 100000);
@@ -52,7 +52,7 @@ int main(int count, char **arguments) {
     if (!at_once) {
         call_on();
         tell(&(point){.name = "freed", .peak = all, .threads = 1});
-        load_part(0, 1); /* a malloc that keeps all has what the threads left besides */
+        load_part(0, 1); /* a malloc that keeps all also has what the threads left */
         tell(&(point){.name = "again", .live = all, .peak = 2 * all, .threads = 1});
         free_all();
         call_on();

@@ -1,13 +1,13 @@
-/* Under a small limit malloc serves what there is room for, and calls that fail leave nothing behind: neither addresses
- * nor mappings. What the first of them set right or kept for the next is not counted. */
+/* Under a small limit malloc serves what there is room for, and calls that fail leave neither addresses nor mappings
+ * behind. What the first of them repaired or kept for the next does not count. */
 #include "wild.h"
 
 #include <stdlib.h>
 
 enum { FAILURES = 1000, KEPT_BYTES = 2 << 20, KEPT_MAPPINGS = 8 };
 
-/* Takes blocks until there is no more, and then calls on. What a call gives back before it fails may serve a later one:
- * calls that fail are counted from the last that was served on. */
+/* Allocates blocks until there are no more, and then calls on. What a call frees before it fails may serve a later one:
+ * failures are counted from the last call that was served. */
 static void exhaust(size_t size) {
     size_t had = 0, addresses = 0, maps = 0;
     for (int failed = 0; failed < FAILURES;) {

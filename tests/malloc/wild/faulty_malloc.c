@@ -1,13 +1,13 @@
-/* glibc's malloc with a fault, which the programs here must see. FAULT in the environment says which:
+/* glibc's malloc with a fault that the programs here must detect. FAULT in the environment names it:
  *
  *   dirty    calloc returns memory of which a byte is not 0
- *   lost     a realloc to a MiB and more changes a byte of what was there
- *   leak     each thread leaves 16 KiB behind
- *   few      from the 16,000th thread on malloc returns NULL
+ *   lost     a realloc to a MiB or more changes a byte of the content
+ *   leak     each thread leaks 16 KiB
+ *   few      malloc returns NULL from the 16,000th thread on
  *   end      malloc returns NULL from the 100,000th MiB on
- *   hoard    half of the limit of addresses, or of data, is taken at the start
- *   blind    more than there is of memory is served, and late limits are not looked at
- *   stray    a call that fails leaves a mapping behind
+ *   hoard    half of the limit of addresses, or of data, is mapped at the start
+ *   blind    more than the machine's memory is served, and later limits are ignored
+ *   stray    a failed call leaves a mapping behind
  *   pinned   64 MiB are mapped at the start */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -24,9 +24,9 @@ void *__libc_realloc(void *block, size_t size);
 
 enum { MIB = 1 << 20, THREADS = 16000, LEFT_BEHIND = 16 << 10 };
 
-static atomic_size_t threads, served; /* that have called; bytes */
+static atomic_size_t threads, served; /* threads that have called; bytes */
 static _Thread_local bool is_known;
-static char *reserve; /* what `blind` serves from: so many addresses that no limit that comes later matters */
+static char *reserve; /* what `blind` serves from: enough addresses that no later limit matters */
 static const size_t reserved = (size_t)1 << 42;
 static atomic_size_t used;
 

@@ -1,5 +1,5 @@
-/* A sandbox allows of madvise MADV_DONTNEED alone. Argument: `refuse`, by EPERM; `kill`, the process. It allocates and
- * resizes in five threads all the same, and calloc returns zeros. */
+/* A sandbox allows madvise only with MADV_DONTNEED. Argument: what other advice does: `refuse`: it fails with EPERM;
+ * `kill`: it kills the process. Five threads allocate and resize all the same, and calloc returns zeros. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -1,6 +1,6 @@
-/* fork() from two threads at once, while others allocate, free each other's blocks, begin and end, and call
- * malloc_trim. Each child, and a child of its, goes on: allocates all sizes, frees what other threads of the parent
- * had, begins threads, counts. None may stop for ever. Argument: how many children. */
+/* Two threads call fork() at once, while others allocate, free each other's blocks, begin and end, and call
+ * malloc_trim. Each child, and a child of each, goes on: it allocates all sizes, frees blocks of the parent's other
+ * threads, begins threads, and reads the statistics. None may hang. Argument: how many children. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -14,7 +14,7 @@
 
 enum { PLACES = 4096, MAKERS = 2, SECONDS = 60 };
 
-static void *_Atomic place[PLACES]; /* a block is whose exchange gets it */
+static void *_Atomic place[PLACES]; /* a block belongs to the thread whose exchange gets it */
 static atomic_bool stop;
 static atomic_int in_fork;
 static size_t children;
@@ -24,7 +24,7 @@ static const size_t sizes[] = {16, 48, 200, 1000, 5000, 30000, 200000, 1500000};
 static void use_places(uint64_t random, size_t calls) {
     for (size_t i = 0; i < calls && !atomic_load(&stop); i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        /* Large sizes are as many times rarer. */
+        /* The larger a size, the rarer it is. */
         size_t which = (size_t)__builtin_ctzll(random >> 32 | 128), size = sizes[which];
         char *block = malloc(size);
         if (block == NULL) finish(WRONG, "malloc(%zu) is NULL", size);

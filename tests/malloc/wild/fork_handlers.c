@@ -1,5 +1,5 @@
 /* fork() where a library's handlers use the heap, or wait for threads that do: see fork_handlers_library.c for HOW.
- * From the main thread, from another one, and from a child. */
+ * Forks from the main thread, from another one, and from a child. */
 #define _GNU_SOURCE
 #include "fork_handlers.h"
 #include "wild.h"
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS = 20 }; /* a fork that takes as long has stopped for ever */
+enum { SECONDS = 20 }; /* a fork that takes this long hangs */
 
 static void fork_once(bool and_again) {
     pid_t child = fork();
@@ -18,7 +18,7 @@ static void fork_once(bool and_again) {
         free(filled(100));
         free(filled(3 * MIB));
         if (and_again) {
-            begin_worker(); /* the parent's is not here */
+            begin_worker(); /* the parent's worker does not exist here */
             fork_once(false);
         }
         _exit(RIGHT);

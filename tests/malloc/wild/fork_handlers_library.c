@@ -1,13 +1,13 @@
-/* A library whose constructor registers handlers of fork, as those for numbers and for tracing do. It is initialised
- * before a preloaded malloc, which it does not know. What the handlers do says HOW:
+/* A library whose constructor registers fork handlers, as libraries for numerics and tracing do. It is initialised
+ * before a preloaded malloc and does not know it. HOW says what the handlers do:
  *
  *   alloc     prepare allocates small and huge blocks, resizes and frees them, and calls malloc_trim
- *   join      prepare ends and joins a thread, which has a heap
- *   wait      prepare has another thread allocate and free, and waits until that is done; so does the parent's
+ *   join      prepare ends and joins a thread that has a heap
+ *   wait      prepare has another thread allocate and free, and waits for it; so does the parent's handler
  *   parent    the parent's handler allocates; child: the child's does
  *   respawn   the child's handler begins a thread, which allocates, and joins it
  *
- * With "late " before it the program registers them itself, once it has allocated. */
+ * With "late " before it, the program registers them itself after it has allocated. */
 #define _GNU_SOURCE
 #include "fork_handlers.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 
 static pthread_t worker;
-static atomic_int asked, answered; /* calls of the worker's that were asked for, and those that were made */
+static atomic_int asked, answered; /* the worker's calls that were requested, and those that were made */
 static atomic_bool stop;
 
 static void use_the_heap(void) {

@@ -1,8 +1,8 @@
-/* Threads of a parent have free memory, and their number is none in a child: what they left is the child's to use.
- * Arguments: whose (threads that `freed` their own blocks and wait; whose blocks `main` freed; whose blocks are `live`,
- * and are freed by the child), the size of a block, and of all blocks of a thread in MiB. The child, and then a child
- * of the child, allocates as much, and must not grow by as much: not its addresses, nor what is resident where the
- * parent's was. */
+/* The parent's threads have free memory. The threads do not exist in a child, so their memory is the child's to use.
+ * Arguments: whose memory (`freed`: threads that freed their own blocks and wait; `main`: the main thread freed them;
+ * `live`: the child frees them), the size of a block, and the MiB of all blocks of a thread. The child, and then a
+ * child of the child, allocates as much and must not grow by as much: neither in addresses, nor in resident memory
+ * where the parent's was resident. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, STACK = 32768 /* bytes, of a thread: begin_thread() */ };
+enum { THREADS = 4, STACK = 32768 /* bytes of a thread's stack: begin_thread() */ };
 
-static size_t size, blocks; /* bytes; of a thread */
+static size_t size, blocks; /* bytes; number per thread */
 static void **block[THREADS];
 static bool frees_its_own;
 static pthread_barrier_t gate;
@@ -35,7 +35,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* What the threads had that was resident, and what was mapped: free, or live, when the parent forked. */
+/* The threads' resident and mapped bytes, free or live, when the parent forked. */
 typedef struct left_behind {
     size_t pages, addresses; /* bytes */
 } left_behind;
@@ -65,7 +65,7 @@ static void await(pid_t child) {
 
 static void be_child(bool live, const left_behind *left, const left_behind *before) {
     use_again(live, left, "a child");
-    /* A child's child has what its parent left of that. */
+    /* A grandchild can use what the child left of that. */
     const left_behind again = {resident() - before->pages, mapped() - before->addresses};
     pid_t grandchild = fork();
     if (grandchild == 0) {

@@ -1,5 +1,5 @@
-/* Many blocks of 1.5 MiB, of which a page is written, grow one after the other, and every second one goes: none is
- * refused for want of mappings, and once all are free the system has few to look after. Argument: how many blocks. */
+/* Many blocks of 1.5 MiB, with one written page each, grow one after the other, and every second one is freed: none is
+ * refused for lack of mappings, and once all are free the process has few. Argument: how many blocks. */
 #include "wild.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Buffers that grow by realloc in turn, shrink again and grow once more, as vectors of text do. Argument: how many.
- * What was in them stays in them. */
+/* Buffers grow by realloc in turn, shrink again and grow once more, as text vectors do. They keep their content.
+ * Argument: how many. */
 #include "wild.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int main(int count, char **arguments) {
     size_t buffers = number(count, arguments, 1);
     if (buffers > MOST) finish(CANNOT_RUN, "at most %d buffers", MOST);
     for (int round = 0; round < 3; round++) {
-        /* By doubling; by a half; by odd steps that end within a page. */
+        /* First they double; then they grow by a half and odd steps that end within a page. */
         for (size_t size = 200000; size <= 48 * MIB;
              size = round == 0 ? 2 * size : size + size / 2 + 777 * (size_t)round) {
             for (size_t which = 0; which < buffers; which++) resize(which, size);

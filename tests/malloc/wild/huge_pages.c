@@ -1,6 +1,6 @@
-/* A hundred threads with ten small blocks each, where the system makes every mapping of huge pages that it can
- * (/sys/kernel/mm/transparent_hugepage/enabled is `always`). Where it does not by itself, always_huge.c, preloaded,
- * imitates it. Argument: `imitated` where that is so. */
+/* A hundred threads with ten small blocks each, where the system uses huge pages for every mapping that it can
+ * (/sys/kernel/mm/transparent_hugepage/enabled is `always`). Where it does not, the preloaded always_huge.c imitates
+ * it. Argument: `imitated` in that case. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -1,5 +1,5 @@
-/* A large scratch block comes and goes before each result of somewhat more than a MiB, which stays: what is behind the
- * result in the scratch block's memory goes back. Argument: bytes of a result. */
+/* A large scratch block is allocated and freed before each result of somewhat more than a MiB, which stays. The scratch
+ * block's memory behind the result is returned to the OS. Argument: bytes of a result. */
 #include "wild.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Workers fill 64 MiB each and then wait, while the main thread frees all of it, and makes the malloc give back what is
- * free; it takes some for itself and frees that; the workers end. Argument: bytes of a block. */
+/* Workers fill 64 MiB each and then wait, while the main thread frees all of it and purges the malloc. It then
+ * allocates and frees some blocks itself; the workers end. Argument: bytes of a block. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -7,7 +7,7 @@
 
 enum { WORKERS = 4, MINE = 500 };
 
-static size_t size, blocks; /* bytes; of a worker */
+static size_t size, blocks; /* bytes; number per worker */
 static void **block[WORKERS];
 static pthread_barrier_t gate;
 

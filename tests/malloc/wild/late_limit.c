@@ -1,5 +1,5 @@
-/* A program sets RLIMIT_AS in main(), as sandboxes and runners of tests do: what it may have is what it may have
- * without Flatline. A request beyond it gets NULL, a thread and a mapping have room, and a later request has, too. */
+/* A program sets RLIMIT_AS in main(), as sandboxes and test runners do: it may have what it may have without Flatline.
+ * A request beyond the limit gets NULL, a thread and a mapping have room, and so has a later request. */
 #define _GNU_SOURCE
 #include "wild.h"
 

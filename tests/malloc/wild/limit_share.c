@@ -1,6 +1,7 @@
-/* Under a limit of its memory one thread can have at least 0.8 of what the limit leaves to the program at its start.
- * Arguments: of what (`as`: addresses, RLIMIT_AS; `data`: RLIMIT_DATA), the limit in MiB, when it is set (`exec`: by
- * who began this program; `late`: here, after the first malloc), the size of a block. What is asked for counts. */
+/* Under a memory limit one thread can have at least 0.8 of what the limit leaves to the program at its start.
+ * Arguments: the limited resource (`as`: addresses, RLIMIT_AS; `data`: RLIMIT_DATA), the limit in MiB, when it is set
+ * (`exec`: before this program starts; `late`: here, after the first malloc), the size of a block. Requested bytes
+ * count. */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -12,7 +13,7 @@
 
 static size_t size, left; /* bytes: of a block; what the limit leaves */
 
-/* What is mapped from files, and the stack: no part of the malloc's. Of data only what is private and can be written.
+/* Bytes that are mapped from files, and the stack, which are not the malloc's. For data, only writable file mappings.
  */
 static size_t taken_at_start(bool data) {
     static char maps[64 << 10];
@@ -31,12 +32,12 @@ static size_t taken_at_start(bool data) {
     return sum;
 }
 
-/* Takes blocks until there is no more, or clearly more than there may be; each large one remembers the one before it.
- */
+/* Allocates blocks until there are no more, or clearly more than there may be. Each large one points to the one before
+ * it. */
 static size_t take_all(void **last) {
     size_t sum = 0;
     for (void **block; sum < left + left / 8 && (block = malloc(size)) != NULL; sum += size) {
-        if (size < 100000) continue; /* no page is written that need not be: so many are there */
+        if (size < 100000) continue; /* there are too many to write to their pages */
         *block = *last;
         *last = (void *)block;
     }

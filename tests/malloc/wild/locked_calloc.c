@@ -1,6 +1,7 @@
-/* Parts of blocks are locked in memory, as crypto libraries do with keys, and the blocks are freed as they are: the
- * system gives locked pages back by no madvise. What calloc returns later is zero all the same. Argument: page (one of
- * each fourth block is locked), whole (all of it), fault (locked as they are touched), all (mlockall, for a while). */
+/* Parts of blocks are locked in memory, as crypto libraries do with keys, and the blocks are freed while locked:
+ * madvise returns no locked pages to the OS. What calloc returns later is zero all the same. Argument: page (a page of
+ * each fourth block is locked), whole (all of the block), fault (pages are locked when touched), all (mlockall, for a
+ * while). */
 #define _GNU_SOURCE
 #include "wild.h"
 
@@ -30,7 +31,7 @@ static void *free_all(void *unused) {
     return unused;
 }
 
-/* Calls until what is free beyond the limits has gone back. */
+/* Makes calls until the free memory beyond the limits has been returned to the OS. */
 static void call_on(void) {
     for (size_t i = 0; i < 4000; i++) {
         void *volatile passing = malloc(100000);

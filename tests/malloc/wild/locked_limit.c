@@ -1,7 +1,6 @@
-/* mlockall(MCL_CURRENT | MCL_FUTURE), and with `fault` MCL_ONFAULT. Arguments: a limit in MiB, beyond which nobody may
- * lock, or 0: without one; `now` or `fault`.
- * The call succeeds, a small part becomes resident, and of what the limit leaves at least 0.8 can be allocated, or half
- * where the limit is less than 64 MiB. */
+/* mlockall(MCL_CURRENT | MCL_FUTURE), with MCL_ONFAULT for `fault`. Arguments: the limit of locked memory in MiB, or 0
+ * for none; `now` or `fault`. The call succeeds, little becomes resident, and at least 0.8 of what the limit leaves can
+ * be allocated, or half if the limit is less than 64 MiB. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -1,5 +1,5 @@
-/* One request larger than memory and swap together gets NULL, from whichever function, unless overcommit is set to
- * always; the process goes on, and has nothing more mapped. A request that is large and less than that is served. */
+/* One request larger than memory and swap together gets NULL from every function, unless overcommit is set to always;
+ * the process goes on and has nothing more mapped. A large request below that size is served. */
 #define _GNU_SOURCE
 #include "wild.h"
 

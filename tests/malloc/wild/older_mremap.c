@@ -1,5 +1,5 @@
-/* Preloaded before the malloc it makes mremap() what it is in Linux 5.7 to 6.16: MREMAP_FIXED first unmaps the
- * destination, and only then refuses, by EFAULT, an old range of more than one mapping, which newer kernels move. */
+/* Preloaded before the malloc, this makes mremap() behave as in Linux 5.7 to 6.16: MREMAP_FIXED first unmaps the
+ * destination, and only then refuses, with EFAULT, an old range of more than one mapping, which newer kernels move. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static const char *read_address(const char *text, uintptr_t *address) {
     return text;
 }
 
-/* Where the mapping ends in which `address` lies; 0: it is in none. Looks a line at a time, since maps may be long. */
+/* The end of the mapping that contains `address`, or 0. Reads a line at a time, since maps may be long. */
 static uintptr_t end_of_mapping(uintptr_t address) {
     char line[512], part[4096];
     size_t length = 0;

@@ -1,5 +1,5 @@
-/* One thread holds more than 160 GiB in blocks of one size, which are written to nowhere: a heap has no end before the
- * addresses have one, and what is written down of so many blocks is little. Argument: bytes of a block. */
+/* One thread holds 160 GB in blocks of one size that are never written to: a heap ends only where the addresses do, and
+ * the tables of so many blocks are small. Argument: bytes of a block. */
 #include "wild.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Threads in turn: each takes 32 MiB of blocks and hands them on; the next one frees them, takes as many, and waits.
- * Live at any time are 32 MiB. Argument: bytes of a block. */
+/* Threads in turn: each allocates 32 MiB of blocks and hands them on; the next one frees them, allocates as many, and
+ * waits. 32 MiB are live at any time. Argument: bytes of a block. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -1,5 +1,5 @@
-/* Of 256 MiB of blocks one in so many stays, here and there: what is free in whole pages between them goes back when it
- * is asked for. Arguments: bytes of a block, one in how many stays. */
+/* Of 256 MiB of blocks one in so many stays, here and there: the free whole pages between them are returned to the OS
+ * on request. Arguments: bytes of a block, one in how many stays. */
 #include "wild.h"
 
 #include <stdlib.h>

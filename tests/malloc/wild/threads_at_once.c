@@ -1,5 +1,5 @@
-/* Many threads at the same time, each with a few small blocks: none that could be made gets NULL. Arguments: how many;
- * the least that must be made, since under a limit there may be no room for the stacks of all. */
+/* Many threads at once, each with a few small blocks: no thread that was made gets NULL. Arguments: how many; the least
+ * that must be made, since under a limit there may be no room for all stacks. */
 #define _GNU_SOURCE
 #include "wild.h"
 

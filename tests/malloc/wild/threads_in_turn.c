@@ -1,13 +1,13 @@
 /* Threads one at a time, each of which allocates a little: none gets NULL, and the second half of them leaves no more
- * resident than the first. Arguments: how many; when they allocate; and how often, if it is not once: with many calls
- * a malloc may give a thread what it gives none that hardly allocates. When:
+ * resident than the first. Arguments: the number of threads; when they allocate; and how often, if not once: a malloc
+ * may give a thread that makes many calls what it does not give to one that hardly allocates. When:
  *
  *   work       before they end
- *   last       a destructor of a key, in the last of its rounds, takes a block, resizes and frees it
+ *   last       in the last round of destructors, a key's destructor allocates a block, resizes and frees it
  *   leave      the same, and another thread frees the block
- *   destroyed  the same, in a destructor of a key that was made before the malloc's, where there is one
+ *   destroyed  the same, with a key that was made before the malloc's, if it has one
  *
- * The C library runs destructors four times over at most, while they set their keys anew. */
+ * The C library runs destructors in at most four rounds, as long as they set their keys again. */
 #define _GNU_SOURCE
 #include "wild.h"
 

@@ -63,7 +63,7 @@ size_t figure(const char *path, const char *name) {
     return 0;
 }
 
-/* Not VmRSS, whose counters are gathered per processor and may be some pages behind. */
+/* VmRSS is not used: its counters are gathered per processor and may lag by some pages. */
 size_t resident(void) { return figure("/proc/self/smaps_rollup", "Rss") * 1024; }
 
 size_t mapped(void) { return figure("/proc/self/status", "VmSize") * 1024; }

@@ -76,7 +76,7 @@ def mallocs(programs):
     return wild_test.Mallocs(type("Given", (), {"programs": programs, "library": "/bin/sh", "peers": None}))
 
 
-# Of faulty_malloc.c: the fault, what runs under it, a part of what is said then, and the limits.
+# The faults of faulty_malloc.c: the fault, what runs under it, a part of its output, and the limits.
 FAULTS = [
     ("dirty", "locked_calloc page", "is not 0", {}),
     ("dirty", "filtered_madvise refuse", "is not 0", {}),

@@ -28,7 +28,7 @@ import tempfile
 MIB = 1 << 20
 KIB = 1 << 10
 SKIPPED = 77
-SECONDS = 120  # for one program: one that takes as long has stopped for ever
+SECONDS = 120  # for one program: one that takes this long hangs
 POLICIES = ["latency", "balanced", "memory"]
 PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2",
          "tcmalloc": "libtcmalloc_minimal.so.4"}
@@ -38,12 +38,12 @@ PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc
 class Run:
     program: str
     arguments: list = dataclasses.field(default_factory=list)
-    address_space: int = 0  # bytes; 0: as here
+    address_space: int = 0  # bytes; 0: unchanged
     data: int = 0
-    before: str = ""  # what is preloaded before the malloc
+    before: str = ""  # a library that is preloaded before the malloc
     how: str = ""  # HOW in the environment
     environment: dict = dataclasses.field(default_factory=dict)
-    by_glibc: bool = True  # glibc is held to it, too: not what it does otherwise, and the page promises
+    by_glibc: bool = True  # glibc must pass, too: False where only the page promises it
 
 
     def words(self):
@@ -84,7 +84,7 @@ CASES = {
     "threads_under_a_limit": [
         run_of("threads_at_once 400 400", address_space=64 * MIB),
         run_of("threads_at_once 1000 1000", address_space=256 * MIB),
-        run_of("threads_at_once 3000 3000", address_space=256 * MIB, by_glibc=False),  # arenas take the room of stacks
+        run_of("threads_at_once 3000 3000", address_space=256 * MIB, by_glibc=False),  # arenas take the stacks' room
         run_of("threads_at_once 8000 8000", address_space=1024 * MIB, by_glibc=False),
         run_of("threads_at_once 500 300", data=64 * MIB),
         run_of("threads_in_turn 3000 work", address_space=64 * MIB),
@@ -175,7 +175,7 @@ class Mallocs:
                          for letter, limit in (("v", run.address_space), ("d", run.data)) if limit)
         by_hand = "%senv %s" % (limits, shlex.join(["%s=%s" % each for each in added.items()] + command))
         with tempfile.TemporaryFile() as said:
-            # A group of its own, which ends with it: a child that stopped for ever stays behind otherwise.
+            # A process group of its own, which is killed at the end: otherwise a child that hangs would stay behind.
             begun = subprocess.Popen(command, env={**environment, **added}, preexec_fn=limited(run), stdout=said,
                                      stderr=subprocess.STDOUT, start_new_session=True)
             try:
