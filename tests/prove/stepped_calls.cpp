@@ -330,7 +330,7 @@ class SetCalls {
 };
 
 void call_sets() {
-    // More blocks than the smallest tree holds, and as many as the largest tree holds.
+    // The smallest block size whose class is found by a search, and as many blocks as the largest tree holds.
     SetCalls large({{4112, FLAT_PERCORE_MAX_BLOCK_COUNT}}), one({{64, 8}}), many({{16, 40}, {256, 2000}, {8192, 4}});
     large.longest_paths();
     for (SetCalls *each : {&one, &many}) each->at_random(1500);
