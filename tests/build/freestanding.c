@@ -1,5 +1,5 @@
-/* A program without an operating system's library, with allocators in static arrays. It exits with 0 iff they kept their
- * contracts. tests/build/freestanding.py builds it with examples/bare_metal_start.c and runs it. */
+/* A program without an operating system's library, with allocators in static arrays. It exits with 0 iff they kept
+ * their contracts. tests/build/freestanding.py builds it with examples/bare_metal_start.c and runs it. */
 #include <flatline/arena.h>
 #include <flatline/heap.h>
 #include <flatline/pool.h>

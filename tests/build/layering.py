@@ -17,8 +17,8 @@ import re
 import sys
 
 FLOOR = {"core": 0, "os": 1, "malloc": 2, "prove": 3, "report": 3, "bench": 3, "plan": 3, "cli": 4}
-# From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their pages
-# and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
+# From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
+# pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {
     "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
                "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
