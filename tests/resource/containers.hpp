@@ -1,4 +1,4 @@
-// A suite of typed tests for every container of std::pmr over every resource, instantiated for the setups of setups.hpp.
+// Typed tests of every container of std::pmr over every resource, instantiated for the setups of setups.hpp.
 #ifndef FLATLINE_TESTS_RESOURCE_CONTAINERS_HPP
 #define FLATLINE_TESTS_RESOURCE_CONTAINERS_HPP
 

@@ -32,8 +32,8 @@ EXPECTED = {
     "arena_resource, flat_arena>::do_allocate": set(),
     "arena_resource, flat_arena>::do_deallocate": set(),
 }
-# Instructions on the usual path of a call without the C function, compiled by gcc: from the first to the return or to the
-# jump into the C function, with no other jump taken. These are the manual's figures.
+# Instructions on the usual path of a call without the C function, compiled by gcc: from the first to the return or to
+# the jump into the C function, with no other jump taken. These are the manual's figures.
 MOST = {"flat::pool_resource::do_allocate": 5, "flat::pool_resource::do_deallocate": 4,
         "heap_resource, flat_heap>::do_allocate": 13, "heap_resource, flat_heap>::do_deallocate": 11,
         "arena_resource, flat_arena>::do_allocate": 25, "arena_resource, flat_arena>::do_deallocate": 11}

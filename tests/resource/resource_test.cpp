@@ -391,7 +391,7 @@ TEST(limited_resource, counts_nothing_that_was_not_served_below) {
     EXPECT_EQ(resource.live(), 64u);
     EXPECT_EQ(resource.refused(), 0u);
     const test::recorded_misuse recorded;
-    resource.deallocate(&pool, 64, 8); // refused by the upstream, so the block still counts
+    resource.deallocate(&pool, 64, 8); // refused by the upstream, so the bytes stay counted
     EXPECT_EQ(resource.live(), 64u);
     resource.deallocate(block, 64, 8);
     EXPECT_EQ(recorded.incidents.size(), 1u);
