@@ -3,9 +3,9 @@
  *
  *   null N      the N-th alloc returns NULL
  *   same N      the N-th alloc returns the previous block again
-  *   overlap N   the N-th alloc returns the middle of the previous block
-  *   stall N     the N-th alloc runs for 5 ms
-  *   preempt N   the N-th alloc loses its processor to another process for 5 ms (in suite stalls)
+ *   overlap N   the N-th alloc returns the middle of the previous block
+ *   stall N     the N-th alloc runs for 5 ms
+ *   preempt N   the N-th alloc loses its processor to another process for 5 ms (in suite stalls)
  *   wasteful    every block is twice as large as asked for, and written
  *
  * At the end it prints on standard error how many blocks the allocating thread freed, and how many another thread. */

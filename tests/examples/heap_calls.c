@@ -5,9 +5,9 @@
  *     volatile enum { STARTING, STEADY, ENDING } phase;
  *
  * A program without the variable counts as steady from its first instruction to its last. The report goes to the file
-  * that HEAP_CALLS names, in whole lines, so that several processes can write to it: one line at once for each of the
-  * first calls that break the rule, and one at the end of each process. Only programs with the name HEAP_CALLS_OF
-  * report, because an example may start others. */
+ * that HEAP_CALLS names, in whole lines, so that several processes can write to it: one line at once for each of the
+ * first calls that break the rule, and one at the end of each process. Only programs with the name HEAP_CALLS_OF
+ * report, because an example may start others. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /* usage: untouched_blocks DESIGN TOUCH
  *
  * A small version of the laboratory's churn: of 200,000 blocks of 64 bytes 150,000 are live, and each round frees a
-  * random one and allocates another. DESIGN is how the pool finds a free block:
-  *
-  *   list     the block freed last, from a list of indices beside the blocks
-  *   bitmap   the next free block after the one handed out last, from one bit a block
-  *
-  * TOUCH is "touched" (a block is written after alloc and read before free, as in programs) or "untouched". Under a
-  * cache simulator this shows why the laboratory touches every block: the bitmap is small and stays in the cache, but
-  * hands out cold blocks. Status 2: wrong arguments; 1: the pool failed. */
+ * random one and allocates another. DESIGN is how the pool finds a free block:
+ *
+ *   list     the block freed last, from a list of indices beside the blocks
+ *   bitmap   the next free block after the one handed out last, from one bit a block
+ *
+ * TOUCH is "touched" (a block is written after alloc and read before free, as in programs) or "untouched". Under a
+ * cache simulator this shows why the laboratory touches every block: the bitmap is small and stays in the cache, but
+ * hands out cold blocks. Status 2: wrong arguments; 1: the pool failed. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
