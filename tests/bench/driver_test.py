@@ -158,7 +158,7 @@ class Suites(unittest.TestCase):
             self.assertLessEqual(p99, longest)
         self.assertGreaterEqual(run.series["max"].ns()[2], STALL_NS)
         self.assertFalse(run.series["max"].line["ranked"])
-        # The P99 of 20 calls is the longest one: a reading beyond the range of the histogram is not lost.
+        # The P99 of 20 calls is the longest one: a reading far above those that are counted by ticks is not lost.
         run = self.run_well(FAULTY, ("drift", 64, 0, "-", windows, 20), fault=f"stall {live + 25}")
         self.assertEqual(run.series["P99"].values, run.series["max"].values)
         self.assertGreaterEqual(run.series["P99"].ns()[2], STALL_NS)
