@@ -16,7 +16,7 @@ std::vector<Distribution> processes_of(std::vector<std::vector<double>> values) 
     return processes;
 }
 
-/// Values around `centre`, as a process with its own layout has them.
+/// Values around `centre`, like those of a process with its own memory layout.
 Distribution process_around(double centre, std::mt19937_64 &random) {
     std::normal_distribution<double> noise(centre, 1);
     std::vector<double> values(200);
@@ -33,7 +33,7 @@ TEST(bootstrap, of_one_process_is_its_own_figure) {
     EXPECT_TRUE(std::ranges::all_of(medians, [](double value) { return value == 3; }));
 }
 
-// Every weighting of three processes that a draw can give, against the percentile of the values themselves.
+// Compares the draws with the exact percentile for every weighting of three processes that a draw can give.
 TEST(bootstrap, takes_percentiles_of_all_values_of_the_processes_drawn) {
     const std::vector<std::vector<double>> values{{1, 5, 5, 9}, {2, 5, 7}, {1, 1, 8, 30, 40}};
     const auto processes = processes_of(values);
@@ -49,7 +49,7 @@ TEST(bootstrap, takes_percentiles_of_all_values_of_the_processes_drawn) {
         const Resampled got = resample(processes, rank, 0);
         for (const double value : got)
             EXPECT_TRUE(std::ranges::binary_search(possible, value)) << value << " at rank " << rank;
-        EXPECT_EQ(std::ranges::min(got), possible.front()); // 1 draw in 27 at least: 1000 of them miss none
+        EXPECT_EQ(std::ranges::min(got), possible.front()); // probability 1/27 or more: 1000 draws miss none
         EXPECT_EQ(std::ranges::max(got), possible.back());
     }
 }
@@ -102,8 +102,8 @@ TEST(ratios, have_an_interval_within_what_was_seen) {
     EXPECT_EQ(ratio_of({1.1, 1.1}).interval.low, 1.1);
 }
 
-// A neighbour slows the machine to 1.4 of its time for seconds on end: the medians of either series, taken apart, jump
-// with how many of its rounds were slow, and by more than any verdict may rest on. Their ratios do not.
+// Another load slows the machine by a factor of 1.4 for seconds at a time. The median of each series then depends on
+// how many of its rounds were slow, and jumps by too much for a verdict. The ratios of the rounds do not jump.
 TEST(ratios, do_not_move_with_a_machine_that_changes_its_speed) {
     std::mt19937_64 random(20261122);
     std::normal_distribution<double> noise(1, 0.02);
@@ -127,7 +127,7 @@ TEST(ratios, do_not_move_with_a_machine_that_changes_its_speed) {
     EXPECT_LT(side_by_side, 0.05);
 }
 
-// An interval that claims 95 % must hold the truth about as often: too narrow is a false claim, too wide says nothing.
+// A 95 % interval must contain the true value about that often. A narrower one is wrong, a wider one is useless.
 TEST(bootstrap, holds_the_truth_as_often_as_it_says) {
     std::mt19937_64 random(20261122);
     std::normal_distribution<double> layout(100, 3);

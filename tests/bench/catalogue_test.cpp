@@ -51,7 +51,7 @@ TEST(catalogue, has_threads_of_more_than_there_are_processors_and_of_as_many_as_
     const std::vector<unsigned> asked{3, 6, 3};
     const std::vector<Cell> some = cells(Mode::full, asked);
     for (const unsigned threads : asked) {
-        const bool even = threads % 2 == 0; // or a producer would have no consumer
+        const bool even = threads % 2 == 0; // each producer needs a consumer
         EXPECT_EQ(in(some, threads, "threads", "many-to-one"), 2);
         EXPECT_EQ(in(some, threads, "threads", "producer-consumer"), even ? 2 : 0);
         EXPECT_EQ(in(some, threads, "pipeline", ""), even ? 2 : 0);
@@ -172,7 +172,7 @@ TEST(catalogue, has_samples_for_p9999_of_calls_and_for_p999_of_rounds_in_four_pr
 }
 
 TEST(catalogue, names_each_backend_once_and_fits_the_summary) {
-    std::set<std::string_view> names, of_calls, of_containers; // summaries of their own
+    std::set<std::string_view> names, of_calls, of_containers; // they have separate summaries
     for (const Backend &backend : backends()) {
         EXPECT_TRUE(names.insert(backend.name).second) << backend.name;
         if (runs_calls(backend)) {

@@ -1,5 +1,5 @@
-/* Preloaded, looks at the process's memory when it ends: of the mappings of files that hold code, prints how many KiB
- * are the process's own and how many it shares. Under FLATLINE_FAULT=sealed no page of code may be written. */
+/* A preload library that inspects the process's memory at its end. For the code mappings of files it prints how many
+ * KiB are private and how many are shared. Under FLATLINE_FAULT=sealed code pages cannot be made writable. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@ using namespace flat::bench;
 
 namespace {
 
-/// Processes whose figures lie a few percent around `centre`.
+/// Processes whose figures are within a few percent of `centre`.
 Side side_around(double centre, std::uint64_t seed, double spread = 0.02, std::size_t processes = 16) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> noise(1, spread);
@@ -28,14 +28,14 @@ Change change(const Side &before, const Side &after, double least = 0.03, bool r
 TEST(compare, calls_a_slower_build_worse_and_a_faster_one_better) {
     EXPECT_EQ(change(side_around(10, 1), side_around(11, 2)), Change::worse);
     EXPECT_EQ(change(side_around(11, 1), side_around(10, 2)), Change::better);
-    EXPECT_EQ(change(side_around(10, 1), side_around(11, 2), 0.03, true), Change::better); // of a rate
+    EXPECT_EQ(change(side_around(10, 1), side_around(11, 2), 0.03, true), Change::better); // for a rate
 }
 
 TEST(compare, sees_no_change_where_there_is_none) {
     int alarms = 0;
     for (std::uint64_t i = 0; i < 200; ++i)
         alarms += change(side_around(10, 2 * i), side_around(10, 2 * i + 1), 0) == Change::worse ? 1 : 0;
-    EXPECT_LE(alarms, 10); // separate intervals of 95 %: about one in two hundred
+    EXPECT_LE(alarms, 10); // separate 95 % intervals: about 1 in 200
 }
 
 TEST(compare, sees_a_small_change_among_many_processes_that_differ_by_more) {

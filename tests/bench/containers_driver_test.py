@@ -15,7 +15,7 @@ DRIVERS, FAULTY, COUNTING = (pathlib.Path(path).resolve() for path in sys.argv[1
 STALL_NS = 5_000_000
 SAMPLES, WARM_UP = 40, 64
 
-# How often each workload calls the allocator in a round: of what the texts' lengths decide, None.
+# Allocator calls of each workload in a round. None: the number depends on the lengths of the texts.
 WORKLOADS = {
     "vector": 11, "vector-reserve": 1, "strings-short": 1, "strings-long": 101, "concatenation": None, "map-int": 500,
     "map-string": 1000, "unordered-map": None, "list": 500, "deque": None, "sensors": None, "messages": None,
@@ -85,7 +85,7 @@ class Containers(unittest.TestCase):
             self.assertEqual(held["malloc"], held["glibc-tuned"])
             for arena in ("inline-arena", "allocator-arena", "allocator-inline"):
                 self.assertEqual(held[arena], held["arena-resource"], name)
-            # Both put blocks side by side, the standard one at each request's own alignment.
+            # Both place blocks contiguously. The standard one aligns each block only as requested.
             self.assertLessEqual(held["std-monotonic"], held["arena-resource"], name)
             self.assertGreater(held["std-monotonic"], 0.8 * held["arena-resource"], name)
             for kind in ("pool", "heap"):
@@ -110,7 +110,7 @@ class Containers(unittest.TestCase):
 
     def test_a_backend_that_goes_on_in_the_heap_ends_the_run(self):
         self.run_well(FAULTY, work("list"))
-        for request in (100, 500 * (WARM_UP + SAMPLES // 2)):  # while it warms up, and while it is timed
+        for request in (100, 500 * (WARM_UP + SAMPLES // 2)):  # during warm-up, and during timing
             run = Run(FAULTY, work("list"), fault=f"heap {request}")
             self.assertEqual(run.status, 3)
             self.assertIn("called the heap after its preparation", run.complaint)
@@ -125,7 +125,7 @@ class Containers(unittest.TestCase):
         for name, request in (("strings-long", 50), ("list", 600), ("map-int", 700), ("vector", 5)):
             run = Run(FAULTY, work(name), fault=f"same {request}")
             self.assertNotEqual(run.status, 0, name)
-            if run.status == 3:  # a node that is its own neighbour may stop the container itself
+            if run.status == 3:  # a node that is its own neighbour may crash the container instead
                 self.assertIn("read other data than it had written", run.complaint)
         run = Run(FAULTY, work("strings-long"), fault="same 50")
         self.assertEqual(run.status, 3)

@@ -1,4 +1,4 @@
-// C++'s operator new and delete that count: preloaded, they are those of the process. Prints both counts at its end.
+// A preload library with counting versions of operator new and delete. It prints both counts at the process's end.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

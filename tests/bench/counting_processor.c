@@ -1,5 +1,5 @@
-/* Preloaded, a processor that counts: 12345 instructions and 24 branch misses between the moments in which counting
- * begins and ends. It knows no cache misses, and has not always a counter for those of the TLB. */
+/* A preload library that simulates performance counters: 12345 instructions and 24 branch misses from the start to the
+ * end of counting. It does not support cache misses, and it has a counter for TLB misses only part of the time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_DESCRIPTORS = 1024 };
 
-static uint64_t counts[MOST_DESCRIPTORS]; /* 0: not one of ours */
+static uint64_t counts[MOST_DESCRIPTORS]; /* 0: not opened here */
 static int enabled[MOST_DESCRIPTORS];
 
 static int counter_of(const struct perf_event_attr *attributes) {

@@ -18,14 +18,14 @@ std::uint64_t seed_of_run() {
     return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
 }
 
-/// Few distinct values and a far tail, as a coarse clock gives.
+/// Few distinct values and a long tail, as a coarse clock produces.
 std::vector<double> random_values(std::mt19937_64 &random) {
     std::vector<double> values(1 + random() % 3000);
     for (double &value : values) value = static_cast<double>(26 * (random() % 40)) + (random() % 300 == 0 ? 1e6 : 0);
     return values;
 }
 
-/// By definition: the smallest value such that at least this share of all values do not exceed it.
+/// The percentile by definition: the smallest value that at least this share of all values do not exceed.
 double slow_percentile(const std::vector<double> &values, Rank rank) {
     std::vector<double> candidates = values;
     std::ranges::sort(candidates);
@@ -40,7 +40,7 @@ using Percentile = std::function<double(const std::vector<double> &, Rank)>;
 
 constexpr Rank some_ranks[] = {0, 1, 500'000, 900'000, 990'000, 999'000, 999'900, 999'999, 1'000'000};
 
-/// Whether this percentile equals the definition on 20 random series.
+/// Returns whether this percentile equals the definition on 20 random series.
 bool equals_definition(std::uint64_t seed, const Percentile &percentile) {
     std::mt19937_64 random(seed);
     for (int round = 0; round < 20; ++round) {
@@ -90,7 +90,7 @@ TEST(distribution, percentile_of_a_thousand_is_the_value_of_that_rank) {
     const Distribution distribution(values);
     EXPECT_EQ(distribution.at(0), 1);
     EXPECT_EQ(distribution.at(500'000), 500);
-    EXPECT_EQ(distribution.at(999'000), 999); // 99.9 / 100 * 1000 in floating point is above 999: rank 1000
+    EXPECT_EQ(distribution.at(999'000), 999); // in floating point 99.9 / 100 * 1000 exceeds 999: rank 1000
     EXPECT_EQ(distribution.at(999'001), 1000);
     EXPECT_EQ(distribution.at(1'000'000), 1000);
 }

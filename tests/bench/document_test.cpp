@@ -65,7 +65,7 @@ TEST(document, tells_the_windows_of_a_course_in_order) {
     EXPECT_EQ(windows.at("first"), 30);
     EXPECT_EQ(windows.at("last"), 20);
     EXPECT_EQ(windows.at("worst"), 30);
-    EXPECT_EQ(windows.at("slope_ns_per_million"), -10); // -5 a window of half a million
+    EXPECT_EQ(windows.at("slope_ns_per_million"), -10); // -5 in each window of half a million
     EXPECT_FALSE(cell.contains("curve"));
     EXPECT_FALSE(document().at("cells").at(0).contains("windows"));
     EXPECT_EQ(cell.at("ranked"), true);
@@ -82,7 +82,7 @@ TEST(document, gives_interruptions_and_what_they_took_by_the_second) {
     const json hiccups = document().at("environment").at("hiccups");
     EXPECT_EQ(hiccups.at("before").at("over_10us_per_second"), 6);
     EXPECT_EQ(hiccups.at("before").at("lost_us_per_second"), 90);
-    EXPECT_EQ(hiccups.at("between").at("over_10us_per_second"), 0); // of one round
+    EXPECT_EQ(hiccups.at("between").at("over_10us_per_second"), 0); // from one round
 }
 
 TEST(document, tells_what_everything_timed_was_built_with) {

@@ -29,7 +29,7 @@ def counts_run_delay():
 
 LESS_RUN_DELAY = {"alloc less run delay": 2000, "local free less run delay": 2000} if counts_run_delay() else {}
 
-# Each suite in a small form: SUITE SIZE CALLS ORDER SAMPLES, and LOAD.
+# Each suite with small arguments: SUITE SIZE CALLS ORDER SAMPLES LOAD.
 SMALL = {
     "hot": ("hot", 64, 32, "-", 50, 0), "hot, single": ("hot", 64, 1, "-", 2000, 0),
     "fifo": ("fifo", 64, 32, "-", 100, 0), "churn": ("churn", 64, 1, "-", 9000, 0),
@@ -113,7 +113,7 @@ class Suites(unittest.TestCase):
             self.assertIn("returned NULL", run.complaint)
 
     def test_a_block_that_is_handed_out_twice_is_seen_where_blocks_live_together(self):
-        # In the others the block before may be gone when it is handed out again, and that is no fault.
+        # In the other suites the previous block may already be free when it is handed out again, which is correct.
         for name, work in self.works(without={"hot", "hot, single", "new-delete", "end", "marked"} | OF_RINGS):
             run = Run(FAULTY, work, fault="same 1500")
             self.assertEqual(run.status, 3, name)
@@ -150,7 +150,7 @@ class Suites(unittest.TestCase):
     def test_drift_tells_the_percentiles_of_each_window_and_a_stall_in_its_own(self):
         calls, windows, live = 20000, 5, 200000
         work = ("drift", 64, 0, "-", windows, calls)
-        run = self.run_well(FAULTY, work, fault=f"stall {live + 2 * calls // 2 + 5}")  # an alloc of the third window
+        run = self.run_well(FAULTY, work, fault=f"stall {live + 2 * calls // 2 + 5}")  # an alloc in the third window
         self.assertEqual({name: len(series.values) for name, series in run.series.items()},
                          {"P50": windows, "P99": windows, "max": windows})
         for p50, p99, longest in zip(*(run.series[name].values for name in ("P50", "P99", "max"))):
@@ -158,7 +158,7 @@ class Suites(unittest.TestCase):
             self.assertLessEqual(p99, longest)
         self.assertGreaterEqual(run.series["max"].ns()[2], STALL_NS)
         self.assertFalse(run.series["max"].line["ranked"])
-        # Of 20 calls P99 is the longest: a reading far above those that are counted by their ticks is not lost.
+        # The P99 of 20 calls is the longest one: a reading far above those that are counted by ticks is not lost.
         run = self.run_well(FAULTY, ("drift", 64, 0, "-", windows, 20), fault=f"stall {live + 25}")
         self.assertEqual(run.series["P99"].values, run.series["max"].values)
         self.assertGreaterEqual(run.series["P99"].ns()[2], STALL_NS)
@@ -173,7 +173,7 @@ class Suites(unittest.TestCase):
             total, create, fill = (run.series[name].values[0] for name in ("total", "create", "fill"))
             self.assertEqual(total, create + fill)
             self.assertEqual(run.series["total"].line["calls"], blocks)
-        # A malloc has faulted in before what it fills a second time, but for what it gave back meanwhile.
+        # A malloc that fills its memory a second time has no page faults, except for pages that it returned meanwhile.
         cold, warm = (self.run_well(driver("malloc"), ("startup", 64, 0, order, 1, blocks))
                       for order in ("cold", "prefaulted"))
         self.assertGreater(cold.line["page_faults"], blocks * 64 // 4096)
@@ -204,7 +204,7 @@ class Suites(unittest.TestCase):
             self.assertLess(pool["asked"].each()[0], most)
             self.assertGreater(pool["resident"].each()[0], pool["asked"].each()[0])
             self.assertGreater(wasteful["resident"].each()[0], 1.5 * honest["resident"].each()[0])
-            self.assertEqual(pool["asked"].values, honest["asked"].values)  # the same work for every backend
+            self.assertEqual(pool["asked"].values, honest["asked"].values)  # all backends do the same work
             self.assertFalse(pool["asked"].line["ranked"])
 
     def test_each_process_runs_code_from_pages_of_its_own_or_says_that_it_does_not(self):
@@ -216,7 +216,7 @@ class Suites(unittest.TestCase):
         for name, work in (("pool", "hot"), ("malloc", "hot"), ("malloc", "new-delete")):
             said, own, shared = pages(driver(name), SMALL[work])
             self.assertTrue(said)
-            self.assertGreater(own, 1000)  # the C library's is part of it
+            self.assertGreater(own, 1000)  # includes the C library's code
             self.assertEqual(shared, 0)
             said, own, shared = pages(driver(name), SMALL[work], fault="sealed")
             self.assertFalse(said)
@@ -230,7 +230,7 @@ class Suites(unittest.TestCase):
         found = re.search(r"new: (\d+), delete: (\d+)", run.complaint)
         self.assertEqual((int(found[1]), int(found[2])), ((samples + 2) * ints,) * 2)
         self.assertEqual(run.series["pair"].line["calls"], ints)
-        # A pool is reached by an operator of its own: none of the process's is called.
+        # The pool has its own operators, so the process's operators are not called.
         self.assertIn("new: 0, delete: 0", self.run_well(driver("pool"), work, preload=COUNTING).complaint)
         local, remote = self.frees(self.run_well(FAULTY, work))
         self.assertEqual((local, remote), ((samples + 2) * ints, 0))
@@ -243,7 +243,7 @@ class Suites(unittest.TestCase):
                                  (("anysize", 0, 0, "pareto", 2, 10000), 2 * 10000),
                                  (("memory", 256, 0, "-", 1, 20000), 0)):
             line = self.run_well(driver("pool"), work, preload=PROCESSOR).line
-            # 12345: counting began once and ended once; the last two have no counter, or not all the time
+            # 12345: counting started and stopped once; the last two events have no counter, or only part of the time
             self.assertEqual(line["counters"], dict(zip(names, [12345, 24, None, None])))
             self.assertEqual(line["operations"], operations)
 
@@ -255,10 +255,10 @@ class Suites(unittest.TestCase):
                     for backend in (driver("percore"), driver("malloc")):
                         run = self.run_well(backend, ("threads", 64, calls, order, samples, load), processor=one)
                         self.assertTrue(run.line["pinned"])
-        # The floor's blocks lie in the threads' own memory, and are read until the last thread is done with them.
+        # The floor's blocks are in the threads' own memory and are read until the last thread has finished.
         for _ in range(20):
             self.run_well(driver("floor"), ("threads", 64, 0, "larson", 1, 16), processor=one)
-        # Where all are on one processor, those that wait make way for the others.
+        # If all threads share one processor, waiting threads yield to the others.
         self.confine()
         run = self.run_well(driver("malloc"), ("threads", 64, 0, "larson", 2, 4))
         self.assertEqual(run.series["pair"].line["calls"], 4 * 100 * 1000)
@@ -288,10 +288,10 @@ class Suites(unittest.TestCase):
             self.assertEqual(batches.line["calls"], 100 * 1000 * (threads - 1))
 
     def test_threads_tell_what_was_resident_at_most_without_what_the_driver_has(self):
-        samples, pairs = 2, (2 + 1) * 100 * 1000  # of each of the threads; the faulty backend takes nothing back
+        samples, pairs = 2, (2 + 1) * 100 * 1000  # per thread; the faulty backend never reuses a block
         for order, at_once in (("independent", 2), ("many-to-one", 1)):
             work = ("threads", 64, 0, order, samples, 2)
-            # Stacks and little else: of the driver's own there are here 4 MiB and more for the samples, 2 of code besides.
+            # Peak covers stacks and little else. The driver itself has over 4 MiB of samples here and 2 MiB of code.
             floor = self.run_well(driver("floor"), ("threads", 64, 1, order, 200000, 2))
             self.assertLess(floor.series["peak"].values[0], 1 << 20)
             self.assertGreater(floor.line["resident_kib"], 6 << 10)
@@ -355,7 +355,7 @@ class Suites(unittest.TestCase):
         self.assertEqual(len(sojourn), requests)
         self.assertGreaterEqual(sojourn[stalled], STALL_NS)
         self.assertTrue(self.charged(sojourn, stalled, step))
-        # The planted fault: timed from their own begin, the requests behind the stall look as if nothing had been.
+        # The planted fault: timed from their own start, the requests behind the stall do not show it.
         self.assertGreaterEqual(service[stalled], STALL_NS)
         self.assertFalse(self.charged(service, stalled, step))
         self.assertFalse(run.series["service"].line["ranked"])
@@ -371,9 +371,9 @@ class Suites(unittest.TestCase):
         self.assertEqual(self.frees(run), (warm + 2000, blocks))
         self.assertGreaterEqual(run.series["alloc"].ns()[stalled], STALL_NS)
         self.assertTrue(self.charged(run.series["delay"].ns(), stalled, step))
-        self.assertFalse(self.charged(run.series["alloc"].ns(), stalled, step))  # the planted fault: only one has it
+        self.assertFalse(self.charged(run.series["alloc"].ns(), stalled, step))  # the planted fault: only one shows it
         self.assertEqual(run.series["delay"].line["unit"], "delay")
-        if LESS_RUN_DELAY:  # it is the program's own doing, whatever the machine did meanwhile
+        if LESS_RUN_DELAY:  # the stall is the program's, not the machine's
             self.assertGreaterEqual(run.series["alloc less run delay"].ns()[stalled], 0.9 * STALL_NS)
 
     @unittest.skipIf(os.cpu_count() < 2 or not LESS_RUN_DELAY, "needs two processors, and a kernel that counts")
@@ -389,7 +389,7 @@ class Suites(unittest.TestCase):
     def test_what_stalls_wait_for_does_happen(self):
         for order in ("trim", "huge"):
             run = self.run_well(driver("malloc"), ("stalls", 64, 1, order, 10000, 2))
-            self.assertLess(run.line["resident_kib"], 600 << 10)  # of 1 GiB that was freed
+            self.assertLess(run.line["resident_kib"], 600 << 10)  # 1 GiB was freed
         quiet, end = (self.run_well(FAULTY, ("stalls", 64, 1, order, 10000, 2)) for order in ("quiet", "end"))
         self.assertEqual(quiet.series.keys(), end.series.keys())
         run = Run(driver("malloc"), ("stalls", 1024, 1, "locked", 2000, 0))

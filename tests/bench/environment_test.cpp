@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A root directory with as much of /proc and /sys as a test says.
+/// A root directory with the parts of /proc and /sys that a test writes.
 class environment : public ::testing::Test {
   protected:
     void put(const std::string &file, const std::string &text) const { root_.put(file, text); }
@@ -86,7 +86,7 @@ TEST_F(environment, adds_meterings_up) {
 
 TEST_F(environment, meters_hiccups_for_half_a_second) {
     const Hiccups hiccups = meter_hiccups(allowed_cpus().front());
-    EXPECT_GE(hiccups.seconds, 0.4999); // whole ticks: a little less may be told
+    EXPECT_GE(hiccups.seconds, 0.4999); // rounded to whole ticks, so it can be slightly less
     EXPECT_GE(hiccups.lost_ns, static_cast<double>(hiccups.over_10us) * 10'000);
     if (hiccups.over_10us > 0) {
         EXPECT_GE(hiccups.max_ns, 10'000U);

@@ -1,16 +1,16 @@
-// A driver that measures nothing: it speaks the protocol of driver/print.c with made-up samples, and goes wrong where
-// the file beside it, <its own path>.fault, says so in one word:
+// A driver that measures nothing. It follows the protocol of driver/print.c with made-up samples. The file beside it,
+// <its own path>.fault, selects a fault:
 //
-//   null         ends with status 3, as a driver whose allocator returned NULL
-//   crash        is ended by SIGSEGV
+//   null         ends with status 3, like a driver whose allocator returned NULL
+//   crash        dies of SIGSEGV
 //   slow         sleeps for a minute
 //   short, long  one sample too few, one too many
-//   garbage      a line that is no JSON
-//   unoptimised, assertions, sanitizer, timer, unpinned, clock   the header says what that word says
-//   library PATH the calls were served by PATH
-//   faster N     made-up samples are a part of N of the others'
+//   garbage      prints a line that is not JSON
+//   unoptimised, assertions, sanitizer, timer, unpinned, clock   the header reports this state
+//   library PATH reports that PATH served the calls
+//   faster N     divides the made-up samples by N
 //
-// It appends its own name, its arguments and its environment to a file "calls" in its directory, a line each.
+// Each run appends a line with its name, arguments and environment to the file "calls" in its directory.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -47,7 +47,7 @@ std::string series_of(const char *operation, const char *unit, const std::string
 
 const char *text_of(bool value) { return value ? "true" : "false"; }
 
-/// Multiples of 26, as of a counter that advances by 26 at once; some far out.
+/// Multiples of 26, as from a counter that advances in steps of 26, with some outliers.
 std::uint64_t made_up(std::size_t i, std::uint64_t seed) {
     return 26 * (10 + (i * 7 + seed) % 5 + (i % 500 == 0 ? 400 : 0));
 }

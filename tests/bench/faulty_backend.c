@@ -1,14 +1,14 @@
-/* An allocator that hands out fresh memory, takes none back, and goes wrong where FLATLINE_FAULT in the environment
- * says so:
+/* An allocator that always hands out fresh memory and never reuses a block. FLATLINE_FAULT in the environment selects a
+ * fault:
  *
  *   null N      the N-th alloc returns NULL
- *   same N      the N-th alloc returns the block before it once more
- *   overlap N   the N-th alloc returns the middle of the block before it
+ *   same N      the N-th alloc returns the previous block again
+ *   overlap N   the N-th alloc returns the middle of the previous block
  *   stall N     the N-th alloc runs for 5 ms
- *   preempt N   the N-th alloc waits 5 ms for its processor, which another process has: in suite stalls
+ *   preempt N   the N-th alloc loses its processor to another process for 5 ms (in suite stalls)
  *   wasteful    every block is twice as large as asked for, and written
  *
- * At the end it prints on standard error how many blocks were freed by the thread that had them and by another. */
+ * At the end it prints on standard error how many blocks the allocating thread freed, and how many another thread. */
 #define _GNU_SOURCE
 #include "bench/backend.h"
 #include "lose_processor.h"
@@ -21,11 +21,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define ARENA ((size_t)1 << 34) /* bytes of addresses: more than any test writes */
+#define ARENA ((size_t)1 << 34) /* bytes of address space, more than any test writes */
 #define STALL_NS 5000000u
 
 typedef struct head {
-    size_t thread, size; /* who allocated the block behind it */
+    size_t thread, size; /* the thread that allocated the following block */
 } head;
 
 static char *arena;

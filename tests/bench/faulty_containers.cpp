@@ -1,11 +1,11 @@
-// A source of memory for the standard containers that goes wrong where FLATLINE_FAULT in the environment says so:
+// A memory source for the standard containers. FLATLINE_FAULT in the environment selects a fault:
 //
-//   heap N      the N-th request is served by the heap, as by a resource whose buffer is full
-//   null N      the N-th request gets nothing
-//   same N      the N-th request gets the block before it once more
+//   heap N      the heap serves the N-th request, as in a resource whose buffer is full
+//   null N      the N-th request gets nullptr
+//   same N      the N-th request gets the previous block again
 //   stall N     the N-th request takes 5 ms
 //
-// Else it is std::pmr's monotonic resource over room for every round, which it never takes back.
+// Otherwise it is std::pmr's monotonic resource with room for all rounds, which never reuses a block.
 #include "bench/driver/containers.hpp"
 #include "os/clock.h"
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr std::size_t room = std::size_t{1} << 30; // bytes of addresses: more than any test writes
+constexpr std::size_t room = std::size_t{1} << 30; // bytes of address space, more than any test writes
 constexpr std::uint64_t stall_ns = 5'000'000;
 
 class faulty_resource final : public std::pmr::memory_resource {
@@ -30,7 +30,7 @@ class faulty_resource final : public std::pmr::memory_resource {
         const std::string_view fault = ++requests_ == at_ ? fault_ : "";
         if (fault == "null") throw std::bad_alloc();
         if (fault == "same") return last_;
-        if (fault == "heap") return last_ = ::operator new(bytes); // and is never given back
+        if (fault == "heap") return last_ = ::operator new(bytes); // never freed
         if (fault == "stall") stall();
         return last_ = memory_.allocate(bytes, alignment);
     }

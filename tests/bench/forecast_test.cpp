@@ -6,7 +6,7 @@ using flat::bench::Forecast;
 
 namespace {
 
-/// Six turns of the first kind, two of the second, which usually take three times as long.
+/// Six turns of the first kind and two of the second, which usually take three times as long.
 Forecast six_and_two() {
     Forecast forecast({1, 3});
     for (int i = 0; i < 6; ++i) forecast.expect(0);

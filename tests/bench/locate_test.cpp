@@ -108,6 +108,6 @@ TEST_F(locate_backends, takes_part_in_containers_by_a_driver_of_its_own) {
     EXPECT_EQ(driver_for(places.found[1], hot), root_ / "bench-pool");
     EXPECT_EQ(driver_for(places.found[1], list), "");
     EXPECT_EQ(driver_for(places.found[2], list), root_ / "bench-containers-std-pool");
-    ASSERT_EQ(places.missing.size(), 1U); // one of its two drivers is not there
+    ASSERT_EQ(places.missing.size(), 1U); // one of its two drivers is missing
     EXPECT_EQ(places.missing[0].backend->name, "floor");
 }

@@ -21,7 +21,7 @@ static uint64_t ran_ns(void) {
 static uint64_t waited_ns(int schedstat) {
     char text[80] = "", *end;
     if (pread(schedstat, text, sizeof text - 1, 0) <= 0) return 0;
-    (void)strtoull(text, &end, 10); /* how long it ran */
+    (void)strtoull(text, &end, 10); /* the time it ran */
     return strtoull(end, NULL, 10);
 }
 

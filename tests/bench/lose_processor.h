@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* Ties the calling thread to its processor and returns when a child process there has kept it from running for `ns`,
- * as the scheduler counts it (the second figure of /proc/thread-self/schedstat). What a hypervisor takes meanwhile does
- * not count. False: it could not be arranged, or the kernel does not count within a second of processor time. */
+/* Pins the calling thread to its processor and returns when a child process there has kept it from running for `ns`, by
+ * the scheduler's count (the second figure of /proc/thread-self/schedstat). Time that a hypervisor takes does not
+ * count. Returns false if this fails, or if the kernel does not count it within a second of processor time. */
 bool lose_processor(uint64_t ns);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ import unittest
 
 SCRIPT = pathlib.Path(sys.argv.pop()).resolve()
 
-# What `cargo vendor --quiet FOLDER` is to bring: two crates of the six, in the shape of the real ones.
+# Stands in for `cargo vendor --quiet FOLDER`: it brings two of the six crates, laid out like the real ones.
 CARGO = """#!/bin/bash
 [ ! -e "$SCRATCH/offline" ] || { echo 'warning: spurious network error' >&2; echo 'error: no network' >&2; exit 101; }
 cp -r "$SCRATCH/crates" "$3"
@@ -104,7 +104,7 @@ class PeersBuild(unittest.TestCase):
 
     def test_without_cargo_it_says_how_to_get_it(self):
         (self.bin / "cargo").unlink()
-        for tool in TOOLS:  # the machine may have a cargo anywhere else
+        for tool in TOOLS:  # the machine may have cargo in any other folder
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.path = str(self.bin)
         self.assertEqual({record["missing"] for record in self.build().values()},

@@ -1,4 +1,4 @@
-// With tiny programs of tests/programs, so that what must be counted is known, and with sh where any program will do.
+// Uses tiny programs of tests/programs whose counts are known, and sh where any program will do.
 #include "bench/journal_entries.hpp"
 #include "bench/program_runner.hpp"
 
@@ -153,7 +153,7 @@ TEST_F(program_runner, refuses_the_journal_of_another_run) {
     add(COUNTED_CALLS, counting);
     const fs::path file = folder_ / "run.unfinished";
     Journal begun = Journal::begin(file, "head");
-    append(begun, {SystemCalls{5}, 1}); // the first pass is under the probe
+    append(begun, {SystemCalls{5}, 1}); // the first pass runs under the probe
     Journal left = Journal::go_on(file);
     EXPECT_THROW(run(&left), std::runtime_error);
 }
@@ -176,7 +176,7 @@ TEST_F(program_runner, refuses_a_program_with_a_malloc_of_its_own) {
     const ProgramMeasurement measurement = run().front();
     expect_in("linked with its own allocator, which a preload cannot replace", measurement.failure);
     EXPECT_TRUE(measurement.runs.empty());
-    EXPECT_EQ(steps_.size(), 1U); // it is not tried again
+    EXPECT_EQ(steps_.size(), 1U); // it is not retried
 }
 
 TEST_F(program_runner, refuses_a_program_that_no_preload_reaches) {
@@ -239,7 +239,7 @@ TEST_F(program_runner, ends_the_server_and_its_client_when_the_user_interrupts) 
     const fs::path written = schedule_.scratch / "test" / "server";
     std::thread impatient([&] {
         for (int i = 0; i < 600 && !fs::exists(written); ++i) std::this_thread::sleep_for(50ms);
-        std::this_thread::sleep_for(300ms); // the client has begun
+        std::this_thread::sleep_for(300ms); // lets the client start
         kill(getpid(), SIGINT);
     });
     EXPECT_THROW(run(), Interrupted);

@@ -58,7 +58,7 @@ TEST(programs, that_are_missing_are_named_with_their_package) {
     EXPECT_EQ(located.found[0].executable, folder / "second/lua5.4");
     EXPECT_EQ(located.found[1].executable, folder / "first/perl");
     ASSERT_EQ(located.missing.size(), 6U);
-    EXPECT_EQ(located.missing[0].program->name, "redis"); // without its client it is of no use
+    EXPECT_EQ(located.missing[0].program->name, "redis"); // it needs its client
     EXPECT_EQ(located.missing[0].how, "apt-get install redis-server");
     EXPECT_EQ(located.missing[2].how, "apt-get install z3");
     folder.put("second/redis-benchmark", "x");

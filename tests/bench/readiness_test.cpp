@@ -17,7 +17,7 @@ class readiness : public ::testing::Test {
   protected:
     void put(const std::string &file, const std::string &text) const { root_.put(file, text + "\n"); }
 
-    /// Everything that files can tell, as it should be for processor 3.
+    /// Writes all files with the right contents for processor 3.
     void prepare() const {
         put("proc/cpuinfo", "model name\t: P\nflags\t\t: fpu constant_tsc nonstop_tsc");
         put("sys/devices/system/cpu/isolated", "2-3");
@@ -44,7 +44,7 @@ class readiness : public ::testing::Test {
 
 TEST_F(readiness, holds_where_everything_is_as_it_should_be) {
     prepare();
-    const bool guest = holds("own hardware") != true; // which the processor itself says
+    const bool guest = holds("own hardware") != true; // read from the processor, not from files
     for (const Condition &condition : read_conditions(3, all_of_them, root_)) {
         if (condition.name == "own hardware") continue;
         if (guest && condition.name == "no sibling thread") {
@@ -101,7 +101,7 @@ TEST_F(readiness, lets_an_isolated_run_begin_only_where_nothing_that_isolates_is
         EXPECT_TRUE(reason(all_of_them).starts_with(name)) << reason(all_of_them);
     }
     prepare();
-    fs::remove_all(root_ / "proc/irq"); // what the machine does not tell is not seen to hold
+    fs::remove_all(root_ / "proc/irq"); // a condition that cannot be read does not hold
     EXPECT_TRUE(reason(all_of_them).starts_with("no interrupts"));
 }
 

@@ -27,7 +27,7 @@ Measurement constant(const char *backend, double value, const Cell &cell = hot) 
     return measured(backend, cell, std::vector<Run>(fewest_for_a_verdict, run_of(std::vector<double>(10, value))));
 }
 
-/// The one group of these, by a clock that moves in steps of so many ns.
+/// The group of these measurements, with a clock that advances in steps of `clock_step` ns.
 Group group_of(std::vector<Measurement> measurements, std::uint64_t clock_step = 0) {
     Campaign campaign;
     campaign.measurements = std::move(measurements);
@@ -51,7 +51,7 @@ Verdict verdict_against(const Group &group, const char *rival) {
 
 Outcome against(const Group &group, const char *rival) { return verdict_against(group, rival).outcome; }
 
-/// As many processes as there are values, each of which measured only that.
+/// One process for each value. Each process measured only that value.
 Measurement processes(const char *backend, const std::vector<double> &values) {
     std::vector<Run> runs;
     for (const double value : values) runs.push_back(run_of({value}));
@@ -65,7 +65,7 @@ TEST(results, pool_all_processes_and_give_intervals_over_processes) {
     const Row &glibc = group.rows.front();
     EXPECT_EQ(glibc.samples, 9U);
     EXPECT_EQ(glibc.processes, 3U);
-    EXPECT_EQ(glibc.p50, 4); // of 1 2 3 3 4 5 5 6 700
+    EXPECT_EQ(glibc.p50, 4); // the values are 1 2 3 3 4 5 5 6 700
     EXPECT_EQ(glibc.p50_interval.low, 2);
     EXPECT_EQ(glibc.p50_interval.high, 6);
     EXPECT_EQ(glibc.p999_interval.low, 3);
@@ -92,7 +92,7 @@ TEST(results, tell_what_the_processor_counted_of_an_operation) {
     EXPECT_EQ(all.per_operation[0], 30);
     EXPECT_EQ(all.per_operation[1], 0.05);
     EXPECT_FALSE(all.per_operation[2]); // not counted
-    EXPECT_FALSE(all.per_operation[3]); // not in every process
+    EXPECT_FALSE(all.per_operation[3]); // not counted in every process
     EXPECT_FALSE(group_of({measured("glibc", hot, {counted({100, 0, 1, 3}, 0)})}).rows[0].per_operation[0]);
 }
 
@@ -113,13 +113,13 @@ TEST(results, void_a_cell_whose_copies_differ_by_more_than_five_percent) {
     EXPECT_FALSE(is_void(differing(10.49)));
     EXPECT_TRUE(is_void(differing(10.51)));
     EXPECT_FALSE(is_void(differing(9.53)));
-    EXPECT_TRUE(is_void(differing(9.52))); // by 5.04 % of the smaller
+    EXPECT_TRUE(is_void(differing(9.52))); // differ by 5.04 % of the smaller one
     EXPECT_FALSE(is_winner(differing(10.51), row(differing(10.51), "flatline-pool")));
 }
 
 TEST(results, tell_percentiles_within_the_step_of_the_clock) {
-    // Three quarters of the blocks read 10 ns a call, a quarter 11 ns, by a clock of 32 ns, 1 ns a call: half of all
-    // lie below two thirds of the way through the step around 10.
+    // Three quarters of the blocks take 10 ns a call, a quarter 11 ns. The clock's step is 32 ns, or 1 ns a call. So
+    // the median is two thirds of the way through the step around 10.
     std::vector<double> values(75, 10);
     values.insert(values.end(), 25, 11);
     EXPECT_NEAR(group_of({measured("glibc", hot, {run_of(values)})}, 32).rows.front().p50, 9.5 + 50.0 / 75, 1e-9);
@@ -147,7 +147,7 @@ TEST(results, show_losses) {
                   constant("jemalloc", 11), constant("mimalloc", 10.05), constant("tcmalloc", 9.95)});
     EXPECT_EQ(against(group, "glibc"), Outcome::slower);
     EXPECT_EQ(against(group, "jemalloc"), Outcome::faster);
-    EXPECT_EQ(against(group, "mimalloc"), Outcome::no_difference); // A and A differ by more
+    EXPECT_EQ(against(group, "mimalloc"), Outcome::no_difference); // the A/A copies differ by more
     EXPECT_EQ(against(group, "tcmalloc"), Outcome::no_difference);
     EXPECT_TRUE(is_winner(group, row(group, "glibc")));
     EXPECT_FALSE(is_winner(group, row(group, "flatline-pool")));
@@ -175,16 +175,16 @@ TEST(results, tell_nothing_of_single_calls_finer_than_the_clock) {
                        "glibc");
     };
     EXPECT_EQ(beside(hot_single, 0), Outcome::slower);
-    EXPECT_EQ(beside(hot_single, 5), Outcome::no_difference); // 4 of 5 ns
-    EXPECT_EQ(beside(hot, 5), Outcome::slower);               // of 32 calls together
+    EXPECT_EQ(beside(hot_single, 5), Outcome::no_difference); // a difference of 4 ns, steps of 5 ns
+    EXPECT_EQ(beside(hot, 5), Outcome::slower);               // 32 calls timed together
 }
 
 TEST(results, judge_only_where_the_rounds_agree) {
     const Group group =
         group_of({processes("flatline-pool", {9, 12, 9, 12, 9, 12}), processes("glibc", {10, 10, 10, 10, 10, 10}),
                   processes("jemalloc", {10, 13.3, 10, 13.3, 10, 13.3})});
-    EXPECT_EQ(against(group, "glibc"), Outcome::no_difference); // slower in every second round
-    const Verdict verdict = verdict_against(group, "jemalloc"); // 10 % faster in each, whatever the machine did
+    EXPECT_EQ(against(group, "glibc"), Outcome::no_difference); // slower only in every second round
+    const Verdict verdict = verdict_against(group, "jemalloc"); // 10 % faster in each round, despite the noise
     EXPECT_EQ(verdict.outcome, Outcome::faster);
     EXPECT_NEAR(verdict.interval.low, 0.9, 0.003);
     EXPECT_NEAR(verdict.interval.high, 0.9, 0.003);
@@ -198,7 +198,7 @@ TEST(results, judge_nothing_by_few_processes) {
 TEST(results, say_verdicts_in_words) {
     EXPECT_EQ(in_words({Outcome::faster, 0.95, {0.92, 0.97}}), "faster by 3 to 8 %");
     EXPECT_EQ(in_words({Outcome::slower, 1.1, {1.1, 1.1}}), "slower by 10 %");
-    EXPECT_EQ(in_words({Outcome::faster, 1.2, {1.15, 1.3}}), "faster by 15 to 30 %"); // of a rate
+    EXPECT_EQ(in_words({Outcome::faster, 1.2, {1.15, 1.3}}), "faster by 15 to 30 %"); // for a rate
     EXPECT_EQ(in_words({Outcome::no_difference, 1, {0.9, 1.1}}), "no difference at this precision");
     EXPECT_EQ(in_words({Outcome::voided, 1, {0.9, 1.1}}), "void");
 }
@@ -241,7 +241,7 @@ TEST(results, tell_bytes_without_what_only_times_have) {
     glibc.operation = pool.operation = "resident";
     const Group group = group_of({pool, glibc}, 32);
     EXPECT_EQ(group.unit, Unit::bytes);
-    EXPECT_EQ(row(group, "glibc").p50, 80); // no clock's step
+    EXPECT_EQ(row(group, "glibc").p50, 80); // no clock step
     EXPECT_FALSE(row(group, "glibc").over_1us_ppm.has_value());
     EXPECT_FALSE(row(group, "glibc").p50_net.has_value());
     EXPECT_TRUE(row(group, "glibc").curve.empty());
@@ -320,10 +320,10 @@ namespace {
 
 const Cell list{"containers", 0, 1, "list", 100};
 
-/// One value in each process: P50 and P99.9 are the same.
+/// Each process has one value, so P50 and P99.9 are equal.
 Measurement round_of(const char *backend, double value) { return constant(backend, value, list); }
 
-/// Two values in each process: P50 is the first, P99.9 the other.
+/// Each process has two values: P50 is the first, P99.9 the second.
 Measurement round_of(const char *backend, double usual, double late) {
     return measured(backend, list, std::vector<Run>(fewest_for_a_verdict, run_of({usual, usual, late})));
 }
@@ -373,7 +373,7 @@ TEST(rounds, are_won_by_their_median_and_tell_their_jitter) {
     const Verdict verdict = judge(group, row(group, "std-monotonic"), row(group, "arena-resource"), Figure::jitter);
     EXPECT_EQ(verdict.outcome, Outcome::faster);
     EXPECT_NEAR(verdict.ratio, 3.0 / 45, 1e-9);
-    // The floor's jitter is nothing, to which nothing has a ratio.
+    // The floor's jitter is zero, so there is no ratio to it.
     EXPECT_TRUE(side_by_side(row(group, "arena-resource"), row(group, "floor"), Figure::jitter).empty());
     EXPECT_EQ(judge(group, row(group, "arena-resource"), row(group, "floor"), Figure::jitter).outcome,
               Outcome::no_difference);

@@ -21,7 +21,7 @@ std::uint64_t ns_of(clockid_t clock) {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// In a process of its own, since each number of a thread counts once. Exit status 0: `holds` said true.
+/// Runs the check in its own process, because each thread number counts once. Exit status 0: `holds` returned true.
 template <typename Check> void expect_in_child(Check holds) {
     const pid_t child = fork();
     if (child == 0) _exit(holds() ? 0 : 1);

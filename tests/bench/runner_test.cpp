@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Fake drivers in a directory of their own, one for each backend that a test names.
+/// A directory with fake drivers, one for each backend that a test adds.
 class runner : public ::testing::Test {
   protected:
     runner() {
@@ -29,7 +29,7 @@ class runner : public ::testing::Test {
         schedule_.limit = 30s;
     }
 
-    /// The library that "served" a fake is its own executable, which is what such backends are checked for least.
+    /// A fake driver reports its own executable as the library that served it, which is checked least strictly.
     void add(const char *backend, const std::string &fault = "", const fs::path &preload = {}) {
         const fs::path driver = root_ / backend;
         fs::copy_file(FAKE_DRIVER, driver);
@@ -42,7 +42,7 @@ class runner : public ::testing::Test {
         return run_campaign(schedule_, signals, {});
     }
 
-    /// The message of the only failure.
+    /// Returns the message of the only failure.
     std::string failure() const {
         const Campaign campaign = run();
         EXPECT_EQ(campaign.failures.size(), 1U);
@@ -75,7 +75,7 @@ TEST_F(runner, keeps_every_sample_of_every_process) {
     schedule_.cells.push_back({"hot", 64, 1, "", 20});
     const Campaign campaign = run();
     EXPECT_TRUE(campaign.failures.empty());
-    ASSERT_EQ(campaign.measurements.size(), 6U); // pair, alloc, free, each of two backends
+    ASSERT_EQ(campaign.measurements.size(), 6U); // pair, alloc, free for each of two backends
     EXPECT_EQ(campaign.measurements[0].operation, "pair");
     EXPECT_EQ(campaign.measurements[1].backend->name, "floor");
     EXPECT_EQ(campaign.measurements[2].operation, "alloc");
@@ -96,7 +96,7 @@ TEST_F(runner, gives_ns_of_a_call_and_rates_of_operations) {
     const Campaign campaign = run();
     ASSERT_EQ(campaign.measurements.size(), 2U);
     const double steps_in_block = campaign.measurements[0].runs[0].values.max() * 32 * 2.6 / 26;
-    EXPECT_NEAR(steps_in_block, std::round(steps_in_block), 1e-6); // made-up samples are whole steps
+    EXPECT_NEAR(steps_in_block, std::round(steps_in_block), 1e-6); // made-up samples are multiples of the step
     EXPECT_GE(steps_in_block, 410);
     EXPECT_LE(steps_in_block, 414);
     // 410 to 414 steps of 10 ns for 200,000 operations.
@@ -125,7 +125,7 @@ TEST_F(runner, runs_rounds_by_the_driver_for_containers) {
     add("floor");
     schedule_.places.back().containers = root_ / "floor-containers";
     fs::copy_file(FAKE_DRIVER, schedule_.places.back().containers);
-    add("flatline-pool"); // takes no part in the other
+    add("flatline-pool"); // not part of the other suite
     EXPECT_TRUE(run().failures.empty());
     std::multiset<std::string> used;
     for (const std::vector<std::string> &call : calls()) used.insert(call.at(0) + " " + call.at(1));
@@ -166,7 +166,7 @@ TEST_F(runner, repeats_a_campaign_from_its_seed_and_varies_the_environment) {
 TEST_F(runner, runs_each_backend_in_its_own_settings) {
     for (const char *backend : {"flatline-malloc", "flatline-malloc-latency", "flatline-malloc-memory"}) add(backend);
     schedule_.rounds = 1;
-    (void)run(); // another library serves a fake than the row says: refused, but it was called
+    (void)run(); // refused, because another library served the fake, but the driver was called
     std::set<std::string> policies;
     for (const auto &call : calls()) {
         std::string policy = "none";
@@ -190,7 +190,7 @@ TEST_F(runner, reports_an_allocation_that_failed_and_goes_on_with_the_others) {
     EXPECT_EQ(campaign.failures[0].message.find("second line"), std::string::npos);
     ASSERT_EQ(campaign.measurements.size(), 1U);
     EXPECT_EQ(campaign.measurements[0].runs.size(), 2U);
-    EXPECT_EQ(calls().size(), 3U); // what failed is not tried again
+    EXPECT_EQ(calls().size(), 3U); // failures are not retried
 }
 
 TEST_F(runner, reports_a_crash) {
@@ -227,7 +227,7 @@ TEST_F(runner, reports_a_clock_that_changes_its_rate) {
 
 TEST_F(runner, reports_a_preload_that_did_not_take) {
     const fs::path library = root_ / "libjemalloc.so.2";
-    fs::copy_file(FAKE_DRIVER, library); // exists, but what serves is another file
+    fs::copy_file(FAKE_DRIVER, library); // exists, but another file serves the calls
     add("jemalloc", "library /usr/lib/x86_64-linux-gnu/libc.so.6", library);
     expect_in("the preload did not work: " + library.string() + " should have served", failure());
 }
@@ -253,7 +253,7 @@ TEST_F(runner, refuses_what_may_not_be_timed) {
         add("list", fault);
         add("floor");
         EXPECT_THROW(run(), Refused);
-        EXPECT_EQ(calls().size(), 1U); // nothing more is run
+        EXPECT_EQ(calls().size(), 1U); // nothing else runs
     }
 }
 
@@ -283,7 +283,7 @@ TEST_F(runner, starts_no_backend_for_what_it_cannot_do) {
 
 TEST_F(runner, gives_arrivals_a_share_of_what_the_slowest_can_do_in_every_round) {
     const std::size_t load = 8;
-    add("floor", "faster 100"); // no backend in earnest
+    add("floor", "faster 100"); // a control, not a backend to compare
     add("list", "faster 100");
     add("boost-pool");
     add("foonathan-pool", "faster 2");
@@ -292,8 +292,8 @@ TEST_F(runner, gives_arrivals_a_share_of_what_the_slowest_can_do_in_every_round)
     const auto made = calls();
     ASSERT_EQ(made.size(), 16U);
     EXPECT_EQ(made[0][load], "2000");
-    // Half of the rate of the slowest, for which one sample of 4,100 ns and four of 100 to 140 were 200,000 requests
-    // each.
+    // Half of the rate of the slowest backend, whose five samples (one of 4,100 ns, four of 100 to 140 ns) stand for
+    // 200,000 requests each.
     const double mean_ns = (4120.0 + 4 * 120) / 5;
     const double rate = std::stod(made[4][load]);
     EXPECT_GE(rate, 0.5e9 / (mean_ns + 20) * 200'000);

@@ -7,10 +7,10 @@
 using namespace flat::bench;
 
 TEST(trend, finds_the_slope_of_a_line_and_none_in_a_flat_one) {
-    EXPECT_DOUBLE_EQ(trend_of({{10, 13, 16, 19}}, 500'000).slope, 6); // 3 ns in half a million
+    EXPECT_DOUBLE_EQ(trend_of({{10, 13, 16, 19}}, 500'000).slope, 6); // 3 ns in half a million operations
     EXPECT_DOUBLE_EQ(trend_of({{7, 7, 7}}, 1'000'000).slope, 0);
     EXPECT_DOUBLE_EQ(trend_of({{9, 6, 3}}, 1'000'000).slope, -3);
-    EXPECT_DOUBLE_EQ(trend_of({{0, 3, 0}}, 1'000'000).slope, 0); // a hump in the middle is no slope
+    EXPECT_DOUBLE_EQ(trend_of({{0, 3, 0}}, 1'000'000).slope, 0); // a bump in the middle is no slope
     EXPECT_DOUBLE_EQ(trend_of({{42}}, 1'000'000).slope, 0);
 }
 

@@ -24,8 +24,8 @@ def main():
     if not os.path.isdir("/usr/src/googletest"):
         print("GoogleTest's source (Debian: googletest) is not installed: skipped")
         return 77
-    # A tenth of the length: qemu is slower by about that much. The tests, which are C++, are made in a hurry; the
-    # library is C, and as released. The long searches run in the release build only.
+    # The tests run at a tenth of their length, because qemu is about ten times slower. The tests (C++) are built with
+    # little optimisation, the library (C) as released. The long searches run in the release build only.
     environment = dict(os.environ, FLATLINE_TEST_SCALE=os.environ.get("FLATLINE_TEST_SCALE", "0.1"))
     for command in (
         ["cmake", "-S", arguments.source, "-B", arguments.work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",

@@ -13,7 +13,7 @@ import sys
 
 FOLDERS = ("include", "src", "tests", "examples")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".S")
-ALMOST = 100  # of 120 columns: a word that did not fit is shorter than what is left
+ALMOST = 100  # of 120 columns: a word that did not fit is shorter than the other 20
 LINE = re.compile(r"\s*(?:/\*+|\*|///?)( *)(\S.*)$")
 
 

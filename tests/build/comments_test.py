@@ -7,7 +7,7 @@ import comments
 LONG = "claimed blocks of a group >= its count, taken or not      the difference: one for each thread between its two"
 PROSE = "Only the claim decides who frees a block, and only the owner changes a claimed word. Where a local and a rem"
 
-# text, the lines that were broken
+# text, numbers of the broken lines
 CASES = [
     ("/* So:\n *     %s\n * steps word of the tree != 0\n */" % LONG, [2]),
     ("// So:\n//   - %s\n//   before\n//     the last\n" % LONG, [2]),

@@ -10,7 +10,7 @@ import tempfile
 
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "exports.py")
 
-# source, flags, what must be said (None: content)
+# source, flags, expected message (None: none)
 CASES = [
     ("int flat_one(void) { return 1; }", ["-Wl,-soname,libcase.so.0"], None),
     ("int flat_one(void) { return 1; } int helper(void) { return 2; }", ["-Wl,-soname,libcase.so.0"],

@@ -1,10 +1,10 @@
-/* A program without an operating system's library: allocators in static arrays. It ends with 0 iff they kept their
- * contracts. tests/build/freestanding.py builds it with what examples/bare_metal_start.c brings, and runs it. */
+/* A program without an operating system's library, with allocators in static arrays. It exits with 0 iff they kept
+ * their contracts. tests/build/freestanding.py builds it with examples/bare_metal_start.c and runs it. */
 #include <flatline/arena.h>
 #include <flatline/heap.h>
 #include <flatline/pool.h>
 
-void *memset(void *to, int value, size_t size); /* of bare_metal_start.c */
+void *memset(void *to, int value, size_t size); /* defined in bare_metal_start.c */
 
 static _Alignas(64) unsigned char metadata[8192];
 static _Alignas(4096) unsigned char blocks[65536];
@@ -75,14 +75,14 @@ static int with_a_pool(void) {
     flat_pool_reset(pool);
     REQUIRE(flat_pool_visit(pool, NULL, NULL) == 0);
     REQUIRE(flat_pool_check(pool) == FLAT_OK);
-    /* More than PTRDIFF_MAX / 2 bytes, which only narrow targets can be asked for. */
+    /* More than PTRDIFF_MAX / 2 bytes, which is possible only on 32-bit targets. */
     const flat_class enormous = {FLAT_POOL_MAX_BLOCK_SIZE, 2};
     const flat_pool_options too_much = {.classes = &enormous, .class_count = 1};
     REQUIRE(flat_pool_footprint(&too_much, &need) == (sizeof(size_t) == 4 ? FLAT_INVALID_ARGUMENT : FLAT_OK));
     return 0;
 }
 
-/* The same of a heap: fill, refuse, resize, free, and be one piece again. */
+/* The same for a heap: it fills it, resizes and frees blocks, and expects one piece again at the end. */
 static int with_a_heap(void) {
     flat_footprint need;
     flat_heap *heap;
@@ -120,7 +120,7 @@ static int with_a_heap(void) {
     return 0;
 }
 
-/* Ends with the line that did not hold, which is below 256. */
+/* Exits with the number of the line that failed, which is below 256. */
 int main(void) {
     int line = with_a_pool();
     if (line == 0) line = with_an_arena();

@@ -15,7 +15,7 @@ import sys
 
 import undefined_symbols
 
-# gcc's <limits.h> goes on to the one of the system's library, if there is one, unless that seems to be included.
+# gcc's <limits.h> includes that of the system's library, if there is one, unless this macro is defined.
 ALONE = ["-ffreestanding", "-D_LIBC_LIMITS_H_"]
 STRICT = ALONE + ["-std=c11", "-O2", "-fno-stack-protector", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion",
           "-Wshadow", "-Werror"]

@@ -22,8 +22,8 @@ OF_LANGUAGE = {"c": "-Wstrict-prototypes -Wmissing-prototypes -Wold-style-defini
                     "-Wnested-externs -Wc++-compat".split(),
                "c++": "-Wold-style-cast -Wzero-as-null-pointer-constant -Wnon-virtual-dtor -Woverloaded-virtual "
                       "-Wextra-semi".split()}
-# By compiler and language. Of clang's everything but what is about older standards, about the layout of structures, or
-# forbids classes with virtual functions in headers and pointers altogether.
+# By compiler and language. For clang: all warnings except those about older standards and the layout of structures, and
+# those that forbid classes with virtual functions in headers, or all use of pointers.
 OF_COMPILER = {("gcc", "c++"): "-Wuseless-cast -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wsuggest-override "
                                "-Wctor-dtor-privacy -Wstrict-null-sentinel".split(),
                ("gcc", "c"): "-Wduplicated-cond -Wduplicated-branches -Wlogical-op".split(),

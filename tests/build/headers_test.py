@@ -9,7 +9,7 @@ import tempfile
 
 import headers
 
-# name, text, whether it is right
+# name, text, whether it is correct
 CASES = [
     ("right.h", "#ifndef R\n#define R\n#include <stddef.h>\ntypedef struct r { size_t n; } r;\n#endif\n", True),
     ("misses_an_include.h", "#ifndef M\n#define M\nsize_t m(void);\n#endif\n", False),

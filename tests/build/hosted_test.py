@@ -12,7 +12,7 @@ import hosted
 
 CORE, SYSTEM = "int flat_one(int n) { return n; }", "int flat_map(int n) { return n; }"
 
-# declarations, what must be said (None: content)
+# declarations, expected message (None: none)
 CASES = [
     ("FLAT_API int flat_one(int n);\nFLAT_HOSTED_API FLAT_NODISCARD const char *\nflat_map(int n);", None),
     ("FLAT_API int flat_one(int n);\nFLAT_API int flat_map(int n);", "flat_map is declared FLAT_API"),

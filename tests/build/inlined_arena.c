@@ -1,5 +1,5 @@
-/* What <flatline/arena.h> compiles into its callers, in callers that do nothing else: tests/build/straight_line.py
- * reads their machine code. */
+/* Callers that contain nothing but the inline functions of <flatline/arena.h>. tests/build/straight_line.py reads their
+ * machine code. */
 #include <flatline/arena.h>
 
 FLAT_API void *arena_alloc_of_48(flat_arena *arena);

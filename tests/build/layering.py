@@ -17,8 +17,8 @@ import re
 import sys
 
 FLOOR = {"core": 0, "os": 1, "malloc": 2, "prove": 3, "report": 3, "bench": 3, "plan": 3, "cli": 4}
-# From the lowest up: size classes, page runs and the policy, the address space, extents, thread heaps, their pages and
-# spans, what other threads freed, the thread cache, and the calls of a program.
+# From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
+# pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {
     "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
                "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
@@ -33,7 +33,7 @@ FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "stdatomic.h", "limits.h"}
 LISTED = ", ".join("<%s>" % header for header in sorted(FREESTANDING))
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cc", ".hh", ".S", ".inc")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:<([^>]+)>|\"([^\"]+)\"|(\S.*))", re.M)
-POSIX = ("pthread.h",)  # what C++ headers need of the system where the standard library has no such thing
+POSIX = ("pthread.h",)  # system headers that C++ headers may use, where the standard library has no equivalent
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 

@@ -6,7 +6,7 @@ import tempfile
 
 import layering
 
-# file, its text, whether the include in it is allowed
+# file, text, whether the include in it is allowed
 CASES = [
     ("src/core/a.c", '#include "pool_state.h"', True),
     ("src/core/a.c", "#include <stdint.h>", True),
@@ -79,7 +79,7 @@ def rooms_judged_wrong():
     return wrong
 
 
-# files and what they include, and the circle that must be named, if there is one
+# files and their includes, and the cycle that must be reported, if there is one
 CIRCLES = [
     ({"src/prove/graph.hpp": "", "src/prove/graph.cpp": '#include "graph.hpp"',
       "src/prove/a.cpp": '#include "graph.hpp"'}, None),

@@ -17,7 +17,7 @@ FUNCTION = re.compile(r"^(?:static inline|ALWAYS_INLINE|inline|constexpr)\b[^;={
 CALLED = re.compile(r"^(?!static\b|typedef\b|ALWAYS_INLINE\b|inline\b)[A-Za-z_][\w *]*?\b(flat_\w+)\([^;{}]*\) \{",
                     re.M)
 TYPE = re.compile(r"^(?:typedef )?(?:struct|class|enum|enum class|union) (?:FLAT_API )?(\w+)(?= \{| final| :)", re.M)
-# What is read together: folders, and how the names of their files end.
+# Parts that are read together: folders and file name endings.
 PARTS = ((("include", "src/core", "src/os", "src/malloc"), (".h", ".c")),
          (("src/bench/driver",), (".h", ".c")),
          (("include", "src/bench", "src/cli", "src/plan", "src/prove", "src/report"), (".hpp", ".cpp")))
@@ -57,7 +57,7 @@ def one_meaning(files):
 
 def mistakes_in(project):
     for folders, endings in PARTS:
-        places = collections.defaultdict(dict)  # by name: its meanings in each file
+        places = collections.defaultdict(dict)  # name -> file -> meanings
         for file, text in files_of(project, folders, endings):
             for name, meaning in definitions(text):
                 places[name].setdefault(file, set()).add(meaning)

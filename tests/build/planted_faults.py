@@ -18,19 +18,19 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from planting import CONTROL, passes, plant, verdict
 
-# Tests call the inlined functions of public headers here.
+# The file in which tests call the inline functions of public headers.
 CALLS = ["tests/core/arena_calls.c"]
 ARENA = ["arena_test", "arena_model_test", "arena_exhaustive_test"]
 
-# Between the two steps that a fault makes of one, so that another thread often comes between.
+# A delay between the two steps into which a fault splits one, so that another thread often runs in between.
 MOMENT = "for (volatile int turns = 0; turns < 100; turns++) {} "
 
-# name: (file below src, or from include on; pattern, replacement, tests that must see it)
+# name: (file below src or in include, pattern, replacement, tests that must fail)
 FAULTS = {
     "block_write_in_free": ("core/pool_steps.h", r"class->head = of->block;",
                             r"class->head = of->block; *(volatile char *)of->block = 0;",
@@ -132,7 +132,7 @@ FAULTS = {
     "metadata_shared_with_the_blocks": ("os/region_plan.h", r"own\.shared = false;", r";", ["pool_create_test"]),
     "failed_create_keeps_a_region": ("os/backing.c", r"flat_region_destroy\(&mapped\.metadata\);\s*return status;",
                                      r"return status;", ["pool_create_test", "heap_create_test"]),
-    # A set of shards: where a block lies, and the way it takes back.
+    # A set of shards: the location of a block, and its way back.
     "percore_block_written_in_free": ("core/percore.c", r"instrument_claim\([^;]*\);", r"*(volatile char *)block = 0;",
                                       ["percore_test", "percore_model_test"]),
     "percore_size_cut_to_32_bits": ("core/percore.c", r"UNLIKELY\(size > class->size\)",
@@ -257,7 +257,7 @@ FAULTS = {
                                ["arena_create_test"]),
     "arena_slack_before_the_guard": ("os/arena_create.c", r"(granules \* FLAT_ARENA_GRANULE,) FLAT_ARENA_GRANULE",
                                      r"\1 4096", ["arena_create_test"]),
-    # The heap: what is handed out, and from where.
+    # The heap: the blocks that it hands out, and their location.
     "heap_block_written_in_free": ("core/heap.c", r"size_t granule = granule_of\(heap, block\);\s*if \(UNLIKELY",
                                    r"size_t granule = granule_of(heap, block); if (block) *(volatile char *)block = 0; if (UNLIKELY",
                                    ["heap_test", "heap_setup_test"]),
@@ -283,7 +283,7 @@ FAULTS = {
     "heap_refusal_not_counted": ("core/heap.c", r"heap->refused\+\+;", r";", ["heap_test", "heap_model_test"]),
     "heap_high_water_not_kept": ("core/heap.c", r"if \(UNLIKELY\(heap->live > heap->high_water\)\) heap",
         r"heap", ["heap_test", "heap_model_test"]),
-    # What comes back.
+    # Frees.
     "heap_never_merges": ("core/heap.c", r"UNLIKELY\(is_half_free\(heap, order, cell\)\)",
         r"0", ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
     "heap_merges_once": ("core/heap.c", r"(cell &= ~size;\s*order\+\+;)", r"\1 break;",
@@ -302,7 +302,7 @@ FAULTS = {
                                      ["heap_model_test", "heap_exhaustive_test"]),
     "heap_live_not_counted_down": ("core/heap.c", r"heap->live -= block_bytes\(order\);\s*instrument_free", r"instrument_free",
                                    ["heap_test", "heap_model_test", "heap_exhaustive_test"]),
-    # What is refused.
+    # Refusals.
     "heap_unaligned_address_taken": ("core/heap.c", r" \| offset \* \(SIZE_MAX / FLAT_HEAP_GRANULE \+ 1\)", r"",
                                      ["heap_test", "heap_model_test"]),
     "heap_middle_of_a_piece_taken": ("core/heap.c", r"return \(state >> granule % CELL_GRANULES & 1\) != 0;",
@@ -339,7 +339,7 @@ FAULTS = {
     "heap_realloc_loses_the_end": ("core/heap.c", r"add_free_piece\(heap, order, cell \+ piece_cells\(order\)\);", r";",
                                    ["heap_realloc_test", "heap_model_test", "heap_exhaustive_test"]),
     "heap_realloc_takes_0_for_nothing": ("core/heap.c", r"size \+= size == 0;[^\n]*", r"", ["heap_realloc_test"]),
-    # How it is made, and the bound.
+    # Set-up and the bound.
     "heap_footprint_a_byte_short": ("core/heap_setup.c", r"to->cells \* sizeof\(uint32_t\);",
         r"to->cells * sizeof(uint32_t) - 1;", ["heap_setup_test"]),
     "heap_links_not_written": ("core/heap_setup.c", r"made->links\[cell\] = \(heap_link\)\{0, 0\};", r";",
@@ -361,7 +361,7 @@ FAULTS = {
                                      ["heap_bound_test"]),
     "heap_bound_forgets_that_two_copies_live": ("core/heap_setup.c", r"if \(demand->reallocates\)", r"if (0)",
                                                 ["heap_bound_test"]),
-    # What it tells.
+    # Inspection.
     "heap_check_sees_nothing": ("core/heap_inspect.c", r"return FLAT_CORRUPTED;", r"return FLAT_OK;",
                                 ["heap_inspect_test"]),
     "heap_check_skips_the_lists": ("core/heap_inspect.c", r"!check_list\(heap, order, found\.members\[order\]\)", r"0",
@@ -382,7 +382,7 @@ TESTS = ["pool_test", "pool_setup_test", "pool_inspect_test", "pool_model_test",
            "percore_model_test", "percore_exhaustive_test", "percore_threads_test", "percore_overlap_test",
            "percore_create_test"] + ARENA
 SCALE = "0.2"
-# Long ones that no fault needs.
+# Long tests that no fault needs.
 LEFT_OUT = "-pool_limits.sixteen_million*:pool_limits.offsets_far*"
 
 

@@ -26,7 +26,7 @@ import tempfile
 from machine_code import Program
 
 REPEATED = re.compile(r"^(rep|repz|repnz|repe|repne) (?!ret)")
-LOCKED = re.compile(r"^(lock|xacquire|xrelease)\b|^xchg\w* .*\(")  # xchg with memory locks without the prefix
+LOCKED = re.compile(r"^(lock|xacquire|xrelease)\b|^xchg\w* .*\(")  # xchg with memory is locked even without the prefix
 SYSTEM = ("syscall", "sysenter", "int", "hlt", "ud2", "cpuid", "wrmsr", "rdmsr")
 
 

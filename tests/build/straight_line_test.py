@@ -26,7 +26,7 @@ __attribute__((noinline, noclone, section(".text.later"))) static int later(int 
 }
 """
 
-# name, body of `subject`, what the check must say ("" where it must be content)
+# name, body of `subject`, expected message ("": none)
 CASES = [
     ("straight code", "return n > 3 ? p[0] + n : p[1];", ""),
     ("a call", "return other(n) + p[0];", "calls"),
@@ -57,11 +57,11 @@ CASES = [
 ]
 
 
-# Six instructions where nothing jumps, the return included: two for the condition, two of nothing, the result.
+# Six instructions on the path without a jump: two for the condition, two nops, one for the result, and the return.
 USUAL = "__asm__ volatile goto(\"test %0, %0; jne %l1\" : : \"r\"(n) : \"cc\" : other); " \
         "__asm__ volatile(\"nop; nop\"); return n; other: __asm__ volatile(\"nop; nop; nop; nop; nop\"); return 0;"
 
-# The same with --may-jump-back: what only lies behind is no objection, what comes again is.
+# The same with --may-jump-back: a jump backwards is allowed, a loop is not.
 MAY_JUMP_BACK = [
     ("a loop", "can be reached from itself"),
     ("a loop in a .cold part", "can be reached from itself"),
@@ -87,7 +87,7 @@ def outcome_of(compiler, folder, body, archive, *options):
                           stderr=subprocess.STDOUT)
 
 
-# Into flat_pool_free: what is put before its refusal of a second free, and what the check must say.
+# Name, code planted in flat_pool_free before its refusal of a double free, expected message.
 IN_FREE = [
     ("nothing", "", ""),
     ("a call in its .cold part", "outside(7);", "calls"),
@@ -105,7 +105,7 @@ def outcome_in_free(compiler, flags, folder, root, planted):
                  % SECOND_FREE)
     copy, library = os.path.join(folder, "pool.c"), os.path.join(folder, "libfree.so")
     shutil.copy(os.path.join(root, "src/core/pool.c"), copy)
-    with open(os.path.join(folder, "pool_steps.h"), "w") as file: # found before the one of src/core
+    with open(os.path.join(folder, "pool_steps.h"), "w") as file: # found before the file in src/core
         file.write("__attribute__((cold)) extern void outside(int);\n"
                    + text.replace(SECOND_FREE, "{ %s %s }" % (planted, SECOND_FREE)))
     subprocess.run([compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-ffreestanding", *flags, "-I",
@@ -115,7 +115,7 @@ def outcome_in_free(compiler, flags, folder, root, planted):
                           stderr=subprocess.STDOUT)
 
 
-# The same in what <flatline/arena.h> compiles into its callers: where a refusal is counted.
+# The same for the inline functions of <flatline/arena.h>, planted where a refusal is counted.
 IN_ARENA = [
     ("nothing", "", ""),
     ("a call", "outside(7);", "calls"),

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 ALLOWED = {"memset", "memcpy", "memmove", "memcmp"}
-# Division of 64-bit numbers (set-up) and their lowest set bit (aligned alloc): a 32-bit processor has no instruction for
-# these. Alloc and free need neither.
+# A 32-bit processor has no instructions for the division of 64-bit numbers (set-up) and for their lowest set bit
+# (aligned alloc). Alloc and free need neither.
 FORCED = {
     "x86_64": set(),
     "aarch64": set(),

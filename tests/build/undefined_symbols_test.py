@@ -10,7 +10,7 @@ import tempfile
 
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "undefined_symbols.py")
 
-# sources of the archive, the symbol that must be named (None: nothing to object to)
+# sources of the archive, the symbol that must be reported (None: none)
 CASES = [
     (["int add(int a, int b); int add(int a, int b) { return a + b; }"], None),
     (["extern int there(void); int here(void); int here(void) { return there(); }",

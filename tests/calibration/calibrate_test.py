@@ -12,7 +12,7 @@ import unittest
 
 SCRIPT = os.path.abspath(sys.argv.pop())
 
-# The driver of a pool says how slow it is. FAULT is what this program gets wrong, besides.
+# The pool's driver tells how slow it is. FAULT selects an error of this program.
 PROGRAM = """#!/usr/bin/env python3
 import json, os, pathlib, sys
 def refuse(message):

@@ -1,5 +1,5 @@
-/* The pool's backend with idle instructions before every alloc: slower by so many percent as scripts/calibrate finds
- * that it is. The call itself stays the jump that it is in the pool's own backend. */
+/* The pool's backend with idle instructions before every alloc. scripts/calibrate measures by how many percent they
+ * slow it down. The call itself remains a jump, as in the pool's own backend. */
 #define bench_alloc alloc_from_pool
 #include "bench/backends/pool.c"
 #undef bench_alloc

@@ -64,7 +64,7 @@ TEST(hgrm, has_value_percentile_count_and_one_by_the_rest) {
     };
     EXPECT_EQ(words(lines[3]), (std::vector<double>{5, 0.5, 1000, 2}));
     EXPECT_EQ(words(lines[4]), (std::vector<double>{30, 0.999, 1998, 1000}));
-    EXPECT_EQ(words(lines[5]), (std::vector<double>{40, 1, 2000})); // the last has no rest
+    EXPECT_EQ(words(lines[5]), (std::vector<double>{40, 1, 2000})); // the last row has no remainder
     EXPECT_EQ(lines.back().substr(0, 5), "#[Max");
 }
 

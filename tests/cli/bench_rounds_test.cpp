@@ -29,7 +29,7 @@ bench::Row row(const char *backend, double p50, double p999) {
     return row;
 }
 
-/// The pool wins over std::pmr's, loses to jemalloc in P50 and has the least jitter of all; the allocator wins over it.
+/// The pool beats std::pmr's, loses to jemalloc in P50 and has the least jitter of all. The allocator beats the pool.
 bench::Group of_pools(const char *order = "list", unsigned calls = 1) {
     bench::Group group{{"containers", 0, calls, order, 1},
                        "round",
@@ -65,8 +65,8 @@ TEST(bench_rounds, tell_the_heap_calls_and_the_bytes_beside_the_times) {
     EXPECT_TRUE(has(line_with("glibc ", text), "1,500")) << text;
     EXPECT_TRUE(has(line_with("  pool_resource ", text), "0    16,000")) << text;
     EXPECT_TRUE(line_with("floor", text).ends_with("0         -")) << text;
-    EXPECT_TRUE(line_with("allocator, pool", text).starts_with("* ")) << text; // of the medians
-    EXPECT_TRUE(has(line_with("  pool_resource ", text), "50.00*")) << text;   // of the jitter
+    EXPECT_TRUE(line_with("allocator, pool", text).starts_with("* ")) << text; // best median
+    EXPECT_TRUE(has(line_with("  pool_resource ", text), "50.00*")) << text;   // least jitter
     EXPECT_FALSE(has(text, "ppm")) << text;
 }
 
@@ -76,7 +76,7 @@ TEST(bench_rounds, hold_each_subject_against_its_rivals_and_hide_no_loss) {
     EXPECT_TRUE(has(text, "P50 1.25 of je, slower by 25 %")) << text;
     EXPECT_TRUE(has(text, "P99.9 0.56 of glibc, faster by 44 %")) << text;
     EXPECT_TRUE(has(line_with("a.pool", text), "P50 0.50 of pool, faster by 50 %")) << text;
-    EXPECT_FALSE(has(cli::contest_lines(of_pools("list", 32), wide), "P99.9")) << text; // the body alone
+    EXPECT_FALSE(has(cli::contest_lines(of_pools("list", 32), wide), "P99.9")) << text; // only the body
     const std::string all = cli::rounds_verdict({of_pools(), of_pools("deque"), of_pools("list", 32)}, wide);
     EXPECT_TRUE(has(line_with("pool_resource / std::pmr pool", all), "3    0      0      2    0      0    0")) << all;
     EXPECT_TRUE(has(line_with("pool_resource / best malloc", all), "0    0      3      2    0      0    0")) << all;
@@ -89,7 +89,7 @@ TEST(bench_rounds, have_a_summary_of_medians_and_one_of_jitter) {
     const std::size_t jitter = text.find("P99.9 - P50");
     ASSERT_NE(jitter, std::string::npos);
     EXPECT_TRUE(has(line_with("deque", text, jitter), "50.00*")) << text;
-    EXPECT_FALSE(has(text.substr(jitter), "trades")) << text; // a block of rounds has no tail to tell
+    EXPECT_FALSE(has(text.substr(jitter), "trades")) << text; // rounds in blocks have no tail
     EXPECT_FALSE(has(text, "pool2")) << text;
     EXPECT_TRUE(has(text, "a.pool: allocator, pool")) << text;
 }

@@ -9,12 +9,12 @@ SUITES = {
     "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
     "threads", "pipeline", "arrivals", "stalls", "containers",
 }
-# What a cell's figures are, by suite: where calls were timed together, and beside those what was counted.
+# The units of a cell's figures by suite, for calls that were timed together and for counts.
 UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else "ns"} for suite in SUITES}
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
-PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # no cell is of single calls or blocks
-TOGETHER = 64  # calls of one kind that threads make in turn
+PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # suites without single calls or blocks
+TOGETHER = 64  # calls of one kind that threads make in a row
 WITH_RATIOS = {"subject", "drop-in", "fixed-pool"}
 KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in"}
 
@@ -53,7 +53,7 @@ OUTCOMES = {"faster", "slower", "no difference", "void"}
 ONLY_OF_TIMES = ["p50_net", "over_100ns_ppm", "over_1us_ppm", "over_10us_ppm"]
 COUNTED = [counter + "_per_operation" for counter in ("instructions", "branch_misses", "cache_misses", "tlb_misses")]
 ONLY_OF_ROUNDS = ["heap_calls", "held_bytes"]
-OF_SEVERAL_THREADS = ("threads", "pipeline")  # suites that tell what was resident
+OF_SEVERAL_THREADS = ("threads", "pipeline")  # suites that report resident memory
 MAY_BE_NULL = ["p9999", "peak_bytes"] + ONLY_OF_TIMES + COUNTED + ONLY_OF_ROUNDS
 FIGURES = {"p50", "p999", "jitter"}
 WINDOWS = {"operations": int, "values": list, "first": NUMBER, "last": NUMBER, "worst": NUMBER,
@@ -212,7 +212,7 @@ def wrong_ratios(document):
                 if set(ratios) != (FIGURES if cell["operation"] == "round" else FIGURES - {"jitter"}):
                     yield f"{where}: the ratios to {other} are of other figures"
                     continue
-                for figure in ratios.keys() - {"jitter"}:  # a difference, of which the rounding is no small part
+                for figure in ratios.keys() - {"jitter"}:  # jitter is a difference and has a large rounding error
                     ratio = ratios[figure]
                     above, below = figures_of(cell, figure), figures_of(group[other], figure)
                     paired = len(above) == len(below) and all(each > 0 for each in above + below)

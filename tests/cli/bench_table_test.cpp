@@ -25,7 +25,7 @@ bench::Row row(const char *backend, double p50, double p999) {
     return row;
 }
 
-/// The pool loses to glibc in P50, wins in P99.9.
+/// The pool loses to glibc in P50 and wins in P99.9.
 bench::Group losing() {
     return {{"hot", 64, 32, "", 1},
             "pair",
@@ -69,7 +69,7 @@ TEST(bench_table, sorts_by_median_and_marks_the_winner) {
     EXPECT_TRUE(has(lines[3], "list"));
     EXPECT_TRUE(lines[4].starts_with("* glibc")) << lines[4];
     EXPECT_TRUE(lines[5].starts_with("  Flatline pool ")) << lines[5];
-    EXPECT_TRUE(has(lines[5], "9.00")) << lines[5]; // beside the floor
+    EXPECT_TRUE(has(lines[5], "9.00")) << lines[5]; // net of the floor
     EXPECT_TRUE(has(lines[5], "<1")) << lines[5];   // 0.4 ppm is not 0
     EXPECT_TRUE(has(lines[5], "123,456")) << lines[5];
 }
@@ -113,7 +113,7 @@ TEST(bench_table, tells_how_many_threads_and_what_was_resident_beside_every_row)
     EXPECT_TRUE(line_with("  glibc", text).ends_with("     1465")) << text;
     EXPECT_TRUE(has(cli::summary_table({group}, true, {}), "threads larson, 8 ")) << text;
     const bench::Failure failure{find_backend("mimalloc"), {"threads", 64, 0, "larson", 1, 0, 0, 0, 4}, "it broke"};
-    EXPECT_FALSE(has(cli::cell_table(group, {failure}, {}), "mimalloc")); // which failed with other threads
+    EXPECT_FALSE(has(cli::cell_table(group, {failure}, {}), "mimalloc")); // it failed in another cell
     expect_narrower(text, 100);
     group.cell.calls = 1;
     group.unit = bench::Unit::ns;
@@ -149,7 +149,7 @@ TEST(bench_table, summary_has_a_column_for_each_backend_but_the_copy) {
     EXPECT_TRUE(has(line_with("hot 64 B ", text), "1.25")) << text;
 }
 
-/// Cells in which the mallocs named first are best, more of them than have room beside each other.
+/// Cells in which the mallocs named first are best. There are too many to fit beside each other.
 std::vector<bench::Group> crowded() {
     std::vector<bench::Group> groups;
     for (const std::size_t size : {16U, 64U}) {

@@ -120,7 +120,7 @@ class Files(unittest.TestCase):
             for arguments in verbs:
                 with self.subTest(name=name, verb=arguments[0]):
                     self.assert_told_or_served(self.run_it(*arguments))
-            if index < 22: # no document of a run at all
+            if index < 22: # not a document of a run at all
                 for arguments in (*verbs, ("compare", "damaged.json", "old.json"), ("report", "damaged.json"),
                                   ("report", "damaged.json", "--csv", "-"),
                                   ("compare", "old.json", "old.json", "--noise", "damaged.json", "old.json")):
@@ -185,7 +185,7 @@ class Files(unittest.TestCase):
                 self.assertEqual(result.stdout, b"")
         self.write("partly.json", without("flatline-pool-again", size=1))
         self.assert_told(self.run_it("compare", "old.json", "partly.json"), "partly.json", "hot 64 B, single")
-        # Of a backend that has no copy itself the pool's tells how much the machine differed.
+        # For a backend without an A/A copy, the pool's copy shows how much the machine differed.
         self.assert_told(self.run_it("compare", "old.json", "slower.json", "--backend", "list"), "flatline-pool-again")
         self.assertEqual(self.run_it("compare", "copyless.json", "slower.json", "--backend", "list").returncode, 0)
         self.assertEqual(self.run_it("compare", "old.json", "old.json").returncode, 0)
@@ -199,7 +199,7 @@ class Files(unittest.TestCase):
         self.write("bare.json", dict(self.document, cells=[]))
         self.assert_told(self.run_it("compare", "old.json", "bare.json"), "no cell")
 
-    # What is printed must arrive.
+    # A failed write of the output must be an error.
     PRINTING = [["--help"], ["--version"], ["bench", "--help"], ["compare", "--help"], ["plan", "--help"], ["run", "--help"],
                 ["env"], ["peers"], ["bench", "--list"], ["compare", "old.json", "old.json"],
                 ["compare", "old.json", "old.json", "--json", "-"], ["report", "old.json"],

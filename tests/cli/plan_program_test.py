@@ -18,7 +18,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wund
 
 DECLARED = ["--class", "64:1000", "256:200", "4K:16", "--arena", "64K", "--distribution", "48:900,200:150,3000:10"]
 
-# As flat::tracking_resource writes it: size, alignment, requests, live, peak.
+# Rows as flat::tracking_resource writes them: size, alignment, requests, live, peak.
 RECORDED = [(16, 8, 5000, 120, 200), (32, 8, 9000, 800, 1200), (48, 8, 22000, 900, 1500), (64, 8, 18000, 3000, 5000),
             (112, 16, 100, 3, 12), (128, 64, 800, 64, 90), (272, 8, 10, 0, 3), (1024, 16, 120, 5, 20),
             (4096, 4096, 16, 2, 8), (5120, 16, 9, 1, 2), (65536, 16, 4, 1, 3)]
@@ -239,7 +239,7 @@ class Plan(unittest.TestCase):
         pool = self.document("record.json", "--margin", "0")["pool"]
         ran = self.build_routes("planned")
         self.assertEqual((ran.returncode, ran.stdout), (0, f"{found} in {pool['bytes']} bytes\n"), ran.stderr)
-        # A class has as many blocks as its sizes had at most, so one with a single size needs every block it has.
+        # A class has as many blocks as the peaks of its sizes, so a class with a single size needs all of its blocks.
         header = (self.folder / "plan.h").read_text()
         rows = {row["size"]: row["peak_live"] for row in json.loads((self.folder / "record.json").read_text())["sizes"]}
         alone = [each for each in pool["classes"] if rows.get(each["block_size"]) == each["block_count"]]

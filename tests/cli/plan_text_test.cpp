@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string &text) {
     return lines;
 }
 
-/// Columns: a character of UTF-8 is one.
+/// The number of columns. A UTF-8 character has one column.
 std::size_t columns_of(const std::string &line) {
     return static_cast<std::size_t>(
         std::ranges::count_if(line, [](char each) { return (static_cast<unsigned char>(each) & 0xc0) != 0x80; }));
@@ -42,7 +42,7 @@ std::size_t widest_of(const std::string &text) {
     return widest;
 }
 
-/// The column that the first such character stands in; npos where there is none.
+/// The column of the first such character, or npos.
 std::size_t column_of(const std::string &line, std::string_view what) {
     const std::size_t at = line.find(what);
     return at == std::string::npos ? at : columns_of(line.substr(0, at));
@@ -98,19 +98,19 @@ TEST(plan_text, the_map_has_every_memory_between_two_guards_and_every_class_in_i
     EXPECT_EQ(column_of(lines[1], "█"), marks[0] + 1);
     for (std::size_t i = 1; i <= 3; ++i) EXPECT_LE(columns_of(lines[i]), marks[1]) << lines[i];
     EXPECT_LT(column_of(lines[1], "█"), column_of(lines[2], "█"));
-    EXPECT_LE(columns_of(lines[1]), column_of(lines[2], "█")); // neighbours: one begins where the other ends
+    EXPECT_LE(columns_of(lines[1]), column_of(lines[2], "█")); // neighbours: one ends where the next begins
     EXPECT_GE(columns_of(lines[1]) + 1, column_of(lines[2], "█"));
     EXPECT_EQ(column_of(lines[3], "░") + 1, column_of(lines[3], "█")); // 6,144 bytes of padding
     EXPECT_EQ(column_of(lines[4], "▓"), marks[2] + 1);
     EXPECT_EQ(column_of(lines[5], "█"), marks[4] + 1);
-    EXPECT_EQ(columns_of(lines[3]), marks[1]); // what lies last in its memory reaches the guard
+    EXPECT_EQ(columns_of(lines[3]), marks[1]); // the last part reaches the guard
     EXPECT_EQ(columns_of(lines[4]), marks[3]);
     EXPECT_EQ(columns_of(lines[5]), marks[5]);
     EXPECT_EQ(map_text(plan, false, look_of(100)).find("arena"), std::string::npos);
 }
 
 TEST(plan_text, a_margin_that_costs_less_than_nothing_is_told_as_it_is) {
-    // With more blocks the map has more and smaller spans, and the classes less padding.
+    // With more blocks the map has more and smaller spans, and the classes need less padding.
     plan::Declaration declaration;
     plan::Plan plan;
     const auto cheaper = [&] {

@@ -1,6 +1,6 @@
-/* A program that includes what `flatline plan --header planned.h` wrote, as C11 and as C++17, and demand.h, the blocks
- * that it must hold at once. The pool is in static storage of exactly the planned bytes. With EXACT defined the demand
- * must fill every class to its last block. */
+/* A program, compiled as C11 and as C++17, that includes the output of `flatline plan --header planned.h`, and demand.h
+ * with the blocks that must be live at once. The pool is in static storage of exactly the planned bytes. With EXACT
+ * defined the demand must fill every class to its last block. */
 #include "planned.h"
 
 #include "demand.h"
@@ -49,7 +49,7 @@ static flat_status make(flat_pool **pool, size_t metadata_bytes, size_t block_by
     return flat_pool_init(pool, &options, for_metadata, for_blocks);
 }
 
-/* The heap is made in exactly its bytes and in no fewer, and serves a block of them. */
+/* Makes the heap in exactly its bytes, expects a refusal for fewer, and allocates a block. */
 static int use_heap(void) {
 #if PLANNED_WITH_HEAP
     flat_heap *heap;

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # keeps the source folder clean
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
@@ -84,7 +84,7 @@ def main():
         return 0
     file, _, _, script, test = FAULTS[arguments.fault]
     made, program = compile_into(arguments.fault, arguments), os.path.join(arguments.work, "flatline")
-    # The object stands before the libraries, whose own copy of it is then not taken.
+    # The linker takes this object instead of the libraries' copy, because it comes first.
     first = [made] if file == "cli/main.cpp" else [arguments.main, made]
     subprocess.run([arguments.linker, *first, "-Wl,--start-group", *arguments.libraries, "-Wl,--end-group", *PACKAGED,
                     "-o", program],

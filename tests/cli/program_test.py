@@ -181,7 +181,7 @@ class Program(unittest.TestCase):
         self.assertEqual(worse.returncode, 1, worse.stderr)
         self.assertIn("containers trades, 32 rounds", worse.stdout)
         self.assertIn("19 of 19 cells are worse", worse.stdout)
-        # The difference between a copy and its original is of pool_resource, wherever it lies among the backends.
+        # A copy's difference from its original counts for pool_resource, whatever its place among the backends.
         for cell in document["cells"]:
             if cell["backend"] == "pool-resource-again":
                 cell["process_p50"] = [1.3 * figure for figure in cell["process_p50"]]
@@ -311,7 +311,7 @@ class Program(unittest.TestCase):
         self.assertEqual(found["snmalloc"]["flags"], "-O3")
         self.assertEqual(found["list"]["source"], "")
         self.assertNotIn("flatline-pool-again", found)
-        # The driver says that snmalloc served whatever was asked for: nobody else is believed.
+        # The driver always reports that snmalloc served the calls, so all other backends are refused.
         self.assertEqual(status, 1)
         self.assertIn("glibc", {each["name"] for each in document["failed"]})
         text = self.tree.run("peers")
@@ -389,7 +389,7 @@ class Program(unittest.TestCase):
         self.assertEqual([cell["change"] for cell in change["cells"]], ["worse"] * 3)
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--fail-over", "20").returncode, 0)
         self.assertEqual(self.tree.run("compare", "new.json", "old.json").returncode, 0)
-        # What two runs of one build differ by is no change; where they are equal, every change counts.
+        # The difference between two runs of one build is noise. If they are equal, every change counts.
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "new.json").returncode, 0)
         self.assertEqual(self.tree.run("compare", "old.json", "new.json", "--noise", "old.json", "old.json").returncode, 1)
 
@@ -432,7 +432,7 @@ class Program(unittest.TestCase):
         slower_machine = self.tree.run("compare", "old.json", "new.json")
         self.assertEqual(slower_machine.returncode, 0, slower_machine.stdout)
         self.assertIn(f"Times are relative to {len(OWN_BACKENDS) - 2} allocators that did not change.", slower_machine.stdout)
-        for key in ("version", "source", "flags"): # then they are other allocators, and nothing is left to compare with
+        for key in ("version", "source", "flags"): # these are other allocators, so none is left to compare with
             changed = json.loads(json.dumps(document))
             for allocator in changed["environment"]["allocators"]:
                 allocator[key] = "another"
@@ -453,7 +453,7 @@ class Program(unittest.TestCase):
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--fail-over", "-1"), "--fail-over")
         self.assert_refused(self.tree.run("compare", "old.json", "old.json", "--backend", "x"), "no cell of x")
         for cell in document["cells"]:
-            cell["ranked"] = False # no merit of anybody's, so that there is nothing to become worse
+            cell["ranked"] = False # unranked cells cannot become worse
         self.write_slower(document, 2)
         self.assert_refused(self.tree.run("compare", "new.json", "new.json"), "no cell of flatline-pool")
         for cell in document["cells"]:
@@ -534,7 +534,7 @@ class Program(unittest.TestCase):
         self.assertEqual(whole.returncode, 0, whole.stderr)
         calls = (self.tree.libexec / "calls").read_text().splitlines()
         (self.tree.libexec / "calls").unlink()
-        self.tree.break_driver("list", "slow") # so that there is a middle to interrupt it in
+        self.tree.break_driver("list", "slow") # leaves time to interrupt it
         before = 1 + next(i for i, call in enumerate(calls) if call.startswith("bench-list"))
         left = self.interrupt(*arguments, "out.json", after=before)
         self.assertTrue(left.startswith(str(self.tree.root)), left)
@@ -544,7 +544,7 @@ class Program(unittest.TestCase):
         self.assertIn("out.json", resumed.stdout)
         self.assertFalse(pathlib.Path(left).exists())
         made = (self.tree.libexec / "calls").read_text().splitlines()
-        self.assertEqual(made[:before - 1] + made[before:], calls) # only the process in which it was is run again
+        self.assertEqual(made[:before - 1] + made[before:], calls) # only the interrupted process runs again
         first, second = (json.loads((self.tree.root / name).read_text()) for name in ("whole.json", "out.json"))
         self.assertEqual((first["resumed"], second["resumed"]), (False, True))
         self.assertEqual(first["cells"], second["cells"])
@@ -654,7 +654,7 @@ class RealPrograms(unittest.TestCase):
         self.assertEqual(faults(document), [])
         self.assertTrue(document["resumed"])
         row = document["programs"][0]["rows"][0]
-        self.assertEqual(row["allocations"], kept[0]["allocations"]) # the run under the probe was not made again
+        self.assertEqual(row["allocations"], kept[0]["allocations"]) # the run under the probe was not repeated
         self.assertEqual(len(row["runs"]), 1)
 
     def test_are_run_by_themselves_and_under_general_allocators(self):

@@ -37,7 +37,7 @@ int main(int count, char **words) { usleep(count > 1 ? 200000 : 0); return write
 THIRTY_TWO_BITS = """
 void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(0)); }
 """
-# Goes over to another program from a thread that is not its first.
+# Executes another program from a thread that is not the main thread.
 OTHER_THREAD = """
 #include <pthread.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ int main(int count, char **words) {
     return 9;
 }
 """
-MACHINE_AT = 18  # in the header of an ELF file
+MACHINE_AT = 18  # offset in the header of an ELF file
 
 
 class Run(unittest.TestCase):

@@ -12,7 +12,7 @@ using namespace flat::cli;
 
 namespace {
 
-/// A terminal of 70 columns, as a person would have one.
+/// A pseudo-terminal of 70 columns.
 class Pty {
   public:
     Pty() {

@@ -12,7 +12,7 @@ import unittest
 PROJECT = pathlib.Path(sys.argv.pop()).resolve()
 BUILD = pathlib.Path(sys.argv.pop()).resolve()
 PICTURES = ("terminal.png", "report.png")
-MOST_BYTES = 300_000  # of all together
+MOST_BYTES = 300_000  # of all pictures together
 NEEDED = ("aha", "chromium", "pngquant", "script")
 
 
@@ -49,7 +49,7 @@ class Pictures(unittest.TestCase):
         missing = [each for each in NEEDED if shutil.which(each) is None]
         self.assertEqual(missing, [], "run scripts/bootstrap test")
         (self.folder / "bin").mkdir()
-        # The program must find its parts beside itself: a link would lead it here.
+        # A script, not a link: the program must find its parts beside its real path.
         (self.folder / "bin/flatline").write_text('#!/bin/sh\nexec "%s/bin/flatline" "$@"\n' % BUILD)
         (self.folder / "bin/flatline").chmod(0o755)
         (self.folder / "made").mkdir()
@@ -57,7 +57,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for name, width in zip(PICTURES, (820, 1200)):
             self.assert_shows_something(self.folder / "made" / name, width)
-        # The more lines the program prints, the higher the picture of them.
+        # The height of the picture depends on the number of lines that the program prints.
         height = size_of(self.folder / "made/terminal.png")[1]
         self.assertEqual((height - 24) % 17, 0)
         self.assertGreater(height, 24 + 10 * 17)

@@ -70,7 +70,7 @@ def written(run):
                               and other.get("threads", 1) == cell.get("threads", 1) and other is not cell}
     return json.dumps(dict(run, cells=cells))
 
-# Of suite containers: backend, kind, P50, P99.9 - P50.
+# Suite containers: backend, kind, P50, P99.9 - P50.
 ROUNDS = [("floor", "control", 100, 10), ("glibc", "general", 240, 90), ("jemalloc", "general", 200, 95),
           ("arena-resource", "subject", 110, 40), ("arena-resource-again", "again", 111, 40),
           ("pool-resource", "subject", 150, 30), ("pool-resource-again", "again", 151, 30),
@@ -105,7 +105,7 @@ def containers(**factors):
 
 CONTAINERS = containers()
 
-# Of suite anysize: backend, kind, P50.
+# Suite anysize: backend, kind, P50.
 HEAPS = [("flatline-heap", "fixed-pool", 40), ("floor", "control", 6), ("o1heap", "fixed-pool", 60)]
 
 
@@ -127,7 +127,7 @@ def anysize(factor=1, alone=False):
 
 ANYSIZE = anysize()
 
-# Of suites threads and pipeline: backend, kind, ns of a pair, of a local free, of a remote one.
+# Suites threads and pipeline: backend, kind, ns of a pair, of a local free, of a remote free.
 CORES = [("flatline-pool", "subject", 9, 29, None), ("flatline-percore", "subject", 9, 29, 40),
          ("flatline-percore-again", "again", 9, 29, 40), ("floor", "control", 5, 26, 26),
          ("glibc", "general", 20, 33, 60), ("jemalloc", "general", 10, 30, 45)]
@@ -167,7 +167,7 @@ def percore(pair=1, own=1, remote=1, tail=1, void=False):
 
 PERCORE = percore()
 
-# Of the malloc's suites: backend, kind, P50.
+# The malloc's suites: backend, kind, P50.
 MALLOCS = [("flatline-malloc", "drop-in", 6), ("flatline-malloc-latency", "drop-in", 6),
            ("flatline-malloc-memory", "drop-in", 6), ("floor", "control", 3), ("glibc", "general", 9),
            ("snmalloc", "general", 7)]
@@ -252,5 +252,5 @@ def changed(**changes):
     return other
 
 
-# What a run of the malloc has in the suites that a full run has besides.
+# A run of the malloc in the other suites of a full run.
 OTHERS = with_policies(dict(FULL, cells=[cell for cell in FULL["cells"] if cell["suite"] in OTHER_SUITES]))

@@ -40,7 +40,7 @@ MEASURED_ON = "Measured on %s.\n\n" % MACHINE
 
 
 def rows_of(text):
-    return [line for line in text.splitlines() if line.startswith("| ")][1:]  # without the head
+    return [line for line in text.splitlines() if line.startswith("| ")][1:]  # without the header
 
 
 class Manual(unittest.TestCase):
@@ -176,7 +176,7 @@ class Tables(Manual):
         late = copy.deepcopy(QUICK)
         for cell in late["cells"]:
             if cell["backend"] == "flatline-pool" and cell["calls_per_sample"] == 1:
-                cell["p999"] = 104  # and glibc 93
+                cell["p999"] = 104  # glibc has 93
         self.write(late)
         self.assertIn("lost tails -->\n- hot 64 B, alloc: 104, 93.0 of glibc\n<", self.page("README.md"))
 
@@ -243,7 +243,7 @@ class Containers(Manual):
                                         "goal is at most 1.15"),
                 ({"allocator_heap": 1.2}, "trades, P50: allocator, heap at 1.07 (1.07 to 1.07) of heap_resource")):
             self.assertIn("- " + told, self.of("goals", containers(**factors)))
-        within = self.of("goals", containers(arena_resource=1.11))  # 1.02 of the other
+        within = self.of("goals", containers(arena_resource=1.11))  # 1.02 of the rival
         self.assertNotIn("list, P50", within)
         steady = copy.deepcopy(CONTAINERS)
         for cell in steady["cells"]:
@@ -263,8 +263,8 @@ class Containers(Manual):
         self.assertEqual(self.page("README.md"), before)
 
 
-# Writes the JSON that lies beside it for the kind of run that it is asked for, and a line for each call; not that which
-# FAULT names.
+# Writes the JSON file beside it for the requested kind of run, and logs each call. It fails for the kind that FAULT
+# names.
 PROGRAM = """#!/usr/bin/env python3
 import os, pathlib, sys
 assert sys.argv[1] == "bench" and sys.argv[-2] == "--json"
@@ -468,7 +468,7 @@ class Policies(Manual):
         self.assertIn("- startup 64 B, total: void in every run\n", losses)
         self.assertNotIn("- hot", losses)
         worst = self.table("malloc worst").splitlines()
-        self.assertEqual(len(worst), 4)  # void suites have none, and hot and anysize are won
+        self.assertEqual(len(worst), 4)  # void suites have no line, and hot and anysize are won
         for line in ("- fifo 1 KiB: `latency` 1.50 of glibc", "- order, lifo free: `latency` 1.50 of glibc",
                      "- throughput 16 B, Mops/s: `latency` 0.67 of glibc"):
             self.assertIn(line, worst)
@@ -518,7 +518,7 @@ class PerCore(Manual):
                 "| pipeline, local free%s |  | 29.0 | 26.0 | 33.0 | 30.0 | 0.97 (0.97 to 0.97) of jemalloc |",
                 "| threads, larson, remote free%s |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |",
                 "| pipeline, remote free%s |  | 40.0 | 26.0 | 60.0 | 45.0 | 0.89 (0.44 to 0.89) of jemalloc |")]])
-        self.assertEqual(len(rows_of(self.of("percore tails"))), 8)  # rates have none
+        self.assertEqual(len(rows_of(self.of("percore tails"))), 8)  # rates have no tails
 
     def test_tells_every_goal_that_is_missed_and_no_other(self):
         self.assertEqual(self.of("percore goals"), "- none\n")

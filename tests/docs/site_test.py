@@ -34,7 +34,7 @@ class Page(html.parser.HTMLParser):
 
 
 def mistakes_of(site):
-    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}  # whose links are a server's
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}  # its links need a server
     for path, page in pages.items():
         for link in page.links + page.loaded:
             to = urllib.parse.urlsplit(link)

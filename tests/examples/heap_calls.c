@@ -1,14 +1,13 @@
-/* libheap_calls.so: preloaded before an example, it counts the calls of the heap, and reports each one that comes while
- * the example is steady.
+/* libheap_calls.so: a preload library that counts an example's heap calls and reports those in its steady state.
  *
- * A program says where it stands in a variable of its own, which it must export (the link option -rdynamic):
+ * A program tells its phase in a variable that it must export (link option -rdynamic):
  *
  *     volatile enum { STARTING, STEADY, ENDING } phase;
  *
- * One without it counts as steady from its first instruction to its last. The report goes to the file that HEAP_CALLS
- * names, in whole lines, so that several processes can write to it: one for each of the first calls that break the
- * rule, at once, and one at the end of each process. Only programs of the name HEAP_CALLS_OF report: what else an
- * example starts is none of the test's business. */
+ * A program without the variable counts as steady from its first instruction to its last. The report goes to the file
+ * that HEAP_CALLS names, in whole lines, so that several processes can write to it: one line at once for each of the
+ * first calls that break the rule, and one at the end of each process. Only programs with the name HEAP_CALLS_OF
+ * report, because an example may start others. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +21,9 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { STARTING, STEADY, ENDING };
-enum { MOST_LINES = 10 }; /* of calls that break the rule; all are counted */
+enum { MOST_LINES = 10 }; /* for calls that break the rule; all calls are counted */
 
-/* The C library's own, under the names that no other library takes. */
+/* The C library's functions, under names that no other library replaces. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -33,7 +32,7 @@ void *__libc_valloc(size_t size);
 void *__libc_pvalloc(size_t size);
 void __libc_free(void *block);
 
-extern const volatile int phase __attribute__((weak)); /* the program's, if it has one */
+extern const volatile int phase __attribute__((weak)); /* the program's variable, if it has one */
 static unsigned long in_phase[ENDING + 1];
 static int report = -1;
 
@@ -41,7 +40,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
     char line[256];
     va_list values;
     va_start(values, format);
-    const int length = vsnprintf(line, sizeof line, format, values); /* numbers and short strings: no heap */
+    const int length = vsnprintf(line, sizeof line, format, values); /* numbers and short strings, which need no heap */
     va_end(values);
     if (report >= 0 && length > 0 && write(report, line, (size_t)length) != length) _exit(125);
 }

@@ -46,7 +46,7 @@ int main() {
 PHASE = "volatile enum { STARTING, STEADY, ENDING } phase;"
 PHASE_IN_CPP = "enum Phase { STARTING, STEADY, ENDING }; volatile Phase phase;"
 
-# name, block before the steady state, body, what must be said ("": nothing)
+# name, block before the steady state, body, expected report ("": none)
 IN_C = [
     ("nothing in the steady state", "malloc(48)", "phase = STEADY; phase = ENDING; free(block);", ""),
     ("nothing to the end", "malloc(48)", "phase = STEADY;", ""),

@@ -1,4 +1,4 @@
-// Fuzz target: an arena over any small memory, then any operations, against the model. The memory is PROT_NONE.
+// Fuzz target: compares an arena over any small memory with the model, under any operations. The memory is PROT_NONE.
 #include "fuzz/target.hpp"
 
 #include "core/arena_run.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 1 << 16;
 
-// Four bytes an operation, spread over the numbers that it chooses by.
+// Makes an operation from four bytes of input, spread over its parameters.
 test::arena_operation operation_from(fuzz::input &input) {
     const auto what = input.take<std::uint8_t>();
     const std::uint64_t a = input.take<std::uint16_t>();

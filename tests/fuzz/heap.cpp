@@ -1,4 +1,4 @@
-// Fuzz target: a heap of any size and start, then any operations, against the model.
+// Fuzz target: compares a heap of any size and start with the model, under any operations.
 #include "fuzz/target.hpp"
 
 #include "core/heap_model_run.hpp"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Six bytes an operation, spread over the numbers that it chooses by.
+// Makes an operation from six bytes of input, spread over its parameters.
 test::heap_operation operation_from(fuzz::input &input) {
     const auto what = input.take<std::uint8_t>();
     const std::uint64_t a = input.take<std::uint16_t>(), more = input.take<std::uint8_t>();

@@ -1,4 +1,4 @@
-// Fuzz target: any small class table, then any operations, against the model. The blocks are PROT_NONE.
+// Fuzz target: compares a pool of any small class table with the model, under any operations. Blocks are PROT_NONE.
 #include "fuzz/target.hpp"
 
 #include "core/model_run.hpp"
@@ -19,7 +19,7 @@ std::vector<flat_class> layout_from(fuzz::input &input) {
     return layout;
 }
 
-// Four bytes an operation, spread over the numbers that it chooses by.
+// Makes an operation from four bytes of input, spread over its parameters.
 test::operation operation_from(fuzz::input &input) {
     const auto what = input.take<std::uint8_t>();
     const std::uint64_t a = input.take<std::uint16_t>();

@@ -1,5 +1,5 @@
-// Fuzz target: options made of arbitrary bytes. Footprint, init and shares must give the status that the contract says,
-// worked out here a second time in wider arithmetic, and never touch what they were not given.
+// Fuzz target: options made of arbitrary bytes. Footprint, init and shares must return the status that the contract
+// requires, computed here again in wider arithmetic, and must never access memory that they were not given.
 #include "fuzz/target.hpp"
 
 #include <flatline/pool.h>
@@ -41,7 +41,7 @@ void check_footprint(const std::vector<flat_class> &classes, const flat_footprin
 alignas(4096) unsigned char metadata[1 << 16];
 alignas(4096) unsigned char blocks[1 << 16];
 
-// Init in exactly the footprint, and in a byte less of each memory.
+// Calls init with exactly the footprint, and with a byte less of each memory.
 void check_init(const flat_pool_options &options, const flat_footprint &need) {
     if (need.metadata_bytes > sizeof metadata || need.block_bytes > sizeof blocks) return;
     flat_pool *pool;
@@ -63,7 +63,7 @@ void check_init(const flat_pool_options &options, const flat_footprint &need) {
     flat_pool_destroy(pool);
 }
 
-// Sizes and counts near where something may go wrong, or anything at all.
+// Returns a size or count near an edge case, or an arbitrary one.
 std::size_t number(fuzz::input &input) {
     switch (input.take<std::uint8_t>() % 6) {
     case 0: return input.take<std::uint8_t>();

@@ -1,4 +1,4 @@
-// What the targets of `flatline plan` share.
+// Functions that the targets of `flatline plan` share.
 #ifndef FLATLINE_TESTS_FUZZ_PLAN_HPP
 #define FLATLINE_TESTS_FUZZ_PLAN_HPP
 
@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-// What `read` throws, one printable line that is not endless; "" where it throws nothing.
+// Returns the message that `read` throws, or "" if it does not throw. It must be one printable line of limited length.
 template <typename Read> std::string refusal_of(const Read &read) {
     try {
         read();
@@ -25,7 +25,7 @@ template <typename Read> std::string refusal_of(const Read &read) {
     return "";
 }
 
-// What holds of every plan.
+// Checks the invariants of every plan.
 inline void check(const flat::plan::Plan &plan) {
     if (!plan.pool) return;
     std::uint64_t end = 0;

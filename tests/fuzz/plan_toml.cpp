@@ -1,5 +1,5 @@
-// Fuzz target: a declaration of arbitrary bytes. It is refused in one line that names a place, or it is a plan; and
-// what a plan is written as is read back as the same plan.
+// Fuzz target: a declaration of arbitrary bytes. It is refused with one line that names a place, or it gives a plan. A
+// plan that is written and read again is the same plan.
 #include "fuzz/plan.hpp"
 
 #include "plan/header.hpp"
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!plan) return 0;
     fuzz::check(*plan);
     DEMAND(!header_of(*plan, "plan").empty());
-    if (!plan->pool && !plan->arena && !plan->heap) return 0; // no pool serves what is asked for: nothing to write
+    if (!plan->pool && !plan->arena && !plan->heap) return 0; // no pool can serve the demand: nothing to write
     const std::optional<Plan> again = planned(toml_of(*plan, {}));
     DEMAND(again.has_value());
     DEMAND(again->pool.has_value() == plan->pool.has_value());

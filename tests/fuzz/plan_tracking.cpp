@@ -1,5 +1,4 @@
-// Fuzz target: a tracking file of arbitrary bytes. It is refused in one line, or what is planned from it holds what it
-// recorded.
+// Fuzz target: a tracking file of arbitrary bytes. It is refused with one line, or its plan holds the recorded demand.
 #include "fuzz/plan.hpp"
 
 #include "plan/tracking.hpp"

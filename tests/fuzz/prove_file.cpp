@@ -1,5 +1,5 @@
-// Fuzz target: a program of arbitrary bytes. It is refused in one line, or its functions are proved or refused one by
-// one, and what is proved keeps its own limits.
+// Fuzz target: a program of arbitrary bytes. It is refused with one line, or each of its functions is proved or
+// refused, and each proved function keeps its own limits.
 #include "fuzz/target.hpp"
 
 #include "prove/certificate.hpp"

@@ -1,4 +1,4 @@
-// Fuzz target: any text in the place of /proc/self/smaps. The reader ends, and its figures come from whole lines.
+// Fuzz target: any text in place of /proc/self/smaps. The reader must end, and must use only whole lines.
 #include "fuzz/target.hpp"
 
 #include "../../src/os/smaps.h"

@@ -1,4 +1,4 @@
-// What the targets share: a demand that fails loudly in every build, and a reader of arbitrary bytes.
+// Shared by the targets: a check that is active in every build, and a reader of arbitrary bytes.
 #ifndef FLATLINE_TESTS_FUZZ_TARGET_HPP
 #define FLATLINE_TESTS_FUZZ_TARGET_HPP
 
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 
 namespace fuzz {
 
-// Numbers out of the input, in order; zero when it has ended.
+// Reads numbers from the input in order, and zeros after its end.
 class input {
   public:
     input(const std::uint8_t *data, std::size_t size) : data_(data), left_(size) {}

@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# Arguments, the exit status, and what the output must have, in this order.
+# Arguments, exit status, and texts that the output must contain in this order.
 RUNS = [
     ([], 2, ["no command was given"]),
     (["--seconds", "600", "true", "exit 3", "kill -SEGV $$", "uname -r", "ctest --test-dir BUILD -L no-such "

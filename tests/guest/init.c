@@ -1,18 +1,18 @@
-/* The first process of the machine that scripts/guest boots: puts the host's file system in place, runs what it was
- * given, one command after the other, and switches the machine off.
+/* The first process of the machine that scripts/guest boots. It mounts the host's file system, runs the given commands
+ * one after the other, and switches the machine off.
  *
- * The folder /guest of the initial file system says what to do:
+ * Files in the folder /guest of the initial file system say what to do:
  *
- *     modules      kernel modules in the order of their need, one a line, below /guest
- *     settings     "FILE VALUE" each, a file of /proc or /sys to be written before the first command
+ *     modules      kernel modules below /guest, one a line, in loading order
+ *     settings     "FILE VALUE" each, a file of /proc or /sys to write before the first command
  *     environment  "NAME=VALUE" each, the commands' whole environment
- *     folder       where they begin
- *     seconds      that each of them may take
+ *     folder       the commands' working directory
+ *     seconds      time limit of each command
  *     commands     one a line, for sh -c
  *
- * What the commands print goes to the first serial port. The second one is the protocol, apart, so that no output can
- * be taken for it: "kernel RELEASE", then for each command "begin N" and "status N STATUS SECONDS", and "end" at last.
- * Statuses are those of a shell: 128 and the signal's number for a command that a signal ended. */
+ * The commands' output goes to the first serial port. The protocol has the second one, so that it cannot be confused
+ * with output: "kernel RELEASE", then for each command "begin N" and "status N STATUS SECONDS", and finally "end".
+ * Statuses are those of a shell: 128 plus the signal's number for a command that died of a signal. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -38,11 +38,11 @@ static FILE *protocol;
 
 __attribute__((noreturn)) static void switch_off(void) {
     sync();
-    (void)reboot(RB_AUTOBOOT); /* the emulator ends where the machine would begin anew */
+    (void)reboot(RB_AUTOBOOT); /* the emulator exits instead of rebooting */
     for (;;) pause();
 }
 
-/* Says what is wrong, to whoever boots this, and ends. */
+/* Reports what is wrong and switches the machine off. */
 __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...) {
     int error = errno;
     va_list values;
@@ -61,7 +61,7 @@ static void mount_at(const char *what, const char *where, const char *type, unsi
     if (mount(what, where, type, flags, options) != 0) give_up("mount of %s at %s", type, where);
 }
 
-/* Calls `each` for every line of a file of /guest, without its end. A file that is not there has none. */
+/* Calls `each` for every line of a file of /guest, without the newline. A missing file has no lines. */
 static void for_lines(const char *name, void (*each)(char *line)) {
     static char line[LINE];
     char path[256];
@@ -94,7 +94,7 @@ static void apply_setting(char *line) {
     close(file);
 }
 
-/* The host's files, read only, with what is written here in memory above them. */
+/* Mounts the host's files read-only, with an overlay in memory for writes. */
 static void take_the_hosts_files(void) {
     mount_at("host", "/host", "9p", MS_RDONLY, "trans=virtio,version=9p2000.L,cache=loose,msize=524288");
     mount_at("tmpfs", "/above", "tmpfs", 0, "mode=0755");
@@ -127,7 +127,7 @@ static double now(void) {
 
 static void on_child(int number) { (void)number; }
 
-/* Waits for a process, and for all others that come to an end meanwhile; -1: it has not ended in time. */
+/* Waits for a process and reaps all others that end meanwhile. Returns -1 if it has not ended in time. */
 static int status_of(pid_t command, double until) {
     for (;;) {
         int status;
@@ -136,7 +136,7 @@ static int status_of(pid_t command, double until) {
         if (ended > 0) continue;
         if (now() > until) return -1;
         struct timespec tenth = {0, 100000000};
-        nanosleep(&tenth, NULL); /* SIGCHLD ends it */
+        nanosleep(&tenth, NULL); /* SIGCHLD interrupts it */
     }
 }
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 OWN = re.compile(r"flat_")
-# C, POSIX, GNU (malloc.h), and what the last calls its own functions by. Who defines further ones adds them here.
+# Names of C, POSIX and GNU (malloc.h), and the GNU library's aliases for its own functions. Add further ones here.
 STANDARD = set("""
     malloc calloc realloc free aligned_alloc free_sized free_aligned_sized memalignment
     posix_memalign reallocarray memalign valloc pvalloc cfree

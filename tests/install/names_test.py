@@ -11,10 +11,10 @@ import tempfile
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.py")
 HIDDEN = '__attribute__((visibility("hidden"))) '
 
-# The same tree with another archive in it: its source.
+# A second archive in the same tree.
 OTHER = "lib/libother.a"
 
-# what is built, its source, what must be said of it (None: nothing), the source of the other archive, if there is one
+# what is built, its source, expected message (None: none), source of the other archive, if there is one
 CASES = [
     ("lib/libcase.a", "int flat_one; int flat_two;", "libcase.a and", "int flat_two; int flat_three;"),
     ("lib/libcase.a", "int flat_one; " + HIDDEN + "int flat_two;", "define flat_two", "int flat_two; int flat_three;"),

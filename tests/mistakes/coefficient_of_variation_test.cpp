@@ -1,5 +1,5 @@
-// A coefficient of variation calls the slower of two subjects the steadier one, though it is late by more: with the
-// figures of an article that did so, std::vector at 16.90 us and 10.23 %, a std::pmr pool at 68.86 us and 5.62 %.
+// A coefficient of variation ranks the slower of two subjects as the steadier one, although its deviation is larger.
+// The figures are those of an article: std::vector with 16.90 us and 10.23 %, a std::pmr pool with 68.86 us and 5.62 %.
 #include "bench/document.hpp"
 
 #include <gtest/gtest.h>
@@ -13,14 +13,14 @@ using namespace flat::bench;
 namespace {
 
 struct Subject {
-    double mean_ns, variation; // standard deviation divided by the mean
+    double mean_ns, variation; // variation: standard deviation divided by the mean
 
     double deviation_ns() const { return mean_ns * variation; }
 };
 
 constexpr Subject vector_in_heap{16'900, 0.1023}, vector_in_pmr_pool{68'860, 0.0562};
 
-/// Run times with that mean and deviation.
+/// Run times with the subject's mean and deviation.
 Distribution times_of(const Subject &subject) {
     std::mt19937_64 random(1);
     std::normal_distribution<double> time(subject.mean_ns, subject.deviation_ns());
@@ -29,13 +29,13 @@ Distribution times_of(const Subject &subject) {
     return Distribution(std::move(values));
 }
 
-/// What the laboratory tells instead: how much later than usual the late one in a thousand is.
+/// The laboratory's figure instead: the difference between P99.9 and the median.
 double jitter_ns(const Distribution &times) { return times.at(999'000) - times.at(500'000); }
 
 } // namespace
 
 TEST(coefficient_of_variation, ranks_two_subjects_in_the_wrong_order) {
-    EXPECT_LT(vector_in_pmr_pool.variation, vector_in_heap.variation); // "most consistent", said the article
+    EXPECT_LT(vector_in_pmr_pool.variation, vector_in_heap.variation); // the article calls it "most consistent"
     EXPECT_GT(vector_in_pmr_pool.deviation_ns(), 2 * vector_in_heap.deviation_ns());
 }
 

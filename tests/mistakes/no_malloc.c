@@ -1,3 +1,3 @@
-/* A library that can be preloaded and has no malloc: what serves is still the C library's. */
+/* A library that can be preloaded but has no malloc, so the C library's malloc still serves the calls. */
 int flatline_test_no_malloc(void);
 int flatline_test_no_malloc(void) { return 0; }

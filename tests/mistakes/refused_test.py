@@ -45,7 +45,7 @@ class Refused(unittest.TestCase):
                             "-DCMAKE_BUILD_TYPE=Release")
 
     def test_a_preload_that_did_not_take(self):
-        # A row of both kinds of suite is only chosen where both of its drivers are.
+        # A backend with both kinds of suites is chosen only if both of its drivers exist.
         shutil.copy(DRIVERS / "bench-containers-malloc", self.libexec)
         peers = self.libexec / "peers"
         peers.mkdir()

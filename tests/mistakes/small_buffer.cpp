@@ -1,6 +1,6 @@
-// A mistake on purpose: a memory resource over a buffer that is too small, with the upstream that it has by default. It
-// goes on in the heap without a word, and would be timed as if it had not. With REFUSING defined it is mended: its
-// upstream refuses, so that the buffer that is too small shows.
+// A deliberate mistake: a memory resource over a buffer that is too small, with the default upstream. It continues in
+// the heap silently, and would be timed as if it had not. With REFUSING defined the mistake is corrected: the upstream
+// refuses, so that the small buffer is noticed.
 #include "bench/backend.h"
 
 #include <array>

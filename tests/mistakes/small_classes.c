@@ -1,5 +1,5 @@
-/* A mistake on purpose: a pool whose largest class is smaller than what will be asked for. It refuses at once, which is
- * the fastest answer of all. */
+/* A deliberate mistake: a pool whose largest class is smaller than the requests. It refuses them at once, which is the
+ * fastest possible answer. */
 #include <flatline/pool.h>
 
 #include "bench/backend.h"

@@ -1,14 +1,14 @@
 /* usage: untouched_blocks DESIGN TOUCH
  *
- * The churn of the laboratory in small: 150,000 blocks of 64 bytes live of 200,000, one at random goes and another
- * comes. DESIGN is how the pool finds a free block:
+ * A small version of the laboratory's churn: of 200,000 blocks of 64 bytes 150,000 are live, and each round frees a
+ * random one and allocates another. DESIGN is how the pool finds a free block:
  *
- *   list     the one freed last, by a list of indices beside the blocks
- *   bitmap   the next free one after the one handed out last, by a bit for each
+ *   list     the block freed last, from a list of indices beside the blocks
+ *   bitmap   the next free block after the one handed out last, from one bit a block
  *
- * TOUCH is "touched" (a block is written when it comes and read before it goes, as programs do) or "untouched". Run
- * under a cache simulator it shows why the laboratory touches every block: the bitmap is small and stays in the cache,
- * and hands out cold blocks. Status 2: wrong arguments; 1: the pool went wrong. */
+ * TOUCH is "touched" (a block is written after alloc and read before free, as in programs) or "untouched". Under a
+ * cache simulator this shows why the laboratory touches every block: the bitmap is small and stays in the cache, but
+ * hands out cold blocks. Status 2: wrong arguments; 1: the pool failed. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool list_free(void *block) {
 }
 
 static uint64_t is_free[WORDS];
-static uint32_t cursor; /* the word that the last block came from */
+static uint32_t cursor; /* the word of the last block handed out */
 
 static void *bitmap_alloc(void) {
     uint32_t at = cursor;

@@ -1,5 +1,5 @@
-// Owner and freeing thread with real-time priorities on one processor: the one preempts the other in the middle of its
-// calls, and as long as it runs the other cannot. Whoever waited for the other here would wait for ever.
+// Runs an owner and a freeing thread with real-time priorities on one processor. The one of high priority preempts the
+// other in the middle of its calls and keeps it from running, so a wait for the other thread would never end.
 #include "core/processors.hpp"
 
 #include <flatline/percore.h>
@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::size_t size = 64, count = 1000;
 constexpr int low = 10, high = 20; // priorities
-constexpr int wakes = 20000;       // of the thread of high priority
+constexpr int wakes = 20000;       // of the high-priority thread
 
-// From one wake to the next, in ns: sooner or later than the other thread needs for all blocks.
+// The time between two wakes, in ns: shorter or longer than the other thread needs for all blocks.
 long pause_before(int wake) { return 3000 + wake * 7919L % 30000; }
 
 void sleep_for(long ns) {
@@ -32,7 +32,7 @@ void sleep_for(long ns) {
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
 }
 
-// Blocks on their way from the owner to the thread that frees; it holds all there are.
+// Blocks in transit from the owner to the freeing thread. The ring has room for all blocks.
 struct ring {
     alignas(128) std::atomic<std::size_t> written{0};
     alignas(128) std::atomic<std::size_t> freed{0};
@@ -51,9 +51,9 @@ class pair_of_threads {
     pair_of_threads &operator=(const pair_of_threads &) = delete;
     ~pair_of_threads() { flat_percore_destroy(set_); }
 
-    // All that the owner can get, and no more than there is, goes to the other thread; whether it got any.
+    // Allocates every block that the owner can get and passes it to the other thread. Returns whether it got any.
     bool allocate_to_exhaustion() {
-        // A block is out of reach for the owner at most as long as its free has not returned.
+        // A block is out of the owner's reach at most until its free has returned.
         const std::size_t out = ring_.written.load(std::memory_order_relaxed) - ring_.freed.load();
         std::size_t got = 0, at = ring_.written.load(std::memory_order_relaxed);
         for (; got < count; got++) {
@@ -66,7 +66,7 @@ class pair_of_threads {
         return got > 0;
     }
 
-    // One block, if there is one.
+    // Frees one block, if there is one.
     bool free_one() {
         const std::size_t at = ring_.freed.load(std::memory_order_relaxed);
         if (ring_.written.load(std::memory_order_acquire) == at) return false;
@@ -77,7 +77,7 @@ class pair_of_threads {
         return true;
     }
 
-    // The thread of high priority, which wakes every so often.
+    // The work of the high-priority thread, which wakes at intervals.
     template <class Work> void wake(Work work) {
         for (int i = 0; i < wakes; i++) {
             sleep_for(pause_before(i));
@@ -87,8 +87,8 @@ class pair_of_threads {
         done_ = true;
     }
 
-    // The thread of low priority, which fills the time between. It pauses where there is nothing to do, and now and
-    // then, for 5 us: what is much shorter is over before the thread has left its processor.
+    // The work of the low-priority thread, which runs between the wakes. It pauses for 5 us when it has nothing to do,
+    // and now and then. A much shorter pause would end before the thread has left its processor.
     template <class Work> void work_until_done(Work work) {
         for (unsigned i = 1; !done_; i++) {
             if (!work() || i % 10000 == 0) sleep_for(5000);
@@ -115,11 +115,11 @@ class pair_of_threads {
     ring ring_;
     std::atomic<bool> done_{false};
     std::atomic<bool> is_inside_{false};
-    int in_the_middle_ = 0; // wakes while the other was in a call
+    int in_the_middle_ = 0; // wakes while the other thread was in a call
     std::size_t missing_ = 0, refused_ = 0;
 };
 
-// False: the system refuses real-time priorities.
+// Returns false if the system refuses real-time priorities.
 bool take_priority(int priority) {
     const sched_param param{priority};
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) == 0;
@@ -131,7 +131,7 @@ class priority : public testing::Test {
         bool is_permitted = false;
         std::thread([&] { is_permitted = take_priority(low); }).join();
         if (!is_permitted) GTEST_SKIP() << "real-time priorities are refused here: needs CAP_SYS_NICE";
-        // A thread that waits for one that cannot run is ended, and the test with it: half a second without a pause.
+        // Half a second without a pause ends the test: a thread is waiting for one that cannot run.
         const rlimit limit{500000, 1000000};
         ASSERT_EQ(setrlimit(RLIMIT_RTTIME, &limit), 0);
     }

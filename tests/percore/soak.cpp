@@ -1,7 +1,7 @@
-// percore_soak SECONDS [SEED]: threads that come and go, adopt shards and leave them, allocate, and free each other's
-// blocks, for so long. Exit status 0: every block was as it was written, none was lost or given twice, no alloc was
-// refused while there was more to be had than the bound says, and resident memory did not grow. That last is judged
-// from 30 seconds on: until then the pools' memory still becomes resident as it is first used.
+// percore_soak SECONDS [SEED]: threads start and end, adopt and leave shards, allocate, and free each other's blocks
+// for the given time. Exit status 0: every block kept its contents, none was lost or handed out twice, no alloc was
+// refused while more blocks were free than the bound says, and resident memory did not grow. Growth is judged only in
+// runs of 30 seconds or more, because the pools' memory becomes resident at its first use.
 #include "os/system_memory.hpp"
 #include "sanitizers.hpp"
 
@@ -29,22 +29,22 @@ using milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t shards = 5, most_threads = 8, slot_count = 3000;
 constexpr std::array<flat_class, 4> classes = {{{32, 90}, {128, 1200}, {1024, 300}, {4096, 40}}};
-constexpr std::size_t steady_pages = 256; // resident memory may grow by so many, 1 MiB
+constexpr std::size_t steady_pages = 256; // tolerated growth of resident memory, 1 MiB
 constexpr std::size_t settled = 30;       // seconds
 
 flat_percore *set;
 
-// What a block says of itself while it is live.
+// The contents of a live block, which identify it.
 struct stamp {
     std::uint64_t number;
     std::uint32_t class_number, shard_number;
     std::uint64_t check;
 };
 
-// Blocks on their way: a thread exchanges what it has for what lies there.
+// Blocks in transit: a thread exchanges its own block for the one in a slot.
 std::array<std::atomic<stamp *>, slot_count> slots;
 
-// Allocated and not yet given back, as far as the frees have returned.
+// Numbers of live blocks. A block counts until its free has returned.
 std::array<std::array<std::atomic<std::size_t>, classes.size()>, shards> live;
 
 std::atomic<std::uint64_t> allocs, local_frees, remote_frees, refused, numbers, lives;
@@ -137,7 +137,7 @@ class life {
         return block;
     }
 
-    // Somebody else shall free it.
+    // Leaves the block for another thread to free.
     void put_down(flat_pool *shard, std::size_t which) {
         if (stamp *before = slots[below(slot_count)].exchange(take_from_mine(which))) give_back(shard, before);
     }
@@ -167,7 +167,7 @@ class life {
     std::vector<stamp *> mine_;
 };
 
-// Lives one after the other, until it is over.
+// Runs one thread after the other until the test is over.
 void live_on(std::uint64_t seed) {
     while (!is_over) {
         std::thread([=] { life(seed).run(); }).join();
@@ -176,11 +176,11 @@ void live_on(std::uint64_t seed) {
     }
 }
 
-// A sanitizer's memory grows beside the program's.
+// A sanitizer's own memory grows with the program's.
 constexpr bool memory_is_its_own = !test::address_sanitizer && !test::thread_sanitizer;
 
-// By how much the second half's most is above the first's. The pools' memory becomes resident as it is first used, and
-// when the last of it is depends on how busy the machine is: so what it comes from does not matter, only where it goes.
+// Returns by how much the maximum of the second half exceeds that of the first. The pools' memory becomes resident at
+// its first use, at a pace that depends on the machine's load, so growth within the first half does not count.
 double growth(const std::vector<std::size_t> &pages) {
     const auto middle = pages.begin() + static_cast<std::ptrdiff_t>(pages.size() / 2);
     const double first = static_cast<double>(*std::max_element(pages.begin(), middle));

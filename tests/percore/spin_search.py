@@ -37,7 +37,7 @@ def finding(output):
         return "search_cut_short"
     if re.search(r"^pan:\d+: ", output, re.M):
         return "an_error_of_the_model"
-    # Only a search that keeps each state as it is says this.
+    # Spin prints this only for a search that stores complete states.
     return None if "Full statespace search for:" in output and "errors: 0" in output else "search_cut_short"
 
 
@@ -59,8 +59,8 @@ def search(defines, options):
         status, said = run(["spin", "-a", *defines, os.path.basename(options.model)], folder)
         if status != 0 or not os.path.exists(os.path.join(folder, "pan.c")):
             sys.exit("spin does not take the model:\n" + said)
-        # The warnings of code that spin wrote are nobody's here. A search that is to find something ends within a
-        # second, and is not worth optimising.
+        # Warnings in code that spin generated do not matter. A search that is to find an error ends within a second
+        # and is not worth optimising.
         status, said = run([options.compiler, "-O0" if options.expect else "-O2", "-w", "-DMEMLIM=%d" % MEGABYTES,
                             "-DNP" if options.waits else "-DSAFETY", "-o", "pan", "pan.c"], folder)
         if status != 0:

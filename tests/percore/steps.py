@@ -24,16 +24,16 @@ INDIVISIBLE = re.compile(r"\s*d_step\s*\{")
 
 class Protocol(NamedTuple):
     folder: str      # below src
-    steps: str       # the file that has them
-    callers: str     # files of which one calls each
-    files: str       # that do nothing else that is atomic
+    steps: str       # the file that defines the steps
+    callers: str     # files, one of which calls each step
+    files: str       # files with no other atomic operations
     models: str      # the folder below tests
-    allowed: frozenset  # of what is atomic beside the steps: (file, operation)
+    allowed: frozenset  # other atomic operations: (file, operation)
 
 
 PROTOCOLS = {
-    # The inspection of a pool, which statistics and checks use and no alloc or free, reads words that a free by another
-    # thread may be changing; and what tells AddressSanitizer and valgrind of a free looks before it.
+    # The inspection of a pool reads words that a free by another thread may be changing. Statistics and checks use it,
+    # alloc and free do not. The code that reports a free to AddressSanitizer and valgrind reads such a word first.
     "percore": Protocol("core", "hand_over.h", "percore*.c", "*.[ch]", "percore",
                         frozenset({("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")})),
     "malloc": Protocol("malloc", "returned.c", "returned.c", "returned.c", "malloc", frozenset()),

@@ -16,7 +16,7 @@ CODE = "src/core/hand_over.h"
 USE = "src/core/percore.c"
 RETURNED = "src/malloc/returned.c"
 
-# What is planted, in which file, the pattern and what takes its place, and what the objection says; None: nothing.
+# What is planted, the file, the pattern, its replacement, and the objection (None: no objection).
 CASES = [
     ("nothing", CODE, r"\A", "", None),
     ("an atomic operation in a comment", USE, r"\Z", "/* __atomic_load_n(word, __ATOMIC_RELAXED) */\n", None),

@@ -1,6 +1,6 @@
-// A call that is made by a process of its own and stands still after any instruction for as long as the test wants: a
-// thread that was suspended there. The process is forked, so that it sees everything at the same address, and what it
-// shares with the test is memory that was mapped as shared. x86-64.
+// A call that runs in its own process and can be stopped after any instruction, like a thread that is suspended there.
+// The process is forked, so that it sees everything at the same addresses. It shares only memory that was mapped as
+// shared with the test. x86-64 only.
 #pragma once
 
 #include <cerrno>
@@ -17,18 +17,18 @@
 
 namespace test {
 
-/// This system lets nobody trace its own child.
+/// This system does not let a process trace its child.
 struct cannot_trace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 class stopped_call {
   public:
-    /// Stands before the first instruction of `function(first, second)`, which returns a number from 0 to 127.
+    /// Stops before the first instruction of `function(first, second)`, which returns a number from 0 to 127.
     template <class First, class Second>
     stopped_call(int (*function)(First *, Second *), First *first, Second *second) : child_(fork()) {
         if (child_ < 0) fail("no process");
-        auto *volatile call = function; // which would otherwise be compiled into this
+        auto *volatile call = function; // prevents inlining
         if (child_ == 0) {
             if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(255);
             (void)std::raise(SIGSTOP);
@@ -48,19 +48,19 @@ class stopped_call {
         (void)waitpid(child_, nullptr, 0);
     }
 
-    /// Makes one instruction; false: that was the last, and the call has returned.
+    /// Executes one instruction. Returns false if it was the last one and the call has returned.
     bool step() {
         step_once();
         return registers().rsp != stack_after_;
     }
 
-    /// Makes `count` of them, or as many as there are; false iff there were fewer.
+    /// Executes `count` instructions, or as many as are left. Returns false iff the call returned earlier.
     bool step(unsigned count) {
         while (count > 0 && step()) count--;
         return count == 0;
     }
 
-    /// Lets it go on to its end; what the call returned.
+    /// Lets the call run to its end, and returns its result.
     int finish() {
         if (ptrace(PTRACE_CONT, child_, nullptr, nullptr) != 0) fail("cannot go on");
         const int status = wait_for_it();

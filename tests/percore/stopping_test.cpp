@@ -1,5 +1,5 @@
-// A freeing thread is stopped after every single instruction of a remote free in turn. The owner and other threads go
-// on within their bounds, and what they cannot reach is at most what `flat_percore_parked_bound` says.
+// Stops a freeing thread after each instruction of a remote free in turn. The owner and other threads must go on within
+// their bounds, and must lack at most as many blocks as `flat_percore_parked_bound` says.
 #include "core/percore_state.h"
 #include "percore/stopped_call.hpp"
 #include "prove/stepper.hpp"
@@ -36,7 +36,7 @@ void *map_shared(std::size_t bytes) {
     return start;
 }
 
-// A set of one shard in memory that forked processes share, each of its blocks live.
+// A set of one shard in memory that forked processes share. All of its blocks are live.
 class shared_set {
   public:
     explicit shared_set(std::size_t count) : class_{size, count}, options_{&class_, 1, 1} {
@@ -86,12 +86,12 @@ int local_free(flat_pool *shard, void *block) { return flat_pool_free(shard, blo
 
 using free_function = int(flat_percore *, void *);
 
-// The most instructions that a call of each may have, by <flatline/percore.h> and <flatline/pool.h>.
+// The most instructions that a call of each may take, by <flatline/percore.h> and <flatline/pool.h>.
 const std::map<std::string, std::uint64_t> limits = {
     {"flat_percore_free", 100}, {"flat_percore_alloc", 350}, {"flat_pool_free", 60}};
 
-// What goes on beside the stopped thread, counted instruction by instruction, in a process that shares the set. Ends by
-// an exception where a call takes too long, or `calls` have not ended after a second of processor time.
+// Runs `calls` beside the stopped thread, in a process that shares the set, and counts their instructions. Throws if a
+// call takes too long, or if `calls` have not ended after a second of processor time.
 void go_on(const std::function<void()> &calls) {
     std::vector<flat::test::Watched> watched{{"flat_percore_free", reinterpret_cast<const void *>(flat_percore_free)},
                                              {"flat_percore_alloc", reinterpret_cast<const void *>(flat_percore_alloc)},
@@ -118,8 +118,8 @@ void must(bool holds, const char *otherwise) {
     if (!holds) throw std::runtime_error(otherwise);
 }
 
-// Of one stop: how many blocks were out of reach. The stopped thread frees block `held`; the others free the rest, some
-// of them before it begins.
+// Returns how many blocks are out of reach while threads are stopped. The stopped threads free the blocks `held`; the
+// others free the rest, one of them possibly before the threads start.
 std::size_t out_of_reach(shared_set &in, const std::vector<std::size_t> &held, const std::vector<unsigned> &steps,
                          free_function *free, free_function *others, bool is_first, bool &is_done) {
     in.start_again();
@@ -137,7 +137,7 @@ std::size_t out_of_reach(shared_set &in, const std::vector<std::size_t> &held, c
     }
     const std::size_t neighbour = held[0] + 2, far = in.count() - 1, own = 0;
     go_on([&] {
-        require(others(in.set, in.blocks[neighbour]) == FLAT_OK); // of the same group
+        require(others(in.set, in.blocks[neighbour]) == FLAT_OK); // in the same group
         void *found = flat_percore_alloc(in.shard, size);
         require(found == nullptr || flat_pool_free(in.shard, found) == FLAT_OK);
         require(flat_pool_free(in.shard, in.blocks[own]) == FLAT_OK);
@@ -148,7 +148,7 @@ std::size_t out_of_reach(shared_set &in, const std::vector<std::size_t> &held, c
     });
     for (const std::size_t each : {neighbour, own, far}) rest.erase(in.blocks[each]);
     for (void *block : rest) must(flat_percore_free(in.set, block) == FLAT_OK, "a live block was refused");
-    // One block is with the owner since the calls above.
+    // The owner has kept one block since the calls above.
     const std::size_t parked = in.count() - 1 - in.take_all().size();
     for (const auto &each : stopped) must(each->finish() == FLAT_OK, "the stopped free was refused");
     must(in.take_all().size() == parked, "what was held back did not come back");
@@ -156,7 +156,7 @@ std::size_t out_of_reach(shared_set &in, const std::vector<std::size_t> &held, c
     return parked;
 }
 
-// As many blocks as give a tree of one, two and three levels.
+// Block counts that give a tree of one, two and three levels.
 const std::size_t counts[] = {100, 5000, 70000};
 
 class stopping : public testing::Test {
@@ -275,10 +275,10 @@ TEST_F(stopping, a_remote_free_between_two_instructions_of_a_local_one_is_decide
     EXPECT_LT(both, step / 2);
 }
 
-// Planted faults: what the tests above would see of other frees.
+// Planted faults: the tests above must notice faulty versions of the free.
 namespace {
 
-// Whether the test finds more out of reach than the bound says, or a call that takes too long.
+// Returns whether the test finds more blocks out of reach than the bound allows, or a call that takes too long.
 bool is_seen(free_function *free, free_function *others) {
     shared_set in(100);
     bool is_done = false;
@@ -286,7 +286,7 @@ bool is_seen(free_function *free, free_function *others) {
         try {
             if (out_of_reach(in, {50}, {step}, free, others, true, is_done) > in.bound(1)) return true;
         } catch (const std::runtime_error &) {
-            return true; // a call that took too long, or a block that nobody gets
+            return true; // a call took too long, or a block was lost
         }
     }
     return false;
@@ -302,7 +302,7 @@ int locked_free(flat_percore *set, void *block) {
     return status;
 }
 
-// Claims the block's neighbours with it, and marks them afterwards.
+// Claims the block and two of its neighbours, and marks all three afterwards.
 int free_of_three(flat_percore *set, void *block) {
     char *const start = static_cast<char *>(block);
     void *const all[] = {start, start + 4 * size, start + 5 * size};
@@ -319,7 +319,7 @@ TEST_F(stopping, planted_lock_is_seen) {
 }
 
 TEST_F(stopping, planted_wait_in_a_call_that_is_counted_is_seen) {
-    static volatile bool is_free = false; // of what nobody writes, a compiler may drop the waiting
+    static volatile bool is_free = false; // volatile, so that the compiler keeps the loop
     void (*const waits)() = [] {
         while (!is_free) {
         }
@@ -328,7 +328,7 @@ TEST_F(stopping, planted_wait_in_a_call_that_is_counted_is_seen) {
     EXPECT_THROW(flat::test::step_through(watched, {},
                                           [waits] {
                                               flat::test::watch(true);
-                                              auto *volatile call = waits; // not to be compiled into this
+                                              auto *volatile call = waits; // prevents inlining
                                               call();
                                           }),
                  std::runtime_error);

@@ -1,4 +1,4 @@
-// The choice of classes against every other choice there is.
+// Compares the choice of classes with every other possible choice.
 #include "plan/class_choice.hpp"
 
 #include "core/environment.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
-/// What every way of cutting the sizes into classes costs, by the number of classes: the least of each, as the library
-/// itself says what a pool needs. Written without a thought about speed.
+/// The least cost of dividing the sizes into classes, for each number of classes. It tries every division, asks the
+/// library for the pool's footprint, and is not optimised.
 std::map<std::size_t, std::uint64_t> least_by_force(const std::vector<DemandRow> &rows, unsigned margin,
                                                     std::size_t most) {
     std::map<std::uint64_t, DemandRow> steps; // by rounded size
@@ -76,11 +76,11 @@ void expect_least(const std::vector<DemandRow> &rows, unsigned margin, std::size
     for (std::size_t i = 0; i < choices.best; ++i) ASSERT_GT(choices.by_count[i].bytes, best);
 }
 
-/// Up to eleven sizes, near one another or far apart, some aligned, few or many of each.
+/// Up to eleven sizes, close together or far apart, some aligned, with few or many blocks each.
 std::vector<DemandRow> random_rows(test::random_source &random) {
     std::vector<DemandRow> rows;
     const std::uint64_t largest = std::uint64_t{1} << (5 + random.below(16)),
-                        most = random.magnitude(1 << 17); // never too many for one class
+                        most = random.magnitude(1 << 17); // fits into one class
     for (std::uint64_t left = 1 + random.below(11); left > 0; --left)
         rows.push_back({1 + random.below(largest), random.magnitude(most),
                         random.one_in(4) ? std::uint64_t{1} << random.below(13) : 1});
@@ -138,7 +138,7 @@ TEST(class_choice, serves_what_it_was_made_for_and_not_one_block_more) {
 }
 
 TEST(class_choice, merges_sizes_where_metadata_and_padding_cost_more_than_waste) {
-    // A class costs 72 bytes and its padding; a single block of 16 in a block of 32 wastes 16.
+    // A class costs 72 bytes and its padding, while one request of 16 in a block of 32 wastes 16.
     const std::vector<DemandRow> rows{{16, 1, 1}, {32, 1000, 1}};
     const Choices choices = choose_classes(rows, 0, 64);
     EXPECT_EQ(choices.by_count[choices.best].classes.size(), 1U);
@@ -167,7 +167,7 @@ TEST(class_choice, leaves_out_what_no_pool_serves) {
     const Choices choices = choose_classes(rows, 20, 64);
     ASSERT_EQ(choices.beyond.size(), 3U);
     EXPECT_EQ(choices.beyond[0], rows[1]);
-    EXPECT_EQ(choices.beyond[1], rows[2]); // with the margin
+    EXPECT_EQ(choices.beyond[1], rows[2]); // too many because of the margin
     EXPECT_EQ(choices.beyond[2], rows[4]);
     EXPECT_EQ(choices.by_count[choices.best].classes.size(), 2U);
     EXPECT_TRUE(choose_classes(std::vector<DemandRow>{{64, 10, 8192}}, 20, 64).by_count.empty());
@@ -176,7 +176,7 @@ TEST(class_choice, leaves_out_what_no_pool_serves) {
 TEST(class_choice, refuses_more_blocks_than_the_classes_can_have) {
     const std::vector<DemandRow> rows{{64, std::uint64_t{1} << 23, 1}, {128, (std::uint64_t{1} << 23) + 1, 1}};
     EXPECT_THROW((void)choose_classes(rows, 0, 1), std::runtime_error);
-    EXPECT_EQ(choose_classes(rows, 0, 2).by_count.size(), 1U); // two classes; one would have a block too many
+    EXPECT_EQ(choose_classes(rows, 0, 2).by_count.size(), 1U); // only with two: one would be a block too large
 }
 
 TEST(class_choice, refuses_more_sizes_than_it_has_time_for) {
@@ -210,7 +210,7 @@ TEST(class_choice, the_same_classes_with_the_same_margin_are_the_same_pool) {
         const Choices choices = choose_classes(rows, 20, 64);
         const PoolPlan pool = plan_pool(choices.by_count[choices.best].classes);
         ASSERT_EQ(with_other_margin(pool, rows, 20).bytes(), pool.bytes());
-        ASSERT_GE(with_other_margin(pool, rows, 21).blocks(), pool.blocks()); // though they may take fewer bytes
+        ASSERT_GE(with_other_margin(pool, rows, 21).blocks(), pool.blocks()); // but bytes may decrease
         ASSERT_EQ(fit(with_other_margin(pool, rows, 0), rows).growth, 1.0);
         ASSERT_GE(fit(with_other_margin(pool, rows, 150), rows).growth, 2.5);
     }

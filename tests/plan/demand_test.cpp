@@ -11,7 +11,7 @@ TEST(demand, is_put_in_order_and_equal_sizes_are_added_up) {
     EXPECT_EQ(rows[1], (DemandRow{64, 8, 128}));
     EXPECT_EQ(bytes_of(rows), 16U * 5 + 64 * 8);
     EXPECT_TRUE(ordered({}).empty());
-    EXPECT_TRUE(ordered({{48, 0, 1}, {0, 0, 0}}).empty()); // what nobody asks for is not looked at
+    EXPECT_TRUE(ordered({{48, 0, 1}, {0, 0, 0}}).empty()); // rows without blocks are not checked
 }
 
 TEST(demand, refuses_what_cannot_be) {

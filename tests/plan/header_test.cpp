@@ -1,4 +1,4 @@
-// What stands in the header; tests/plan/header_test.py compiles and runs one.
+// Tests the contents of the header. tests/plan/header_test.py compiles and runs one.
 #include "plan/header.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ using namespace flat::plan;
 TEST(header, begins_its_names_with_an_identifier_made_of_the_files_name) {
     EXPECT_EQ(prefix_of("orders.h"), "orders");
     EXPECT_EQ(prefix_of("/a/b.c/Order-Book.plan.h"), "order_book");
-    EXPECT_EQ(prefix_of("a--b__c.h"), "a_b_c"); // two underscores are the compiler's
+    EXPECT_EQ(prefix_of("a--b__c.h"), "a_b_c"); // double underscores are reserved
     EXPECT_EQ(prefix_of("_x_.h"), "x");
     EXPECT_EQ(prefix_of("3d.h"), "plan3d");
     for (const char *file : {"-", "", ".h", "/", "a/", "日本.h"}) EXPECT_EQ(prefix_of(file), "plan") << file;
@@ -18,7 +18,7 @@ TEST(header, states_the_plan) {
     const Plan plan = make_plan({.classes = {{64, 1000}, {100, 7}}, .arena = Arena{4096, 64}}, {});
     const std::string text = header_of(plan, "orders");
     EXPECT_NE(text.find("/* clang-format off */\n"),
-              std::string::npos); // else a formatter makes it differ from the plan
+              std::string::npos); // a formatter must not change it
     for (const std::string &part :
          {std::string("#ifndef ORDERS_PLAN_H\n#define ORDERS_PLAN_H\n"), std::string("#define ORDERS_CLASS_COUNT 2\n"),
           std::string("static const flat_class orders_classes[ORDERS_CLASS_COUNT] = {\n    {64, 1000},\n"),

@@ -24,7 +24,7 @@ TEST(plan, of_classes_is_the_pool_that_was_declared) {
     EXPECT_EQ(plan.pool->classes.size(), 2U);
     EXPECT_EQ(plan.arena, (Arena{4096, 64}));
     EXPECT_FALSE(plan.fit || plan.choice);
-    EXPECT_TRUE(plan.holds()); // nothing was asked
+    EXPECT_TRUE(plan.holds()); // there is no demand
 }
 
 TEST(plan, of_shares_leaves_less_than_a_block_of_the_budget) {
@@ -100,7 +100,7 @@ TEST(plan, of_a_heap_is_the_region_that_never_runs_out) {
     EXPECT_EQ(plan.heap->footprint.block_bytes, bytes);
     EXPECT_GT(plan.heap->footprint.metadata_bytes, 0U);
     const Plan aligned = make_plan({.heap = flat_heap_demand{1 << 16, 16, 4096, 1 << 13, false}}, {});
-    EXPECT_EQ(aligned.heap->footprint.block_alignment, 1U << 13); // else it could not serve them
+    EXPECT_EQ(aligned.heap->footprint.block_alignment, 1U << 13); // needed to serve such blocks
     EXPECT_NE(refusal({.heap = flat_heap_demand{}}).find("smallest <= largest"), std::string::npos);
     EXPECT_NE(refusal({.heap = flat_heap_demand{SIZE_MAX, 1, SIZE_MAX, 0, false}}).find("would be over"),
               std::string::npos);

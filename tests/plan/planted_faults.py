@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from planting import CONTROL, passes, plant, verdict
@@ -92,7 +92,7 @@ def main():
         return 0
     unit = planted(arguments.fault, arguments.source, arguments.work)
     program = os.path.join(arguments.work, "plan_test")
-    # The object stands before the library, whose own copy of it is then not taken.
+    # The linker takes this object instead of the library's copy, because it comes first.
     subprocess.run([arguments.linker, *arguments.objects, compile_into(unit, arguments), *arguments.libraries,
                     "-lfmt", "-pthread", "-o", program], check=True)
     return verdict(arguments.fault, [("plan_test", passes(program))])

@@ -1,4 +1,4 @@
-// A plan beside the pool that is then made.
+// Compares a plan with the pool that is made from it.
 #include "plan/pool_plan.hpp"
 
 #include "core/environment.hpp"
@@ -15,7 +15,7 @@ using namespace flat::plan;
 
 namespace {
 
-/// The pool in exactly the bytes of the plan; its blocks cannot be touched.
+/// A pool in exactly the bytes of the plan. Its blocks are inaccessible.
 class MadePool {
   public:
     explicit MadePool(const PoolPlan &plan) : pool_(classes_of(plan), PROT_NONE) {
@@ -98,7 +98,7 @@ TEST(pool_plan, holds_what_the_pool_then_serves_and_nothing_else) {
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
     test::random_source random(seed);
     std::size_t held = 0;
-    // One plan in eight holds: among 300 there is always one, however short the run.
+    // One plan in eight holds, so among 300 there is always one, even in a short run.
     for (std::size_t left = std::max<std::size_t>(test::scaled(1000), 300); left > 0; --left) {
         const PoolPlan plan = plan_pool(random_classes(random, 8));
         const std::vector<DemandRow> rows = random_rows(random);
@@ -122,7 +122,7 @@ TEST(pool_plan, holds_what_the_pool_then_serves_and_nothing_else) {
         }
         held += served;
     }
-    EXPECT_GT(held, 0U); // else nothing was tested
+    EXPECT_GT(held, 0U); // otherwise nothing was tested
 }
 
 TEST(pool_plan, the_first_to_refuse_is_the_first_when_the_demand_grows) {

@@ -1,4 +1,4 @@
-// What the tests of readers share: the message of a refusal, which must be one line.
+// Shared by the tests of readers: the message of a refusal, which must be one line.
 #ifndef FLATLINE_TESTS_PLAN_TEXTS_HPP
 #define FLATLINE_TESTS_PLAN_TEXTS_HPP
 
@@ -10,7 +10,8 @@
 
 namespace test {
 
-// What `read` throws; "" where it throws nothing. A message has one line, prints, and is not endless.
+// Returns the message that `read` throws, or "" if it does not throw. A message must be one printable line of limited
+// length.
 template <typename Read> std::string refusal_of(const Read &read) {
     try {
         read();

@@ -1,4 +1,4 @@
-/* Prints whether a block of a megabyte lies in the heap that grows in one piece, or is a mapping of its own. */
+/* Prints whether a block of a megabyte is in the brk heap or has its own mapping. */
 #define _DEFAULT_SOURCE
 #include <stdint.h>
 #include <stdio.h>

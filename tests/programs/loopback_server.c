@@ -1,5 +1,5 @@
-/* loopback_server PORT [WORD]: takes connections on 127.0.0.1 until SIGTERM, having written its process id into the
- * file "server". WORD: deaf (SIGTERM does not end it), or die (it ends with status 3 after the first connection). */
+/* loopback_server PORT [WORD]: writes its process id to the file "server" and accepts connections on 127.0.0.1 until
+ * SIGTERM. WORD: deaf (SIGTERM does not end it), or die (it exits with status 3 after the first connection). */
 #define _DEFAULT_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* A program that brings its own malloc, as some servers do: a preload reaches none of its calls. */
+/* A program with its own malloc, like some servers. A preload library intercepts none of its calls. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -156,7 +156,7 @@ class X86:
             elif lea and {"sp": pointer, "bp": frame}[lea[2]] is not None:
                 pointer = {"sp": pointer, "bp": frame}[lea[2]] + int(lea[1] or "0", 16)
             elif name.startswith("and") and number is not None and number >= 1 << 63:
-                pointer -= (1 << 64) - number - 1  # rounded down by no more
+                pointer -= (1 << 64) - number - 1  # the AND rounds down by at most this
             elif not X86.READS_LAST.fullmatch(name):
                 raise Refused("stack")
         elif last == "%rbp" and not X86.READS_LAST.fullmatch(name):
@@ -181,7 +181,7 @@ class AArch64:
         if name in ("svc", "hvc", "smc", "wfe", "wfi", "hlt"):
             raise Refused("system instruction")
         if name == ".inst" and int(i.operands[0].split()[0], 16) < 1 << 16:
-            return "trap"  # udf, by an objdump that does not know its name
+            return "trap"  # udf, as printed by an objdump that does not know it
         if name in (".inst", ".word") or i.text.endswith("; undefined"):
             raise Refused("undecodable")
         if name in ("brk", "udf"):
@@ -400,7 +400,7 @@ class Function:
                     free.append(to)
         return left > 0
 
-    # Loops, by brute force: what can be reached from each node.
+    # Finds loops by brute force, from the set of nodes that each node can reach.
 
     @functools.cached_property
     def reachable(self):

@@ -16,8 +16,8 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 COMPILERS = [("gcc", "g++")] + [("clang-19", "clang++-19")] * (shutil.which("clang++-19") is not None)
 AT_FIXED_ADDRESSES, LIBRARY = ("-fno-pic", "-no-pie", "-nostartfiles", "-Wl,-e,0"), ("-fPIC", "-shared", "-Wl,-Bsymbolic")
 
-#: A verdict is "proved", or what one of the reasons must say; with a level, of that level alone. Either: by some compiler
-#: the code has a call of memset, or a counter that goes through several registers.
+#: A verdict is "proved", or a text that one of the reasons must contain; with a level, it holds for that level only.
+#: EITHER allows both: some compilers call memset, or move a loop counter through several registers.
 EITHER = None
 UNWINDER, LOOP, GROWS = "the unwinder that runs in between has no bound", "a loop without a stated bound", "the stack grows by a computed amount"
 JUMPS = "(if it is a switch: compile with -fno-jump-tables)"

@@ -1,4 +1,5 @@
-// Paths to nanoseconds: made-up paths and latencies give exact figures; this machine's are in order.
+// Tests the estimates of paths in nanoseconds: made-up paths and latencies give exact figures, and estimates with this
+// machine's latencies are ordered correctly.
 #include "prove/estimate.hpp"
 
 #include "prove/certificate.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t no_register = 0, rax = 1U << 0, rdi = 1U << 7;
 
-/// An instruction takes 1 ns, a hit 10, a miss 100, a page walk 1,000: each digit of an estimate counts one of them.
+/// An instruction takes 1 ns, a hit 10, a miss 100, a page walk 1,000, so each digit of an estimate counts one kind.
 Latencies made_up() {
     Latencies latencies;
     latencies.instruction.ns = 1;
@@ -25,7 +26,7 @@ Latencies made_up() {
     return latencies;
 }
 
-/// Instructions of 4 bytes one behind the other, from the beginning of a line.
+/// Consecutive instructions of 4 bytes, starting at the beginning of a cache line.
 class Path {
   public:
     Path &does(unsigned loads, unsigned stores, std::string accessed, std::uint32_t writes = no_register,
@@ -151,7 +152,7 @@ TEST(DataLines, TheStackHasAsManyAsItIsLong) {
 }
 
 TEST(Estimate, IsInOrderForEveryPath) {
-    std::minstd_rand random(1); // the same paths each time
+    std::minstd_rand random(1); // fixed seed: the paths are the same in each run
     const auto below = [&random](unsigned end) { return static_cast<unsigned>(random() % end); };
     const char *const addresses[] = {":rdi+*1+0", ":rsp+*1+1", "", ":rax+rdi*8+0", ":rip+*1+70", ":edi+*1+0"};
     for (int i = 0; i < 500; i++) {

@@ -15,8 +15,8 @@ from limits import build, prove
 
 BUILT = "x86_64-gcc-O2"
 
-#: Where a fault is planted: `old` is once in `file`, and becomes `new`, whose line with HERE is to be named. The message
-#: about `function` must say `message`.
+#: A fault to plant: `old` occurs once in `file` and is replaced by `new`. The prover must name the line with HERE, and
+#: its message about `function` must contain `message`.
 Fault = collections.namedtuple("Fault", "file old new function message")
 
 
@@ -54,7 +54,7 @@ FAULTS = {
     "claim_repeated": Fault("percore.c", "if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;",
                             "while (!step_claim(word)) { } /* HERE */", "flat_percore_free",
                             "a loop around a compare-and-swap"),
-    # x86-64 has no instruction that ORs and returns what was there: compilers make it a loop.
+    # x86-64 has no instruction that ORs and returns the old value, so compilers emit a loop.
     "count_marked_by_or": Fault("hand_over.h", "return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0;",
                                 "return __atomic_fetch_or(leaf, one, __ATOMIC_ACQ_REL) == 0; /* HERE */",
                                 "flat_percore_free", "a loop around a compare-and-swap"),

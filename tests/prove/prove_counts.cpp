@@ -1,8 +1,8 @@
-// What src/prove says of every function of a file, one a line: for the soundness campaign, which asks about thousands.
+// Prints the result of src/prove for every function of a file, one a line, for the soundness campaign.
 //
 //     prove_counts FILE [FUNCTION...]
 //
-// NAME<tab>proved<tab>INSTRUCTIONS<tab>ADDRESS, or NAME<tab>refused<tab>REASON<tab>...; a reason is without its
+// A line is NAME<tab>proved<tab>INSTRUCTIONS<tab>ADDRESS, or NAME<tab>refused<tab>REASON<tab>... Reasons have no
 // address.
 #include "prove/bound.hpp"
 

@@ -46,7 +46,7 @@ def setUpModule():
                     os.path.join(ZOO, "zoo.c"), os.path.join(ZOO, "zoo_x86_64.S"), "-o", LIBRARY_OF_ZOO], check=True)
 
 
-# Of all that is marked, these alone meet other threads.
+# Of all marked functions, only these use atomic operations.
 ATOMICS = {"flat_percore_free": 4, "flat_percore_free_as": 4, "flat_percore_alloc": 3, "flat_percore_aligned_alloc": 3}
 
 
@@ -106,7 +106,7 @@ class Refusal(unittest.TestCase):
         stripped = shutil.copy(LIBRARY_OF_ZOO, os.path.join(WORK, "stripped"))
         subprocess.run(["strip", stripped], check=True)
         self.refused("it is stripped", stripped + ":helper")
-        proving = prove(stripped, "calls_helper")  # is exported; what it calls needs no name
+        proving = prove(stripped, "calls_helper")  # it is exported, and its callee needs no name
         self.assertEqual(proving.returncode, 0, proving.stderr)
         self.assertRegex(proving.stdout, r"calls_helper +15 +8 +5 +13 +1 +0 +24 B  proved")
 
@@ -307,7 +307,7 @@ int main(int count, char **names) {
         for name, function in functions.items():
             with self.subTest(name):
                 self.assertIn(function["verdict"], ("proved", "absent"), function.get("refusals"))
-        for name in ("handle", "sum", "search"):  # or what the compiler made of it for its only caller
+        for name in ("handle", "sum", "search"):  # or the clone that the compiler made for the only caller
             self.assertTrue(any(each.split(".")[0] == name and function["verdict"] == "proved" for each, function in functions.items()))
         self.assertEqual(run(path).stdout, self.SAYS)
 

@@ -1,5 +1,5 @@
-// src/prove on input that nobody wrote: damaged files, cut files, random bytes as code. It may refuse, and it may prove
-// what happens to be provable; it must end, and touch nothing that is not its own.
+// Tests src/prove on invalid input: damaged files, truncated files, random bytes as code. It may refuse the input or
+// prove what happens to be provable, but it must terminate and access only its own memory.
 #include "prove/certificate.hpp"
 #include "prove/decoder.hpp"
 #include "prove/limits.hpp"
@@ -29,10 +29,10 @@ std::vector<std::byte> content_of(const char *path) {
 
 std::vector<std::byte> zoo() { return content_of(FLATLINE_ZOO); }
 
-/// With exception tables and jump tables.
+/// A file with exception tables and jump tables.
 std::vector<std::byte> cases() { return content_of(FLATLINE_CASES); }
 
-/// Everything that the program does with a file. False where it says what is wrong with it.
+/// Does everything that the program does with a file. Returns false if the file is refused.
 bool looks_at(std::vector<std::byte> bytes) {
     try {
         const Binary binary("zoo", std::move(bytes));

@@ -1,10 +1,10 @@
-// Calls functions of the library, one instruction after the other: at random, and so that their longest paths are
-// walked. Prints for each how often it was called and how many instructions a call took at most.
+// Steps through calls of the library's functions, both random calls and calls that take the longest paths. Prints for
+// each function the number of calls and the largest number of instructions in a call.
 //
 //     stepped_calls OFFSET BYTES NAME...
 //
-// OFFSET and BYTES say where in its file the library has its code, the table for its calls of others apart. The last
-// line names the file. Exit status 77: this system lets nobody trace its own child.
+// OFFSET and BYTES locate the library's code in its file, without the procedure linkage table. The last line names the
+// file. Exit status 77: this system does not let a process trace its child.
 #include "stepper.hpp"
 
 #include <flatline/arena.h>
@@ -21,7 +21,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-// Functions whose instructions anybody can count, to see that the stepper does.
+// Functions whose instructions are easy to count by hand. They check the stepper.
 __asm__(R"(
         .text
 exact_begin:
@@ -73,7 +73,7 @@ std::mt19937 random_numbers{5};
 
 std::size_t below(std::size_t end) { return random_numbers() % end; }
 
-/// A size whose magnitude is as random as its bits.
+/// A size of random magnitude with random bits.
 std::size_t any_size() {
     const std::uint64_t bits = std::uint64_t{random_numbers()} << 32 | random_numbers();
     return bits >> below(64);
@@ -85,7 +85,7 @@ void require(bool holds, const char *what) {
     std::abort();
 }
 
-/// Either answer is right.
+/// Ignores an answer, because either one is correct.
 template <class Answer> void take_any(Answer) {}
 
 void *map_lazily(std::size_t bytes) {
@@ -115,12 +115,12 @@ flat_pool *make_pool(const std::vector<flat_class> &classes) {
     return pool;
 }
 
-/// A pool, and what a program could do to it.
+/// A pool and the calls that a program could make on it.
 class PoolCalls {
   public:
     explicit PoolCalls(const std::vector<flat_class> &classes) : pool_(make_pool(classes)), classes_(classes) {}
 
-    /// Every class from its first block to its last refusal, used blocks again, then what must be refused.
+    /// Exhausts every class, first with new and then with used blocks, and then makes calls that must be refused.
     void each_path() {
         for (const flat_class &each : classes_) {
             for (int round = 0; round < 2; round++) {
@@ -247,13 +247,13 @@ flat_percore *make_set(const std::vector<flat_class> &classes, std::size_t shard
     return set;
 }
 
-/// A set of two shards, and what their owners and other threads could do to it.
+/// A set of two shards and the calls that their owners and other threads could make on it.
 class SetCalls {
   public:
     explicit SetCalls(const std::vector<flat_class> &classes) : set_(make_set(classes, 2)), classes_(classes) {}
 
-    /// The last block of the last class comes back alone, so that its mark goes all the way up, and is found in the
-    /// last place that is looked at.
+    /// Frees only the last block of the last class: its mark goes up all levels of the tree, and alloc finds it in the
+    /// last place that it searches.
     void longest_paths() {
         const std::size_t size = classes_.back().block_size;
         std::array<void *, 2> last = {};
@@ -297,7 +297,7 @@ class SetCalls {
   private:
     flat_pool *shard_of(std::size_t number) { return flat_percore_shard(set_, number); }
 
-    /// One of each shard.
+    /// Frees one block of each shard.
     void free_all(void *first, void *second) {
         require(flat_percore_free(set_, first) == FLAT_OK, "a live block was refused");
         require(flat_percore_free_as(shard_of(0), second) == FLAT_OK, "a live block was refused");
@@ -330,7 +330,7 @@ class SetCalls {
 };
 
 void call_sets() {
-    // More than the least that is searched for, and as many as the largest tree holds.
+    // The smallest block size whose class is found by a search, and as many blocks as the largest tree holds.
     SetCalls large({{4112, FLAT_PERCORE_MAX_BLOCK_COUNT}}), one({{64, 8}}), many({{16, 40}, {256, 2000}, {8192, 4}});
     large.longest_paths();
     for (SetCalls *each : {&one, &many}) each->at_random(1500);
@@ -346,26 +346,26 @@ flat_heap *make_heap(std::size_t bytes) {
     return heap;
 }
 
-/// A heap, and what a program could do to it.
+/// A heap and the calls that a program could make on it.
 class HeapCalls {
   public:
     explicit HeapCalls(std::size_t bytes) : heap_(make_heap(bytes)), bytes_(bytes) {}
 
-    /// An alloc that halves all there is, and frees that merge it again.
+    /// Makes an alloc that splits the heap in every order, and frees that merge it again.
     void longest_paths() {
         give_back(alloc(32));
         merge_after([this](void *block) { give_back(block); });
-        // It shrinks by a move, and its old place merges.
+        // The block shrinks by a move, and its old place merges.
         merge_after([this](void *block) {
             require(flat_heap_realloc(heap_, &block, 40) == FLAT_OK, "a block did not shrink");
             give_back(block);
         });
-        // What holds a pointer far inside a block is looked for in every order.
+        // The block around a far interior pointer is searched for in every order.
         void *half = alloc(bytes_ / 2);
         require(flat_heap_free(heap_, static_cast<char *>(half) + bytes_ / 2 - 32) == FLAT_INTERIOR_POINTER,
                 "a refusal for another reason");
         give_back(half);
-        void *whole = alloc(bytes_); // where the heap is one piece again
+        void *whole = alloc(bytes_); // needs the heap to be one piece again
         require(flat_heap_realloc(heap_, &whole, 40) == FLAT_OK, "a block did not shrink");
         give_back(whole);
     }
@@ -398,8 +398,8 @@ class HeapCalls {
 
     void give_back(void *block) { require(flat_heap_free(heap_, block) == FLAT_OK, "a live block was refused"); }
 
-    /// Lets `end` the only block of the upper half, where each piece that the half is merged with is not the first of
-    /// its list: that costs most.
+    /// Calls `end` on the only block of the upper half. Each buddy that the block merges with is not the first of its
+    /// free list, which is the most expensive case.
     void merge_after(const std::function<void(void *)> &end) {
         void *slot = flat_heap_aligned_alloc(heap_, 64, 50);
         require(slot != nullptr, "the heap has no room");
@@ -464,7 +464,7 @@ void call_exact() {
     flat::test::watch(false);
 }
 
-/// Where the library lies, and its file.
+/// The library's load address and its file.
 struct Library {
     std::uintptr_t base;
     const char *path;

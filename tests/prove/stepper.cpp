@@ -16,7 +16,7 @@ namespace flat::test {
 namespace {
 
 constexpr long breakpoint = 0xcc;             // int3
-constexpr std::uint64_t most_steps = 100'000; // of one call: what makes more waits for something
+constexpr std::uint64_t most_steps = 100'000; // in one call; a call with more is waiting
 constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
 
 [[noreturn]] void fail(const std::string &what) { throw std::runtime_error("stepper: " + what); }
@@ -28,7 +28,7 @@ class Stepper {
         for (const Watched &each : watched) first_words_.push_back(word_at(each.entry));
     }
 
-    /// Until the child has ended; its exit status.
+    /// Runs until the child has ended. Returns the child's exit status.
     int run() {
         int signal = 0;
         for (;;) {
@@ -82,7 +82,7 @@ class Stepper {
         return found;
     }
 
-    /// The number of the function that begins at the address; watched_.size() where none does.
+    /// Returns the index of the function that begins at the address, or watched_.size() if none does.
     std::size_t beginning_at(std::uintptr_t address) const {
         const auto found = std::find_if(watched_.begin(), watched_.end(), [=](const Watched &each) {
             return reinterpret_cast<std::uintptr_t>(each.entry) == address;
@@ -95,11 +95,11 @@ class Stepper {
                            [=](const CodeRange &each) { return address >= each.start && address < each.end; });
     }
 
-    /// From the breakpoint at a function's first instruction until the call has returned. What it calls that is watched
-    /// too is part of it, and no call by itself.
+    /// Counts from the breakpoint at a function's first instruction until the call has returned. Nested calls of
+    /// watched functions are part of the call and do not count as calls themselves.
     void count_call() {
         user_regs_struct now = registers();
-        now.rip -= 1; // of the breakpoint
+        now.rip -= 1; // back to the breakpoint
         const std::size_t at = beginning_at(now.rip);
         if (at == watched_.size()) fail("a trap elsewhere than where a watched function begins");
         if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
@@ -129,7 +129,7 @@ class Stepper {
     std::vector<long> first_words_;
 };
 
-/// Parent and child take turns: on one processor, that is three times as fast.
+/// Parent and child take turns. On one processor this is three times as fast.
 void stay_on_this_processor() {
     cpu_set_t here;
     CPU_ZERO(&here);

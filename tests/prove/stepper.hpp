@@ -1,7 +1,7 @@
-// Counts the instructions that a function really executes, by letting a child make one step after the other. x86-64.
+// Counts the instructions that a function executes, by single-stepping a child process. x86-64 only.
 //
-// The child, forked, runs the calls; the parent stops it at the first instruction of each function that is watched,
-// steps until that call has returned, and counts. It shares nothing with src/prove.
+// The forked child runs the calls. The parent stops it at the first instruction of each watched function, steps until
+// the call has returned, and counts the steps. It shares no code with src/prove.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ struct Watched {
     std::string name;
     const void *entry = nullptr;
     std::uint64_t calls = 0;
-    std::uint64_t most = 0; // instructions in one call, with what it calls inside the code
+    std::uint64_t most = 0; // instructions in one call, including callees inside the code
 };
 
-/// An instruction outside of the code, as in a memcpy of another file, does not count.
+/// Instructions outside this range, such as those of a memcpy in another file, do not count.
 struct CodeRange {
     std::uintptr_t start = 0, end = 0;
 };
 
-/// This system lets nobody trace its own child.
+/// This system does not let a process trace its child.
 struct CannotTrace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Runs `calls` in a child and fills `watched`: the calls that it makes between watch(true) and watch(false) count.
-/// Throws CannotTrace, or std::runtime_error where the child ends otherwise than by returning from `calls`.
+/// Runs `calls` in a child and fills `watched`. Only calls between watch(true) and watch(false) count.
+/// Throws CannotTrace, or std::runtime_error if the child ends without returning from `calls`.
 void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code,
                   const std::function<void()> &calls);
 
-/// To be called in the child only.
+/// Must be called in the child only.
 void watch(bool on);
 
 } // namespace flat::test

@@ -90,7 +90,7 @@ class Steps(unittest.TestCase):
 
     def test_steps_are_counted_exactly(self):
         self.assertEqual({name: self.stepped[name][1] for name in EXACT}, EXACT)
-        self.assertEqual(self.stepped["exact_recursion"][0], 2)  # and none for its calls of itself
+        self.assertEqual(self.stepped["exact_recursion"][0], 2)  # its recursive calls do not count
 
     def test_a_proof_that_is_short_by_one_is_seen(self):
         for name, (_, most) in self.stepped.items():

@@ -16,7 +16,7 @@ import by_objdump
 FLATLINE, ZOO, MACHINE, COMPILER, WORK = sys.argv[1:6]
 LIBRARY = os.path.join(WORK, "libzoo-%s.so" % MACHINE)
 
-#: (instructions, loads, stores, accesses, branches, atomics, stack_bytes), or what the refusal must say.
+#: (instructions, loads, stores, accesses, branches, atomics, stack_bytes), or a text that the refusal must contain.
 X86_64 = {
     "straight_line": (6, 2, 1, 3, 0, 0, 0),
     "read_modify_write": (10, 9, 5, 14, 0, 0, 0),
@@ -138,9 +138,9 @@ ZOOS = {"x86_64": (X86_64, by_objdump.X86), "aarch64": (AARCH64, by_objdump.AArc
 COUNTS = by_objdump.COUNTS + ("stack_bytes",)
 APART = {"copies": ["memcpy"]}
 HANDS_OVER = {"hands_over": 1}
-#: Two names for one place, of which objdump shows the first.
+#: Symbols that share an address with another one, and the name that objdump shows.
 NAMES = {"versioned": "new_form", "versioned@@ZOO_2": "new_form", "versioned@ZOO_1": "old_form", "picked": "which"}
-#: A mark of the linker's, not of an instruction: what only one of both looks at.
+#: Functions with properties that only the prover checks, such as a mark of the linker.
 NOT_SEEN_BY_OBJDUMP = {"picked", "overwrites_its_return", "loses_its_return", "loop_understated"}
 
 

@@ -1,4 +1,4 @@
-// fill TEMPLATE JSON PAGE: fills a page as `flatline bench --html` does, for the tests that open it.
+// fill TEMPLATE JSON PAGE: fills a page like `flatline bench --html`, for the tests that open it.
 #include "page.hpp"
 
 #include <exception>

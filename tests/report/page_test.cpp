@@ -1,4 +1,4 @@
-// src/report/page.cpp: what fill_page writes, what it refuses, and where find_template looks.
+// Tests src/report/page.cpp: the output of fill_page, its refusals, and the search path of find_template.
 #include "page.hpp"
 
 #include <filesystem>
@@ -15,7 +15,7 @@ using flat::report::find_template;
 
 std::string filled(std::string_view json) { return fill_page("__FLATLINE_DATA__", json); }
 
-/// What the refusal says; empty iff there was none.
+/// Returns the message of the refusal, or an empty string if there was none.
 template <typename Action> std::string refusal(Action action) {
     try {
         action();
@@ -67,7 +67,7 @@ TEST(FillPage, RefusesDataThatIsNotOneObject) {
         EXPECT_THROW(filled(bad), std::runtime_error) << bad;
 }
 
-// The test runs from a folder of its own (tree/bin), so that share/ beside it is the test's to make and to remove.
+// The test runs from its own folder (tree/bin), so that it can make and remove share/ beside it.
 TEST(FindTemplate, LooksInShareBesideTheRunningProgram) {
     const std::filesystem::path tree =
         std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "share";

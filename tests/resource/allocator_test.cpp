@@ -1,4 +1,4 @@
-// flat::allocator: containers over each source, its traits as documented, and misuse with the same line as everywhere.
+// Tests flat::allocator: containers over each source, the documented traits, and the usual line for misuse.
 #include "resource/heap_calls.hpp"
 #include "resource/incidents.hpp"
 #include "resource/setups.hpp"
@@ -28,7 +28,7 @@ using test::owned_pool;
 
 template <class T> using on_pool = flat::allocator<T, flat_pool>;
 
-// A source of each kind, `blocks()` as in setups.hpp.
+// A source of each kind. `blocks()` is as in setups.hpp.
 struct pool_source {
     using type = flat_pool;
     owned_pool pool;
@@ -130,7 +130,7 @@ TYPED_TEST(allocator_of, objects_aligned_beyond_the_granule_are) {
     EXPECT_EQ(this->subject_.blocks(), 0);
 }
 
-// The smallest class that holds such an object is not aligned well enough.
+// The smallest class that fits such an object is not aligned enough.
 TEST(allocator, objects_of_a_pool_come_from_a_class_that_is_aligned_for_them) {
     struct alignas(64) line {
         char bytes[64];
@@ -216,7 +216,7 @@ TEST(allocator, reaches_the_elements_by_a_scoped_adaptor) {
     EXPECT_EQ(pool.live(), 2);
 }
 
-// As std::allocate_shared asks for one node with the object in it.
+// std::allocate_shared requests one node that contains the object.
 TEST(allocator, makes_shared_objects) {
     owned_pool pool;
     {

@@ -1,4 +1,4 @@
-// Every container of std::pmr over every resource: a suite of typed tests, instantiated for the setups of setups.hpp.
+// Typed tests of every container of std::pmr over every resource, instantiated for the setups of setups.hpp.
 #ifndef FLATLINE_TESTS_RESOURCE_CONTAINERS_HPP
 #define FLATLINE_TESTS_RESOURCE_CONTAINERS_HPP
 
@@ -24,7 +24,7 @@ inline std::string long_text(int number) {
     return "a text too long for any small-string buffer: " + std::to_string(number);
 }
 
-// An element that throws when the copy or the construction whose turn it is comes; counts the living.
+// An element that throws at a chosen copy or construction, and counts the live elements.
 struct fragile {
     static inline int living = 0, until_throw = -1;
     int value;
@@ -140,7 +140,7 @@ TYPED_TEST_P(containers, nothing_comes_from_the_heap) {
     EXPECT_EQ(heap_calls() - before, 0u);
 }
 
-// A constructor that throws in the middle of growth, at every place where it can.
+// Lets a constructor throw in the middle of growth, at every possible place.
 template <class Fill> void throw_everywhere(Fill fill) {
     bool thrown = true;
     for (int place = 0; thrown; place++) {
@@ -180,7 +180,7 @@ TYPED_TEST_P(containers, counts_balance_when_elements_throw_in_the_middle_of_gro
     });
 }
 
-// What the standard says of polymorphic_allocator: it stays with its container.
+// By the standard, a polymorphic_allocator does not propagate: it stays with its container.
 TYPED_TEST_P(containers, a_polymorphic_allocator_does_not_propagate) {
     using traits = std::allocator_traits<std::pmr::polymorphic_allocator<int>>;
     static_assert(!traits::propagate_on_container_copy_assignment::value);
@@ -193,13 +193,13 @@ TYPED_TEST_P(containers, a_polymorphic_allocator_does_not_propagate) {
         const int *old = there.data();
         here = there;
         EXPECT_EQ(here.get_allocator().resource(), this->resource());
-        here = std::move(there); // resources differ: the elements move, the block stays
+        here = std::move(there); // different resources: elements move one by one, the block stays
         EXPECT_EQ(here.get_allocator().resource(), this->resource());
         EXPECT_NE(here.data(), old);
-        std::pmr::vector<int> taken(std::move(here)); // constructed: block and resource come along
+        std::pmr::vector<int> taken(std::move(here)); // move construction takes block and resource
         EXPECT_EQ(taken.get_allocator().resource(), this->resource());
         EXPECT_EQ(taken, std::pmr::vector<int>(50, 2, this->resource()));
-        std::pmr::vector<int> copied(taken); // copied: the default resource, which is the heap's unless it is set
+        std::pmr::vector<int> copied(taken); // a copy uses the default resource, normally the heap's
         EXPECT_EQ(copied.get_allocator().resource(), std::pmr::get_default_resource());
     }
     EXPECT_EQ(other.live(), 0);

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# What a function may call on its way: the C function, or none. The rest is the library's own linking of nodes.
+# The calls that a function may make: the C function or none, and the standard library's functions that link nodes.
 LINKING = {"std::__detail::_List_node_base::_M_hook(std::__detail::_List_node_base*)",
            "std::__detail::_List_node_base::_M_unhook()"}
 EXPECTED = {
@@ -32,12 +32,12 @@ EXPECTED = {
     "arena_resource, flat_arena>::do_allocate": set(),
     "arena_resource, flat_arena>::do_deallocate": set(),
 }
-# Instructions from the first to the return, or to the jump into the C function, by gcc, where no other jump is taken: the
-# usual path of a call, but for the C function. The manual's figures.
+# Instructions on the usual path of a call without the C function, compiled by gcc: from the first to the return or to
+# the jump into the C function, with no other jump taken. These are the manual's figures.
 MOST = {"flat::pool_resource::do_allocate": 5, "flat::pool_resource::do_deallocate": 4,
         "heap_resource, flat_heap>::do_allocate": 13, "heap_resource, flat_heap>::do_deallocate": 11,
         "arena_resource, flat_arena>::do_allocate": 25, "arena_resource, flat_arena>::do_deallocate": 11}
-# Where nothing is left, or a free is refused, or an alignment is above the granule; never on the usual path.
+# Calls on exhaustion, after a refused free, or for an alignment above the granule; never on the usual path.
 ASIDE = re.compile(r"flat::detail::(refuse|report_refused_free)\(|::(go_on|not_of_the_source|allocate_aligned)\(|"
                    r"^__clang_call_terminate$")
 

@@ -1,4 +1,4 @@
-// Values from one thread to another: one puts, the other takes.
+// Passes values from one thread to another: one puts, the other takes.
 #ifndef FLATLINE_TESTS_RESOURCE_HANDOVER_HPP
 #define FLATLINE_TESTS_RESOURCE_HANDOVER_HPP
 

@@ -11,7 +11,8 @@ std::atomic<std::uint64_t> calls{0};
 
 std::uint64_t test::heap_calls() { return calls.load(); }
 
-// The C library's, whichever malloc is preloaded. Visible: the calls come from shared libraries.
+// The C library's functions, even if another malloc is preloaded. The wrappers are visible, because shared libraries
+// call them.
 #if FLATLINE_HEAP_IS_COUNTED
 #define VISIBLE __attribute__((visibility("default")))
 extern "C" {

@@ -1,4 +1,4 @@
-// How often this process has asked the heap for memory, by malloc and its kin or by operator new.
+// Counts how often this process has requested heap memory, by malloc and related functions or by operator new.
 #ifndef FLATLINE_TESTS_RESOURCE_HEAP_CALLS_HPP
 #define FLATLINE_TESTS_RESOURCE_HEAP_CALLS_HPP
 
@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// A sanitizer brings a malloc of its own, which must stay the only one. Nothing is counted then.
+// A sanitizer has its own malloc, which must not be replaced. Nothing is counted then.
 #define FLATLINE_HEAP_IS_COUNTED (!FLATLINE_ADDRESS_SANITIZER && !FLATLINE_THREAD_SANITIZER)
 
 namespace test {

@@ -1,4 +1,4 @@
-// The line that ends a program that misuses a resource, and a handler that goes on and keeps what it was told.
+// The line with which a program ends that misuses a resource, and a handler that returns and records the incident.
 #ifndef FLATLINE_TESTS_RESOURCE_INCIDENTS_HPP
 #define FLATLINE_TESTS_RESOURCE_INCIDENTS_HPP
 
@@ -10,13 +10,13 @@
 
 namespace test {
 
-// The whole line, and nothing else on standard error.
+// A pattern for exactly this line on standard error.
 inline std::string line_of(const std::string &resource, const std::string &what, std::size_t bytes) {
     const std::string of = what == "double free" ? " of" : "";
     return "^flatline: " + resource + ": " + what + of + " 0x[0-9a-f]+ \\(" + std::to_string(bytes) + " bytes\\)\n$";
 }
 
-// Keeps what a handler that returns was told.
+// Sets a handler that returns, and records the incidents.
 class recorded_misuse {
   public:
     recorded_misuse() : before_(flat::set_misuse_handler(&record)) { incidents.clear(); }

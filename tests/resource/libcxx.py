@@ -37,7 +37,7 @@ def main():
     if absent:
         print("%s is not installed: skipped" % absent)
         return 77
-    # Of the other library, not of what clang optimises: the latter are the tests of the clang preset.
+    # This tests the other standard library, not clang's optimiser, which the clang preset covers.
     for command in (
         ["cmake", "-S", arguments.source, "-B", arguments.work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
          "-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_CXX_FLAGS=" + FLAGS,

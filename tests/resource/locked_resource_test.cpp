@@ -1,4 +1,4 @@
-// One resource shared by threads, under a mutex that is asked for priority inheritance.
+// Tests a resource that threads share under a mutex with priority inheritance.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "resource/incidents.hpp"
@@ -28,7 +28,7 @@ bool protocol_is_refused = false;
 
 } // namespace
 
-// Stands before the C library's.
+// Replaces the C library's function.
 extern "C" int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int protocol) noexcept {
     using function = int (*)(pthread_mutexattr_t *, int);
     asked_protocol = protocol;
@@ -40,7 +40,7 @@ namespace {
 
 constexpr int threads = 4;
 
-// Takes and gives random blocks, each filled with the thread's own mark from the first byte to the last.
+// Allocates and frees random blocks, and fills every byte of a block with the thread's own mark.
 void work(std::pmr::memory_resource &resource, unsigned char mark, std::size_t steps) {
     struct block {
         unsigned char *start;
@@ -63,7 +63,7 @@ void work(std::pmr::memory_resource &resource, unsigned char mark, std::size_t s
     for (block of : live) resource.deallocate(of.start, of.bytes, 8);
 }
 
-// Takes its time over every call, and notices a second one meanwhile.
+// Makes every call slow, and notices a second call at the same time.
 class slow_resource final : public flat::resource {
   public:
     int overlaps = 0;
@@ -94,7 +94,7 @@ class slow_resource final : public flat::resource {
     mutable std::atomic<bool> inside_{false};
 };
 
-// Each thread calls one function and all of them run at once.
+// Lets all threads call one function at the same time.
 template <class Function> void expect_one_at_a_time(const char *what, Function function) {
     slow_resource below;
     flat::locked_resource locked(&below);

@@ -1,4 +1,4 @@
-// Misuse, which is the same in every resource: one line and the end of the program, or the handler that was set.
+// Misuse has the same effect in every resource: one line and the end of the program, or a call of the set handler.
 #ifndef FLATLINE_TESTS_RESOURCE_MISUSE_HPP
 #define FLATLINE_TESTS_RESOURCE_MISUSE_HPP
 
@@ -58,7 +58,7 @@ REGISTER_TYPED_TEST_SUITE_P(misuse, a_foreign_pointer_ends_the_program_with_one_
                             a_handler_that_returns_is_told_everything_and_nothing_changes, null_is_left_alone,
                             asked_with_errors_as_values_no_handler_is_called);
 
-// What only a source that takes blocks back can see.
+// Misuse that only a source that frees blocks can detect.
 template <class Subject> class checked_misuse : public misuse<Subject> {};
 TYPED_TEST_SUITE_P(checked_misuse);
 

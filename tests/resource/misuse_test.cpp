@@ -24,10 +24,10 @@ TEST(misuse_handler, runs_without_the_lock_of_a_locked_resource) {
     locked_setup local;
     setup = &local;
     const flat::misuse_handler before = flat::set_misuse_handler([](const flat::misuse &) {
-        void *block = setup->resource().allocate(16, 8); // would wait for ever if the lock were held
+        void *block = setup->resource().allocate(16, 8); // would deadlock if the lock were held
         setup->resource().deallocate(block, 16, 8);
     });
-    alarm(10); // ends the program instead
+    alarm(10); // ends the program on a deadlock
     local.resource().deallocate(&local, 48, 8);
     alarm(0);
     EXPECT_EQ(local.blocks(), 0);
@@ -40,7 +40,7 @@ TEST(misuse, a_free_into_the_refusing_resource_is_foreign) {
                 line_of("refusing_resource", "free of the foreign pointer", 48));
 }
 
-// A free of more than is live cannot be right, even where the block is.
+// A free of more bytes than are live is an error, even if the block is live.
 TEST(misuse, a_budget_refuses_more_bytes_than_are_live) {
     limited_setup setup;
     void *block = setup.resource().allocate(48, 8);
@@ -61,7 +61,7 @@ TEST(misuse, a_tracking_resource_refuses_a_size_of_which_nothing_is_live) {
     EXPECT_EQ(setup.blocks(), 0);
 }
 
-// It could not say where a block came from.
+// Such a chain could not find out where a block came from.
 TEST(misuse, a_chain_whose_first_cannot_tell_its_blocks_is_reported_and_goes_without_it) {
     owned_pool pool, other;
     flat::pool_resource second(*other);

@@ -1,4 +1,4 @@
-// Nodes of a list, taken and given through each way to a source: what direct_calls.py looks at.
+// Allocates and frees list nodes through each interface to a source. direct_calls.py inspects the machine code.
 #include <flatline/allocator.hpp>
 #include <flatline/percore.hpp>
 #include <flatline/resource.hpp>
@@ -26,7 +26,7 @@ void pmr_take(std::pmr::list<long> &list) { list.push_back(1); }
 void pmr_give(std::pmr::list<long> &list) { list.pop_front(); }
 }
 
-// So that the resources' own functions are there too.
+// These make the compiler emit the resources' own functions too.
 flat::pool_resource over_pool(flat_pool &pool) { return flat::pool_resource(pool); }
 flat::heap_resource over_heap(flat_heap &heap) { return flat::heap_resource(heap); }
 flat::arena_resource over_arena(flat_arena &arena) { return flat::arena_resource(arena); }

@@ -1,4 +1,5 @@
-// flat::object_pool against a plain reference; every address and its status; constructors that throw or call back.
+// Tests flat::object_pool against a plain reference, the status of every address, and constructors that throw or use
+// the pool.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "resource/heap_calls.hpp"
@@ -36,10 +37,10 @@ struct alignas(128) wide {
     char byte;
 };
 
-// No constructor of the pool's runs at start-up, and all of it is zero in the program's file.
+// The pool is constant-initialised: no constructor runs at start-up, and the program's file has only zeros for it.
 constinit flat::object_pool<plain, 1000> of_static_storage;
 
-// An address that the compiler knows nothing of.
+// Destroys the object at an address that the compiler cannot track.
 flat_status destroy_at(auto &pool, std::uintptr_t address) {
     const volatile std::uintptr_t unknown = address;
     using object = std::remove_pointer_t<decltype(pool.construct(std::declval<int>()))>;
@@ -52,7 +53,7 @@ static_assert(!std::is_copy_constructible_v<flat::object_pool<plain, 4>>);
 static_assert(std::is_trivially_destructible_v<flat::object_pool<plain, 4>> || test::address_sanitizer);
 static_assert(!std::is_trivially_destructible_v<flat::object_pool<std::string, 4>>);
 static_assert(alignof(flat::object_pool<wide, 4>) == 128);
-// The objects, a word of two bytes each, and three numbers.
+// The size is that of the objects, two bytes for each, and three numbers.
 static_assert(sizeof(flat::object_pool<plain, 1000>) == 1000 * (sizeof(plain) + 2) + 24);
 
 TEST(object_pool, constructs_until_it_is_full_and_then_refuses) {
@@ -93,7 +94,7 @@ TEST(object_pool, gives_every_address_its_status_and_changes_nothing) {
     flat::object_pool<counted, 6> pool;
     std::array<counted *, 4> objects{};
     for (int i = 0; i < 4; i++) objects[static_cast<std::size_t>(i)] = pool.construct(i);
-    ASSERT_EQ(pool.destroy(objects[1]), FLAT_OK); // slots: live, freed, live, live, never used twice
+    ASSERT_EQ(pool.destroy(objects[1]), FLAT_OK); // slots: live, freed, live, live, two never used
     const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(objects[0]);
     for (std::uintptr_t address = start - 64; address < start + 6 * sizeof(counted) + 64; address++) {
         if (address == start || address == start + 2 * sizeof(counted) || address == start + 3 * sizeof(counted))
@@ -120,7 +121,7 @@ TEST(object_pool, random_operations_match_a_reference) {
         constexpr std::size_t count = 37;
         auto pool = std::make_unique<flat::object_pool<counted, count>>();
         std::vector<std::pair<counted *, int>> live;
-        std::vector<counted *> freed; // the one freed last at the end
+        std::vector<counted *> freed; // the object freed last is at the end
         std::set<counted *> used;
         std::uint64_t refused = 0;
         for (int step = 0; step < 2000 && !HasFailure(); step++) {
@@ -173,7 +174,7 @@ TEST(object_pool, a_constructor_that_throws_gives_its_slot_back) {
     EXPECT_EQ(pool.construct(false), first);
 }
 
-// A node whose constructor and destructor use the pool that it lives in.
+// The constructor and destructor of this node use the pool that contains it.
 TEST(object_pool, may_be_used_by_the_constructors_and_destructors_of_its_objects) {
     struct node;
     using node_pool = flat::object_pool<node, 4>;
@@ -184,10 +185,10 @@ TEST(object_pool, may_be_used_by_the_constructors_and_destructors_of_its_objects
         flat_status &at_its_end;
         node(node_pool &in, int more, flat_status &end)
             : pool(in), next(more > 0 ? in.construct(in, more - 1, end) : nullptr), at_its_end(end) {
-            of_itself = pool.destroy(this); // not yet an object
+            of_itself = pool.destroy(this); // not an object yet
         }
         ~node() {
-            at_its_end = pool.destroy(this); // no longer one
+            at_its_end = pool.destroy(this); // not an object any more
             (void)pool.destroy(next);
         }
     };

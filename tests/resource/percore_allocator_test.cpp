@@ -1,4 +1,4 @@
-// flat::percore_allocator and flat::percore_local_allocator: containers whose blocks are given back on other threads.
+// Tests flat::percore_allocator and flat::percore_local_allocator with containers whose blocks other threads free.
 #include "core/environment.hpp"
 #include "resource/handover.hpp"
 #include "resource/heap_calls.hpp"
@@ -36,7 +36,7 @@ struct one_thread {
     template <class T> using allocator = flat::percore_local_allocator<T>;
 };
 
-// The containers of the tests, with an allocator of either kind.
+// The containers of the tests, with either kind of allocator.
 template <class Kind> struct made_with {
     template <class T> using allocator = typename Kind::template allocator<T>;
     using pair = std::pair<const int, int>;
@@ -47,7 +47,7 @@ template <class Kind> struct made_with {
     using map = std::map<int, int, std::less<>, allocator<pair>>;
     using hashed = std::unordered_map<int, int, std::hash<int>, std::equal_to<>, allocator<pair>>;
 
-    // One of each, filled.
+    // One container of each kind, filled.
     struct all {
         vector numbers;
         list nodes;
@@ -144,7 +144,7 @@ TYPED_TEST(percore_allocators, objects_aligned_beyond_the_granule_are) {
     struct alignas(256) wide {
         char bytes[256];
     };
-    owned_percore set(2, {{272, 4}, {512, 4}}); // the smallest class that holds one is not aligned well enough
+    owned_percore set(2, {{272, 4}, {512, 4}}); // the smallest class that fits is not aligned enough
     typename TestFixture::template allocator<wide> wides(set.shard(1));
     wide *first = wides.allocate(1), *second = wides.allocate(1);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 256, 0u);
@@ -215,7 +215,7 @@ TYPED_TEST(percore_allocators, containers_of_one_set_take_blocks_over_and_keep_t
         const std::ptrdiff_t theirs_live = this->set_.live(1);
         mine.fill(100, 200);
         mine.expect_filled(200);
-        EXPECT_LE(this->set_.live(1), theirs_live); // what grew came from shard 0, what was outgrown went back
+        EXPECT_LE(this->set_.live(1), theirs_live); // growth took blocks from shard 0, and freed old ones
 
         typename containers::vector one(3, 1, this->set_.shard(0)), two(4, 2, this->set_.shard(1));
         numbers = two.data();
@@ -225,7 +225,7 @@ TYPED_TEST(percore_allocators, containers_of_one_set_take_blocks_over_and_keep_t
         typename containers::vector extended(std::move(one), this->set_.shard(2));
         EXPECT_EQ(extended.data(), numbers);
         EXPECT_EQ(extended.get_allocator().shard(), this->set_.shard(2));
-        two = extended; // copied: into two's own shard
+        two = extended; // the copy stays in two's own shard
         EXPECT_EQ(two.get_allocator().shard(), this->set_.shard(1));
         const typename containers::vector copy(extended);
         EXPECT_EQ(copy.get_allocator().shard(), this->set_.shard(2));
@@ -256,7 +256,7 @@ TYPED_TEST(percore_allocators, containers_of_two_sets_move_their_elements) {
     expect_sound(other);
 }
 
-// A block that went back locally is in the list at once, and nothing is left to collect.
+// A local free would put the block into the free list at once, and leave nothing to collect.
 TEST(percore_allocator, gives_every_block_back_remotely_its_own_too) {
     owned_percore set;
     any<int> here(set.shard(0)), there(set.shard(1));
@@ -289,7 +289,7 @@ TEST(percore_allocator, makes_shared_objects_whose_last_owner_is_on_any_thread) 
     expect_sound(set);
 }
 
-// Containers made by one thread are read, emptied and destroyed by another, while the first one goes on allocating.
+// One thread makes containers, another reads, empties and destroys them, while the first goes on allocating.
 TEST(percore_allocator, containers_end_on_another_thread_than_their_own) {
     owned_percore set;
     using containers = made_with<any_thread>::all;
@@ -316,7 +316,7 @@ TEST(percore_allocator, containers_end_on_another_thread_than_their_own) {
     expect_sound(set);
 }
 
-// Both threads make containers, and each takes over those of the other, lets them grow and ends them.
+// Both threads make containers. Each takes over those of the other, lets them grow and destroys them.
 template <class Kind> void exchange_and_grow() {
     owned_percore set;
     using containers = typename made_with<Kind>::all;
@@ -329,7 +329,7 @@ template <class Kind> void exchange_and_grow() {
             out.put(&made);
             containers *theirs = in.take();
             mine.take_over(*theirs);
-            out.put(nullptr); // done with the other thread's
+            out.put(nullptr); // finished with the other thread's containers
             EXPECT_EQ(in.take(), nullptr);
             mine.fill(20, 80);
             mine.expect_filled(80);
@@ -347,7 +347,7 @@ TEST(percore_local_allocator, containers_that_are_taken_over_grow_on_their_new_t
     exchange_and_grow<one_thread>();
 }
 
-// The owner of a shard is gone, and its containers are not.
+// The owner of a shard has ended, but its containers live on.
 TEST(percore_allocator, containers_outlive_the_thread_that_made_them) {
     owned_percore set(1);
     std::unique_ptr<made_with<any_thread>::all> left;

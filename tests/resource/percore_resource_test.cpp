@@ -1,4 +1,4 @@
-// flat::percore_resource: a shard's blocks through std::pmr, given back by whichever thread.
+// Tests flat::percore_resource: a shard's blocks used through std::pmr and freed by any thread.
 #include "core/environment.hpp"
 #include "resource/handover.hpp"
 #include "resource/incidents.hpp"
@@ -71,7 +71,7 @@ TEST(percore_resource, refuses_what_is_exhausted_and_what_no_class_holds) {
     expect_sound(set);
 }
 
-// A block that went back locally would be in the list already, and nothing would be left to collect.
+// A local free would put the block into the free list at once, and leave nothing to collect.
 TEST(percore_resource, gives_every_block_back_remotely_its_own_too) {
     owned_percore set;
     flat::percore_resource resource(*set.shard(0));
@@ -153,7 +153,7 @@ TEST(percore_resource, is_not_made_over_a_pool_that_is_no_shard) {
                 "^flatline: percore_resource: the pool is no shard of a set\n$");
 }
 
-// One thread allocates and fills, the other looks and gives back through a resource of its own.
+// One thread allocates and fills blocks, the other checks and frees them through its own resource.
 TEST(percore_resource, gets_back_what_another_thread_frees_while_it_allocates) {
     owned_percore set(2, {{64, 100}, {512, 20}});
     test::handover<unsigned char *> blocks;
@@ -163,7 +163,7 @@ TEST(percore_resource, gets_back_what_another_thread_frees_while_it_allocates) {
         flat::percore_resource resource(*set.shard(0));
         for (std::size_t turn = 0; turn < turns; turn++) {
             auto *block = static_cast<unsigned char *>(resource.try_allocate(bytes_of(turn), 8));
-            ASSERT_NE(block, nullptr) << "turn " << turn; // at most 17 are on their way
+            ASSERT_NE(block, nullptr) << "turn " << turn; // at most 17 are in transit
             std::memset(block, static_cast<int>(turn % 251), bytes_of(turn));
             blocks.put(block);
         }
@@ -182,7 +182,7 @@ TEST(percore_resource, gets_back_what_another_thread_frees_while_it_allocates) {
     expect_sound(set);
 }
 
-// Of the two threads that free it one is told, whichever it is.
+// Exactly one of the two threads that free the block gets the report.
 TEST(percore_resource, a_block_freed_by_two_threads_is_reported_once) {
     owned_percore set;
     flat::percore_resource here(*set.shard(0)), there(*set.shard(1));
@@ -199,7 +199,7 @@ TEST(percore_resource, a_block_freed_by_two_threads_is_reported_once) {
     expect_sound(set);
 }
 
-// Each thread has a map of its own, and the other one destroys it.
+// Each thread has its own map, and the other thread destroys it.
 TEST(percore_resource, containers_end_on_another_thread) {
     owned_percore set;
     using map = std::pmr::map<int, std::pmr::string>;
@@ -217,7 +217,7 @@ TEST(percore_resource, containers_end_on_another_thread) {
             got->~map();
             resource.deallocate(got, sizeof(map), alignof(map));
         }
-        out.put(nullptr); // the other thread has ended all that stands on this resource
+        out.put(nullptr); // the other thread has destroyed all users of this resource
         EXPECT_EQ(in.take(), nullptr);
     };
     std::thread second([&] { work(1, to_first, to_second); });

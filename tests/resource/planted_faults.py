@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from planting import CONTROL, passes, plant, verdict
 
-# name: (header, pattern, replacement, tests that must see it)
+# name: (header, pattern, replacement, tests that must fail)
 FAULTS = {
     "exhaustion_continues_in_the_heap": (
         "resource.hpp", r"if \(any_ == nullptr\) detail::refuse\(asker, bytes, alignment\);",

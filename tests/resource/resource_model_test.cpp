@@ -1,5 +1,5 @@
-// A chain of three pools below a budget, against a model that only counts: which pool serves each request, which of
-// them gets each block back, and what is refused by whom.
+// Tests a chain of three pools below a budget against a model that only counts: which pool serves each request, which
+// one gets each block back, and which resource refuses a request.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "resource/incidents.hpp"
@@ -26,7 +26,7 @@ struct model_pool {
 
     explicit model_pool(classes of) : layout(std::move(of)), live(layout.size()) {}
 
-    // The class that a request of `bytes` takes a block of, or `nobody`.
+    // The class that serves a request of `bytes`, or `nobody`.
     std::size_t serves(std::size_t bytes) const {
         for (std::size_t i = 0; i < layout.size(); i++) {
             if (bytes <= layout[i].block_size) return live[i] < layout[i].block_count ? i : nobody;

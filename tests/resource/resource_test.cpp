@@ -1,4 +1,4 @@
-// What each resource does with a request that it cannot serve, and where blocks go.
+// Tests what each resource does with a request that it cannot serve, and which resource gets a block back.
 #include "resource/heap_calls.hpp"
 #include "resource/incidents.hpp"
 #include "resource/setups.hpp"
@@ -19,7 +19,7 @@ namespace {
 using test::owned_arena;
 using test::owned_pool;
 
-// A stranger's resource, which throws an exception of its own when it has nothing left.
+// A foreign resource, which throws its own exception when it is exhausted.
 class counting_resource final : public std::pmr::memory_resource {
   public:
     struct out_of_memory : std::bad_alloc {};
@@ -41,7 +41,7 @@ class counting_resource final : public std::pmr::memory_resource {
     std::size_t most_;
 };
 
-// `allocate` throws std::bad_alloc and the record says who was asked for how much.
+// Expects `allocate` to throw std::bad_alloc and the record to name the resource, the size and the alignment.
 void expect_refused(std::pmr::memory_resource &resource, std::size_t bytes, std::size_t alignment, const char *who) {
     const std::uint64_t before = flat::last_refusal().count;
     EXPECT_THROW((void)resource.allocate(bytes, alignment), std::bad_alloc);
@@ -272,7 +272,7 @@ TEST(an_exhausted_resource, without_an_upstream_is_one_with_a_refusing_one) {
     }
 }
 
-// Every resource, with too little memory below it, in a program whose default resource is the heap as always.
+// Tests every resource with too little memory below it, while the default resource is the heap as usual.
 TEST(an_exhausted_resource, never_continues_in_the_heap_by_itself) {
     owned_pool pool({{64, 1}});
     owned_arena arena(64);
@@ -293,18 +293,18 @@ TEST(an_exhausted_resource, never_continues_in_the_heap_by_itself) {
         const std::uint64_t heap_before = test::heap_calls();
         int thrown = 0;
         try {
-            std::pmr::vector<int> numbers(resource); // a few fit, and growth needs more
+            std::pmr::vector<int> numbers(resource); // a few numbers fit, growth needs more
             for (int i = 0; i < 1000; i++) numbers.push_back(i);
         } catch (const std::bad_alloc &) {
             thrown++;
         }
         EXPECT_EQ(thrown, 1);
-        // The exception object is the one thing that the C++ run time takes from the heap.
+        // The only heap call is that of the C++ run time for the exception object.
         EXPECT_EQ(test::heap_calls() - heap_before, test::heap_is_counted ? 1u : 0u);
     }
 }
 
-// The mistake of docs/mistakes.md: a buffer as large as the data, and a vector that needs twice that to grow.
+// The mistake of docs/mistakes.md: the buffer is as large as the data, but a growing vector needs twice as much.
 TEST(a_buffer_that_is_too_small, continues_in_the_heap_unnoticed_with_std_and_is_refused_with_ours) {
     constexpr std::size_t count = 1000;
     alignas(16) std::array<std::byte, count * sizeof(int)> buffer;
@@ -321,10 +321,10 @@ TEST(a_buffer_that_is_too_small, continues_in_the_heap_unnoticed_with_std_and_is
     flat::region_resource ours(flat_memory{buffer.data(), buffer.size()});
     EXPECT_THROW(fill(ours), std::bad_alloc);
     EXPECT_STREQ(flat::last_refusal().resource, "region_resource");
-    EXPECT_EQ(flat::last_refusal().bytes, 2048u); // 4 + 8 + ... + 1024 are there already
+    EXPECT_EQ(flat::last_refusal().bytes, 2048u); // 4 + 8 + ... + 1024 are already allocated
     flat_arena_stats stats;
     flat_arena_get_stats(&ours.source(), &stats);
-    EXPECT_EQ(stats.needed, 4092u); // what it would have taken to serve this one
+    EXPECT_EQ(stats.needed, 4092u); // the bytes needed to serve this request too
 }
 
 TEST(the_count_of_heap_calls, sees_the_heap) {
@@ -334,7 +334,7 @@ TEST(the_count_of_heap_calls, sees_the_heap) {
     EXPECT_EQ(test::heap_calls() - before, 1u);
 }
 
-// Copies of std::pmr containers go to the default resource; set to this one, they are refused instead of unnoticed.
+// Copies of std::pmr containers use the default resource. With this resource as the default, they are refused.
 TEST(refusing_resource, as_the_default_resource_catches_copies_that_name_none) {
     owned_pool pool({{64, 4}});
     flat::pool_resource resource(*pool);
@@ -353,7 +353,7 @@ TEST(containers, keep_their_content_when_growth_is_refused) {
             for (int i = 0; i < 1000; i++) numbers.push_back(i);
         },
         std::bad_alloc);
-    EXPECT_EQ(numbers.size(), 16u); // 4 + 8 + 16 + 32 + 64 bytes, and 128 no longer fit
+    EXPECT_EQ(numbers.size(), 16u); // 4 + 8 + 16 + 32 + 64 bytes fit, 128 more do not
     for (int i = 0; i < 16; i++) EXPECT_EQ(numbers[static_cast<std::size_t>(i)], i);
     EXPECT_STREQ(flat::last_refusal().resource, "inline_arena");
     EXPECT_EQ(flat::last_refusal().bytes, 128u);
@@ -391,7 +391,7 @@ TEST(limited_resource, counts_nothing_that_was_not_served_below) {
     EXPECT_EQ(resource.live(), 64u);
     EXPECT_EQ(resource.refused(), 0u);
     const test::recorded_misuse recorded;
-    resource.deallocate(&pool, 64, 8); // refused below: it stays counted
+    resource.deallocate(&pool, 64, 8); // refused by the upstream, so the bytes stay counted
     EXPECT_EQ(resource.live(), 64u);
     resource.deallocate(block, 64, 8);
     EXPECT_EQ(recorded.incidents.size(), 1u);
@@ -410,7 +410,7 @@ TEST(chain_resource, goes_through_three_in_order_and_frees_to_where_each_block_c
             EXPECT_TRUE(flat_pool_owns(pools[i], blocks[i])) << i;
             EXPECT_TRUE(chain->owns(blocks[i]));
         }
-        expect_refused(*chain, 64, 8, "pool_resource"); // the last one asked
+        expect_refused(*chain, 64, 8, "pool_resource"); // the last resource that was asked
         EXPECT_EQ(chain->try_allocate(64, 8), nullptr);
         chain->deallocate(blocks[1], 64, 8);
         EXPECT_EQ(a.live() * 100 + b.live() * 10 + c.live(), 101);

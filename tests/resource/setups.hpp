@@ -1,7 +1,7 @@
-// Each resource with what it stands on, ready for any of the tests that hold for all.
+// Each resource with the sources below it, for the tests that hold for all resources.
 //
-//   resource()   the one under test          name   what it calls itself
-//   blocks()     blocks that are live below, -1 where nothing counts them (arenas take nothing back)
+//   resource()   the resource under test     name   its name in messages
+//   blocks()     live blocks below it, -1 if nothing counts them (arenas do not free blocks)
 #ifndef FLATLINE_TESTS_RESOURCE_SETUPS_HPP
 #define FLATLINE_TESTS_RESOURCE_SETUPS_HPP
 
@@ -19,7 +19,7 @@
 
 namespace test {
 
-// A pool of the given classes; by default one for any container of these tests, each element of up to 128 KiB.
+// A pool of the given classes. The default serves any container of these tests, with blocks of up to 128 KiB.
 class owned_pool {
   public:
     static std::vector<flat_class> for_containers() {
@@ -45,7 +45,7 @@ class owned_pool {
     flat_pool *pool_ = nullptr;
 };
 
-// A set of shards, each with the given classes.
+// A set of shards with the given classes.
 class owned_percore {
   public:
     explicit owned_percore(std::size_t shards = 2,
@@ -190,7 +190,7 @@ struct tracking_setup : on_a_pool {
     flat::resource &resource() { return under; }
 };
 
-// The first is used up early in any test.
+// Every test exhausts the first resource early.
 struct chain_setup : on_a_pool {
     static constexpr const char *name = "chain_resource";
     owned_pool small{{{64, 3}, {512, 2}}};
@@ -200,7 +200,7 @@ struct chain_setup : on_a_pool {
     std::ptrdiff_t blocks() const { return small.live() + pool.live(); }
 };
 
-// Three in a row, nested to the right and to the left.
+// Chains of three resources, nested to the right and to the left.
 struct chain_of_three_setup : chain_setup {
     owned_pool tiny{{{32, 2}}};
     flat::pool_resource zeroth{*tiny};
@@ -224,7 +224,7 @@ struct locked_setup : on_a_pool {
     flat::resource &resource() { return under; }
 };
 
-// A resource with another one as its upstream, in which most of the work then happens.
+// A resource with an upstream, which does most of the work.
 struct upstream_setup : on_a_pool {
     static constexpr const char *name = "pool_resource";
     owned_pool small{{{64, 3}, {512, 2}}};

@@ -1,4 +1,4 @@
-// Counts against a plain reference, with random operations; the file against what the reference would write.
+// Compares the counts after random operations, and the file, with those of a plain reference.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "resource/setups.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using test::random_source;
 
-// The rule of the file's format, written down a second time and without any cleverness.
+// The rule of the file format in a second, plain implementation.
 std::uint64_t row_of(std::uint64_t bytes) {
     if (bytes == 0) bytes = 1;
     if (bytes <= 4096) return (bytes + 15) / 16 * 16;
@@ -104,7 +104,7 @@ std::string content_of(const char *path) {
     return text;
 }
 
-// Below it anything is granted, at an address for every alignment, and nothing is memory.
+// Grants every request with an address that has any alignment, but without memory behind it.
 class imaginary_resource final : public std::pmr::memory_resource {
     void *do_allocate(std::size_t, std::size_t) override { return reinterpret_cast<void *>(std::uintptr_t{1} << 30); }
     void do_deallocate(void *, std::size_t, std::size_t) override {}
@@ -197,7 +197,7 @@ TEST_F(tracking_resource, does_not_count_what_is_refused_below) {
     EXPECT_EQ(tracking.stats().live, 0u);
 }
 
-// So that the figure can be trusted as the size of an arena.
+// This makes the figure usable as the size of an arena.
 TEST_F(tracking_resource, its_total_is_enough_for_an_arena_that_is_never_reset) {
     for (std::size_t round = 0; round < test::scaled(50); round++) {
         random_source random(test::seed() + round);

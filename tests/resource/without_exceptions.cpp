@@ -1,5 +1,5 @@
-// The C++ headers in a program built with -fno-exceptions and -fno-rtti: what fits is served as ever, and what does not
-// calls the misuse handler and ends the program with one line. No test framework, since those want exceptions.
+// Tests the C++ headers with -fno-exceptions and -fno-rtti. Requests that fit are served as usual. The others call the
+// misuse handler and end the program with one line. There is no test framework, because those need exceptions.
 #include <flatline/allocator.hpp>
 #include <flatline/percore.hpp>
 #include <flatline/resource.hpp>
@@ -30,7 +30,7 @@ void expect(bool holds, const char *what) {
     failures++;
 }
 
-// What a child that runs `work` leaves on standard error, and the signal that ended it.
+// Runs `work` in a child. Returns its output on standard error and sets `signal` to the signal that ended it.
 template <class Work> std::string last_words(Work work, int &signal) {
     int ends[2];
     if (pipe(ends) != 0) return "";
@@ -75,7 +75,7 @@ void serves_what_fits() {
         flat::limited_resource limited(100000, &tracking);
         flat::locked_resource locked(&limited);
         std::pmr::map<int, int> map(&locked);
-        for (int i = 0; i < 120; i++) map[i] = i; // more than the pool has blocks: the arena has the rest
+        for (int i = 0; i < 120; i++) map[i] = i; // more blocks than the pool has: the arena serves the rest
         expect(map.at(119) == 119, "a map over a chain");
         expect(tracking.stats().live == 120, "120 blocks are live");
         std::list<int, flat::allocator<int, flat_pool>> list(pool);
@@ -91,7 +91,7 @@ void serves_what_fits() {
     flat_pool_destroy(pool);
 }
 
-// Without RTTI no resource can be known to be one of a set, but for itself.
+// Without RTTI a resource cannot recognise other resources of its set, only itself.
 void serves_shards() {
     const flat_class classes[] = {{64, 100}, {1024, 10}};
     flat_percore_options options{};

@@ -1,5 +1,5 @@
-/* A program whose own variables have the plain names that a library might have taken. Compiled with BY_POOL it uses
- * libflatline, else malloc; either way all of the library is linked. */
+/* A program whose variables have plain names that a library might define. With BY_POOL defined it uses libflatline,
+ * otherwise malloc. Both versions link all of the library. */
 #ifdef BY_POOL
 #include <flatline/pool.h>
 #else

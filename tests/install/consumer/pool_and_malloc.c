@@ -1,4 +1,4 @@
-/* Allocates from a pool and by malloc: with both archives in one program. */
+/* Allocates from a pool and by malloc, with both archives in one program. */
 #include <flatline/pool.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Allocates by malloc, and does nothing else: FLATLINE_STATS=1 tells whose it was. */
+/* Only allocates by malloc. FLATLINE_STATS=1 shows which malloc served it. */
 #include <stdlib.h>
 
 int main(void) {

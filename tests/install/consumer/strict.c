@@ -1,4 +1,4 @@
-/* The C headers in a project that takes every warning for an error, with each macro and inline function used. */
+/* Uses each macro and inline function of the C headers in a project that treats every warning as an error. */
 #include <flatline/arena.h>
 #include <flatline/bounded.h>
 #include <flatline/heap.h>

@@ -1,5 +1,5 @@
-// All of the installed headers in a project that takes every warning for an error: each template is compiled whole, and
-// each macro is used.
+// Uses all installed headers in a project that treats every warning as an error: it instantiates each template
+// completely and uses each macro.
 #include <flatline/allocator.hpp>
 #include <flatline/arena.h>
 #include <flatline/bounded.h>

@@ -1,4 +1,4 @@
-// Exceptions above a call that may throw: what is caught goes on, what is not caught ends the path.
+// Functions whose callees may throw. A caught exception continues the path, an uncaught one ends it.
 #define FUNCTION extern "C" __attribute__((noinline))
 
 volatile int shared;

@@ -1,4 +1,4 @@
-/* Frames that are aligned, switches by table, loops whose rounds are constant. */
+/* Aligned stack frames, switches with jump tables, loops with a constant number of iterations. */
 #define FUNCTION __attribute__((noinline))
 
 struct line {
@@ -67,7 +67,7 @@ FUNCTION int calls_in_a_loop(int x) {
     for (int i = 0; i < 10; i++) x += helps(i);
     return x;
 }
-/* Against the ABI: it changes rbx, which holds the counter here. */
+/* Violates the ABI: it changes rbx, which holds the loop counter of its caller. */
 void changes_rbx(void);
 __asm__(".text; .type changes_rbx, @function; changes_rbx: push %rax; xor %ebx, %ebx; pop %rax; ret; .size "
         "changes_rbx, . - changes_rbx");

@@ -1,4 +1,4 @@
-/* Callees that never return, and callees that have the name of one and do. */
+/* Callees that never return, and callees that return but have the name of one that does not. */
 #include <stdio.h>
 #include <stdlib.h>
 #define FUNCTION __attribute__((noinline))
@@ -43,7 +43,7 @@ FUNCTION int spins_deep(int x) {
     return x;
 }
 
-/* Each returns, whatever its name says. */
+/* Each of these returns, in spite of its name. */
 #define RETURNS(name, symbol)                                                                                          \
     __attribute__((noinline, visibility("hidden"))) void name(int x) __asm__(symbol);                                  \
     void name(int x) { shared = x; }                                                                                   \

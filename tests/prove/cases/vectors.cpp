@@ -1,4 +1,4 @@
-// Instructions of x86-64-v4, and what no bound can be said of.
+// Instructions of x86-64-v4, and code that has no bound.
 #include <immintrin.h>
 #define FUNCTION extern "C" __attribute__((noinline))
 FUNCTION void dots(__m512i *p) { p[0] = _mm512_dpbusd_epi32(p[0], p[1], p[2]); }

@@ -20,7 +20,7 @@ import sys
 import generate
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
-#: How the code is placed: as a library, or as a program at fixed addresses that contains what steps through it.
+#: The code is built as a library, or as a program at fixed addresses that contains the stepper.
 LIBRARY, PROGRAM = ("-fPIC", "-shared", "-fno-semantic-interposition", "-Wl,-Bsymbolic"), ("-fno-pic", "-no-pie", "-rdynamic")
 
 

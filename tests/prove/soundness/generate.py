@@ -6,7 +6,7 @@ library for functions that do return.
 """
 import random
 
-#: Functions that the prover could take for those of the C library, and whose code here returns.
+#: Functions that the prover could mistake for functions of the C library. The code generated here returns from them.
 MISLEADING = ("__chk_fail", "__fortify_fail", "__assert_perror_fail", "_exit", "quick_exit", "__longjmp_chk", "pthread_exit")
 
 NOINLINE = "__attribute__((noinline))"

@@ -137,7 +137,7 @@ class SecondImplementation:
 
     def reach(self, entry):
         if entry not in self.reaches:
-            self.reaches[entry] = None  # under way
+            self.reaches[entry] = None  # in progress
             self.reaches[entry] = Reach(self.program, entry, self.returning)
         return self.reaches[entry]
 

@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-#: Where: `old` is once in the file of src/prove, and becomes `new`.
+#: The file of src/prove, the text that occurs there once, and its replacement.
 FAULTS = {
     "pads_not_walked": ("graph.cpp", "        if (!thrown.pad) return;\n", "        if (thrown.pad || !thrown.pad) return;\n"),
     "names_believed": ("graph.cpp", "        if (effect.returns)", "        if (effect.returns && !name_at(target).starts_with(\"_\"))"),

@@ -1,10 +1,10 @@
-// Runs functions one instruction after the other, by the processor's trap flag, and counts: for the soundness campaign.
+// Single-steps functions with the processor's trap flag and counts their instructions, for the soundness campaign.
 //
 //     steps FILE|self SEED < "NAME BOUND" lines
 //
-// A function is long NAME(unsigned long, unsigned long, unsigned long *). For each, on standard output:
+// Each function has the type long NAME(unsigned long, unsigned long, unsigned long *). The output has for each:
 //     NAME<tab>CALLS<tab>MOST<tab>VERDICT
-// where MOST is of the calls that returned, and VERDICT is "ok", or what no function with a bound may do.
+// MOST is the largest count of the calls that returned. VERDICT is "ok" or names a violation of the bound.
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
@@ -30,7 +30,7 @@ namespace {
 using Called = long (*)(unsigned long, unsigned long, unsigned long *);
 
 constexpr std::uint64_t trap_flag = 0x100;
-constexpr std::uint64_t most_beyond = 50'000; // steps beyond the bound: what makes more runs for ever
+constexpr std::uint64_t most_beyond = 50'000; // steps beyond the bound; a call with more never ends
 constexpr unsigned calls_of_each = 10;
 
 /// The call that is stepped through.
@@ -61,7 +61,7 @@ void on_trap(int, siginfo_t *, void *given) {
         call.where = Call::Where::back;
         return stop_stepping(context);
     }
-    if (at < call.code_start || at >= call.code_end) { // ends the program, or throws
+    if (at < call.code_start || at >= call.code_end) { // it ends the program or throws
         call.where = Call::Where::left;
         return stop_stepping(context);
     }
@@ -96,7 +96,7 @@ __attribute__((noinline)) void call_stepped(Called function, unsigned long a, un
     __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
 }
 
-/// What is wrong with the call, or nullptr.
+/// Returns what is wrong with the call, or nullptr.
 const char *judged_call(Called function, std::mt19937_64 &random, std::uint64_t &most) {
     unsigned long memory[64];
     for (unsigned long &each : memory) each = random() % 3 == 0 ? random() : random() % 20;
@@ -118,7 +118,7 @@ const char *judged_call(Called function, std::mt19937_64 &random, std::uint64_t 
     return call.count > call.bound ? "executed more than was proved" : nullptr;
 }
 
-/// Of the code that is counted: without the procedure linkage table, which only calls to the outside pass.
+/// Finds the code to count. It excludes the procedure linkage table, which only calls to other files use.
 bool find_code(const char *file, std::uintptr_t base) {
     std::ifstream in(file, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
