@@ -234,7 +234,7 @@ FAULTS = {
     "signal_of_a_broken_pipe_let_through": ("say.c", r"pthread_sigmask\(SIG_BLOCK,[^)]*\) == 0",
                                             r"pthread_sigmask(SIG_BLOCK, NULL, &before) == 0", ["misuse:nobody"]),
     "signal_of_a_broken_pipe_left_behind": ("say.c", r"while \(sigtimedwait\([^;]*;", r"", ["misuse:broken_pipe"]),
-    "wait_for_a_full_pipe": ("say.c", r"becomes_writable\(\) \? (write\([^)]*\)) : -1", r"\1", ["misuse:nobody"]),
+    "wait_for_a_full_pipe": ("say.c", r"becomes_writable\(to\) \? (write\([^)]*\)) : -1", r"\1", ["misuse:nobody"]),
     "summary_lost_with_stderr": ("say.c", r"return has_copy\(\) \? copy : -1;", r"return -1;", ["preload"]),
     "summary_written_into_a_file": ("say.c", r"fstat\(copy, &now\) == 0 && [^;]*;", r"fstat(copy, &now) == 0;",
                                     ["preload"]),
