@@ -308,7 +308,7 @@ TEST(percore_threads, own_a_shard_one_at_a_time) {
     expect_all_there(set);
 }
 
-// Meanwhile the owner makes calls that only it may make. Each answer must be right for some moment during the frees.
+// Meanwhile the owner drains and reads statistics, as only it may. Each answer must be right for some moment.
 TEST(percore_threads, free_while_the_owner_looks_and_drains) {
     constexpr std::size_t count = 300;
     test_percore set({{16, count}}, 1);
