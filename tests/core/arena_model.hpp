@@ -1,7 +1,7 @@
-// The plainest arena there can be: what the contract of <flatline/arena.h> says, in numbers so wide that none of them
-// wraps around.
+// A reference model of the arena: it implements the contract of <flatline/arena.h> with numbers so wide that none of
+// them wraps around.
 //
-// Beside the arena itself the model keeps the larger one that the statistics speak of: one that begins at the same
+// Besides the arena itself, the model keeps the larger arena to which the statistics refer: it begins at the same
 // address and refuses nothing.
 #ifndef FLATLINE_TESTS_CORE_ARENA_MODEL_HPP
 #define FLATLINE_TESTS_CORE_ARENA_MODEL_HPP
@@ -41,7 +41,7 @@ struct arena_model {
         cursor = larger_cursor = start;
     }
 
-    // The address of the block, or 0.
+    // Allocates a block. Returns its address, or 0.
     std::uintptr_t alloc(std::size_t alignment, std::size_t asked_for) {
         if (alignment == 0 || (alignment & (alignment - 1)) != 0) return 0;
         const wide size = std::max<std::size_t>(asked_for, 1), at = rounded_up(cursor, alignment);
@@ -49,7 +49,7 @@ struct arena_model {
             refuse(rounded_up(larger_cursor, alignment) + size);
             return 0;
         }
-        // A larger arena pads as this one does where it is ahead by a multiple of the alignment: so it is made to be.
+        // The larger arena pads like this one if it is ahead by a multiple of the alignment, so round up its lead.
         larger_cursor = cursor + rounded_up(larger_cursor - cursor, alignment > 16 ? alignment : 16);
         larger_cursor += at + size - cursor;
         cursor = at + size;

@@ -1,5 +1,5 @@
-// Runs operations on an arena and on the model side by side, and says where they first part. The memory is whatever the
-// caller gives: an arena never touches it.
+// Runs operations on an arena and on the model side by side, and reports the first difference. The caller may give any
+// memory, because an arena never touches it.
 #ifndef FLATLINE_TESTS_CORE_ARENA_RUN_HPP
 #define FLATLINE_TESTS_CORE_ARENA_RUN_HPP
 
@@ -14,7 +14,7 @@
 
 namespace test {
 
-// One step. What `a` and `b` choose depends on the state it meets, so that every list of operations means something.
+// One operation. `a` and `b` select its arguments from the current state, so every list of operations is valid.
 struct arena_operation {
     enum kind : std::uint8_t {
         alloc,
@@ -42,7 +42,7 @@ class arena_run {
     arena_run &operator=(const arena_run &) = delete;
     ~arena_run() { flat_arena_destroy(&arena_); }
 
-    // A new arena in the same memory.
+    // Creates a new arena in the same memory.
     void start_again() {
         flat_arena_destroy(&arena_);
         if (flat_arena_init(&arena_, memory_) != FLAT_OK) throw std::runtime_error("no arena in this memory");
@@ -50,7 +50,7 @@ class arena_run {
         marks_.fill({});
     }
 
-    // Does one operation; "" or how the arena differs from the model.
+    // Executes one operation. Returns "" or how the arena differs from the model.
     std::string apply(const arena_operation &op) {
         switch (op.what % arena_operation::kinds) {
         case arena_operation::alloc: return same_block(call_arena_alloc(&arena_, size_from(op.a)), 16, size_from(op.a));
@@ -80,7 +80,7 @@ class arena_run {
         return "";
     }
 
-    // The operation in words, as it would act on the present state.
+    // Describes the operation as it would act on the current state.
     std::string describe(const arena_operation &op) const {
         switch (op.what % arena_operation::kinds) {
         case arena_operation::alloc: return "alloc " + hex(size_from(op.a));
@@ -124,7 +124,7 @@ class arena_run {
     }
     std::size_t space() const { return static_cast<std::size_t>(model_.end - model_.cursor); }
 
-    // Mostly a small one; also all that is left and its neighbours, none, and absurd ones.
+    // Mostly a small size; also the remaining space or near it, 0, and sizes that are far too large.
     std::size_t size_from(std::uint64_t number) const {
         const auto more = static_cast<std::size_t>(number >> 8);
         switch (number % 16) {
@@ -139,11 +139,11 @@ class arena_run {
         }
     }
     static std::size_t alignment_from(std::uint64_t number) {
-        if (number % 8 == 0) return static_cast<std::size_t>(number >> 8) % 100; // seldom a power of two
+        if (number % 8 == 0) return static_cast<std::size_t>(number >> 8) % 100; // rarely a power of two
         if (number % 8 == 1) return std::size_t{1} << (number >> 8) % 64 % (8 * sizeof(std::size_t));
         return std::size_t{1} << (number >> 8) % 9;
     }
-    // The last block, another one, or one that there never was.
+    // The last block, another one, or one that never existed.
     resizing resizing_from(const arena_operation &op) const {
         if (model_.blocks.empty()) return {static_cast<std::uintptr_t>(model_.cursor), 0, size_from(op.a)};
         const bool last = op.b % 8 != 0;
@@ -182,7 +182,7 @@ class arena_run {
         const flat_status got = flat_arena_rewind(&arena_, to.of_arena);
         return got == expected ? "" : differs("rewind", got, expected);
     }
-    // A mark that would be right if it were this arena's.
+    // Rewinds to a mark of another arena that would be valid if it were of this one.
     std::string rewind_foreign(const arena_operation &op) {
         flat_arena_mark foreign = op.a % 2 == 0 ? call_arena_get_mark(&other_) : call_arena_get_mark(&arena_);
         foreign.arena = &other_;
@@ -195,7 +195,7 @@ class arena_run {
         return got == expected ? "" : differs("owns", got, expected);
     }
     std::string reset(const arena_operation &op) {
-        if (op.a % 4 != 0) return compare(); // seldom, or no arena is ever full
+        if (op.a % 4 != 0) return compare(); // rare, so that the arena can fill
         flat_arena_reset(&arena_);
         model_.reset();
         return compare();

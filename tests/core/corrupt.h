@@ -1,5 +1,5 @@
-/* Damage to a pool's metadata, one kind at a time, that `flat_pool_check` must see. In C because the metadata's
- * declarations are C. */
+/* Damages a pool's metadata, one kind of damage at a time, which `flat_pool_check` must detect. It is in C because the
+ * metadata's declarations are C. */
 #ifndef FLATLINE_TESTS_CORE_CORRUPT_H
 #define FLATLINE_TESTS_CORE_CORRUPT_H
 
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* The number of kinds. */
+/* The number of kinds of damage. */
 size_t corruptions(void);
 
-/* Does damage of `kind`; returns what was done, in words. The pool has a class of 16 and one of 48 bytes; the first has
- * at least four blocks, of which block 0 is live, 1 and 2 were freed in this order, and the rest is fresh. */
+/* Does damage of `kind` and returns a description of it. The pool has a class of 16 bytes and one of 48. The first has
+ * at least four blocks: block 0 is live, 1 and 2 were freed in this order, and the others are fresh. */
 const char *corrupt(flat_pool *pool, size_t kind);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// What a test run is given: its seed, its length, and how much address space it may spread over.
+// The settings of a test run: its seed, its length, and how much address space it may use.
 #ifndef FLATLINE_TESTS_CORE_ENVIRONMENT_HPP
 #define FLATLINE_TESTS_CORE_ENVIRONMENT_HPP
 
@@ -11,15 +11,15 @@
 
 namespace test {
 
-// Address space that the blocks of one pool may take. It costs nothing natively, where no page is ever touched;
-// AddressSanitizer writes a shadow byte for every eight bytes, and qemu keeps a record for every page.
+// The address space that the blocks of one pool may take. Natively it costs nothing, because no page is ever touched.
+// But AddressSanitizer writes a shadow byte for every eight bytes, and qemu keeps a record for every page.
 #if defined(__aarch64__)
 inline constexpr std::size_t address_budget = std::size_t{1} << 30;
 #else
 inline constexpr std::size_t address_budget = std::size_t{1} << (address_sanitizer ? 28 : 38);
 #endif
 
-// FLATLINE_TEST_SEED, or one that no earlier run had.
+// FLATLINE_TEST_SEED, or a random seed that is fixed for this run.
 inline std::uint64_t seed() {
     if (const char *given = std::getenv("FLATLINE_TEST_SEED")) return std::strtoull(given, nullptr, 0);
     static const std::uint64_t drawn = std::random_device{}();

@@ -1,9 +1,9 @@
-// A program that wants to see a heap refuse, within a demand, and knows how the heap places its blocks.
+// A program that tries to make a heap refuse a request within a demand, and knows how the heap places its blocks.
 //
-// What it plays against is not the heap but its rule: a request takes a free slot of its size, else the smallest free
-// piece, whichever of equally small ones serves the adversary best. Pieces are told apart by what lies around them and
-// not by where they are, so that few states are left, and all of them can be visited. The region has no end: counted is
-// how many windows of the largest block's size are in use at once. A region of fewer would have refused.
+// It does not use the heap itself, but its rule: a request takes a free slot of its size, or else the smallest free
+// piece. Among equally small pieces the adversary chooses. Pieces are distinguished by what surrounds them and not by
+// their addresses, so there are few enough states to visit all of them. The region has no end. The adversary counts how
+// many windows of the largest block's size are in use at once. A region with fewer windows would have refused.
 #ifndef FLATLINE_TESTS_CORE_HEAP_ADVERSARY_HPP
 #define FLATLINE_TESTS_CORE_HEAP_ADVERSARY_HPP
 
@@ -22,7 +22,7 @@
 
 namespace test {
 
-// What requests within a demand can be, by the size of the block that serves them.
+// The smallest request within a demand for each size of block.
 struct heap_requests {
     unsigned first = 0, last = 0; // orders: a block has 32 << order bytes
     std::array<std::size_t, 32> least{};
@@ -47,7 +47,7 @@ class heap_adversary {
     explicit heap_adversary(const flat_heap_demand &demand)
         : requests_(demand), live_(demand.live), top_(std::max(requests_.last, cell_order)) {}
 
-    // The most windows that are in use in any state, over all states; 0 if there are more states than `most`.
+    // The most windows in use in any state, or 0 if there are more than `most` states.
     std::size_t most_windows(std::size_t most) {
         std::size_t windows = 0;
         meet({});
@@ -68,11 +68,11 @@ class heap_adversary {
     static constexpr unsigned cell_order = 4, none = 99;
     using state = std::vector<std::uint16_t>; // the windows in use, by their numbers, ascending
 
-    // What a window of 32 << order bytes holds. Two of the same are one: see number_of.
+    // The contents of a window of 32 << order bytes. Equal contents have the same number: see number_of.
     struct part {
         enum kinds { empty, full, slots, halves } kind;
         unsigned order;
-        unsigned a, b; // slots: their order, and how many are live; halves: what the halves hold
+        unsigned a, b; // slots: their order and how many are live; halves: the numbers of their contents
         auto operator<=>(const part &) const = default;
     };
 
@@ -102,7 +102,7 @@ class heap_adversary {
 
     using numbers = std::vector<std::uint16_t>;
 
-    // Everything that a window can become when one of its blocks is freed.
+    // All results of freeing one block of a window.
     void freed(std::uint16_t number, numbers &to) {
         const part of = parts_[number];
         if (of.kind == part::full) to.push_back(number_of({part::empty, of.order, 0, 0}));
@@ -122,7 +122,7 @@ class heap_adversary {
     bool has_room(const part &of, unsigned order) const {
         return of.kind == part::slots && of.a == order && of.b < (1u << (cell_order - order));
     }
-    // The order of the smallest free piece of at least `order`; 0 for a cell with a free slot of it.
+    // The order of the smallest free piece of at least `order`, or 0 if a cell has a free slot of this order.
     unsigned smallest(std::uint16_t number, unsigned order) const {
         const part &of = parts_[number];
         if (has_room(of, order)) return 0;
@@ -131,14 +131,14 @@ class heap_adversary {
                                                   smallest(static_cast<std::uint16_t>(of.b), order))
                                        : none;
     }
-    // A free piece of `piece` with a block of `order` cut from it.
+    // A free piece of order `piece` after a block of order `order` was split from it.
     std::uint16_t cut(unsigned piece, unsigned order) {
         if (piece == order) return number_of({part::full, order, 0, 0});
         if (piece == cell_order) return number_of({part::slots, piece, order, 1});
         const unsigned lower = cut(piece - 1, order), upper = number_of({part::empty, piece - 1, 0, 0});
         return number_of({part::halves, piece, lower, upper});
     }
-    // Everything that a window can become when a request takes a free piece of order `piece`, 0: a free slot.
+    // All results of a request that takes a free piece of order `piece` from a window; 0 stands for a free slot.
     void taken(std::uint16_t number, unsigned piece, unsigned order, numbers &to) {
         const part of = parts_[number];
         if (piece == 0 && has_room(of, order)) to.push_back(number_of({part::slots, of.order, of.a, of.b + 1}));
@@ -193,9 +193,9 @@ class heap_adversary {
 
     heap_requests requests_;
     std::size_t live_;
-    unsigned top_; // order of the windows
+    unsigned top_; // the order of the windows
     std::vector<part> parts_;
-    std::vector<std::size_t> requested_; // bytes, in each part
+    std::vector<std::size_t> requested_; // requested bytes in each part
     std::map<part, std::uint16_t> numbers_;
     std::unordered_set<std::string> met_;
     std::deque<state> to_do_;

@@ -1,5 +1,5 @@
-// flat_heap_bound: a region of that many bytes never refuses, whatever a program within its demand does; and how much
-// smaller a region may be until a program is found that it refuses.
+// flat_heap_bound: a heap in a region of that many bytes never refuses a program that keeps to its demand. Also how
+// much smaller the region can be before some program is refused.
 #include "core/environment.hpp"
 #include "core/heap_adversary.hpp"
 #include "core/heap_state.h"
@@ -44,7 +44,7 @@ std::string words(const flat_heap_demand &demand) {
            (demand.reallocates ? ", resized" : "");
 }
 
-// A program on a real heap that keeps to a demand. Its blocks, and what was asked for each.
+// A program that keeps to a demand on a real heap. It knows its blocks and the requested size of each.
 class program {
   public:
     program(const flat_heap_demand &demand, std::size_t bytes)
@@ -57,7 +57,7 @@ class program {
     std::size_t offset(const char *block) const { return static_cast<std::size_t>(block - heap_.start()); }
     std::size_t usable(char *block) const { return flat_heap_usable_size(heap_, block); }
 
-    // False iff the demand does not allow it, or it was refused.
+    // Returns false iff the demand does not allow the request or the heap refuses it.
     bool alloc(std::size_t size, std::size_t alignment = 1) {
         if (size > demand_.live - requested_) return false;
         char *block = static_cast<char *>(alignment == 1 ? flat_heap_alloc(heap_, size)
@@ -86,7 +86,7 @@ class program {
         return true;
     }
 
-    // Frees all but one block, that for which least was asked, in each window of `size` bytes.
+    // In each window of `size` bytes, frees all blocks except the one with the smallest request.
     void leave_one_in_each(std::size_t size) {
         std::map<std::size_t, char *> kept;
         std::vector<char *> gone;
@@ -100,7 +100,7 @@ class program {
         for (char *block : gone) free(block);
     }
 
-    // The windows of the largest block that were in use at once, at most; of a program that resizes nothing.
+    // The most windows of the largest block's size that were in use at once, for a program that resizes nothing.
     std::size_t most_windows() const { return most_windows_; }
 
   private:
@@ -109,7 +109,7 @@ class program {
         refused_ = true;
         return false;
     }
-    // `size` bytes more, or by wrapping around less, are live in the block's window.
+    // Adds `size` to the live bytes of the block's window. It wraps around to subtract.
     void touch(char *block, std::size_t size) {
         if (size == 0) return;
         auto &live = live_in_[offset(block) / window_];
@@ -122,7 +122,7 @@ class program {
     test_heap heap_;
     std::size_t window_, requested_ = 0, most_windows_ = 0;
     std::map<char *, std::size_t> blocks_;
-    std::map<std::size_t, std::size_t> live_in_; // bytes, of each window in use
+    std::map<std::size_t, std::size_t> live_in_; // live bytes of each window in use
     bool refused_ = false;
 };
 
@@ -133,8 +133,8 @@ void tell(const flat_heap_demand &demand, std::size_t bound, std::size_t refused
               << static_cast<double>(refused_at) / static_cast<double>(bound) << " of it" << more << '\n';
 }
 
-// Robson's construction (1971): for each size of block in turn, keep one block in every window of that size, so that no
-// place is left for one, and fill up with blocks of it.
+// Robson's construction (1971): for each block size in turn, keep one block in every window of that size, so that none
+// of them can hold a new block, and then allocate blocks of that size until the demand is used up.
 void robson(program &on, const heap_requests &requests, const flat_heap_demand &demand) {
     for (unsigned order = requests.first; order <= requests.last && !on.was_refused(); order++) {
         const std::size_t size = std::size_t{32} << order;
@@ -151,9 +151,10 @@ std::map<std::size_t, std::vector<char *>> windows_of(const program &on, std::si
     return windows;
 }
 
-// Better than Robson's for three sizes of blocks, of one, two and four cells: it brings single cells, which are cheap
-// to keep, into windows that were opened with blocks of two. An eighth of what may live keeps a cell in both halves of
-// windows of four; in all others the second half is emptied again and again, for new windows to be opened.
+// A construction that is better than Robson's for three block sizes of one, two and four cells. It moves blocks of one
+// cell, which cost little to keep, into windows that blocks of two cells opened. An eighth of the live bytes keeps a
+// cell in both halves of windows of four cells. In all other windows the second half is freed repeatedly, to open new
+// windows.
 void creep(program &on, const heap_requests &requests) {
     const std::size_t one = requests.least[4], two = requests.least[5], half = 1024, window = 2048;
     while (on.alloc(one)) {
@@ -166,7 +167,7 @@ void creep(program &on, const heap_requests &requests) {
     }
     for (std::size_t before = 0, now = 1; now > before;) {
         before = now;
-        while (on.alloc(two)) { // in the empty halves first
+        while (on.alloc(two)) { // fills the empty halves first
         }
         std::vector<char *> cells, beside_a_cell, second;
         for (const auto &[place, blocks] : windows_of(on, window)) {
@@ -179,7 +180,7 @@ void creep(program &on, const heap_requests &requests) {
                 second.push_back(blocks[1]);
         }
         for (char *block : beside_a_cell) on.free(block);
-        for (char *block : second) on.free(block); // the last to be freed is the first to be cut
+        for (char *block : second) on.free(block); // the heap splits the piece freed last first
         for (std::size_t left = cells.size() + 2 * second.size(); left > 0 && on.alloc(one); left--) {
         }
         for (const auto &[place, blocks] : windows_of(on, half)) {
@@ -201,8 +202,8 @@ void creep(program &on, const heap_requests &requests) {
     }
 }
 
-// Greedy and random: fills up with blocks of one or of any size, frees what is not needed to keep windows of a size in
-// use, resizes some of what is left, and again.
+// A greedy random program: it fills the heap with blocks of one size or of any size, frees those that are not needed to
+// keep windows of some size in use, resizes some of the others, and repeats this.
 void plot(program &on, const flat_heap_demand &demand, random_source &random) {
     const heap_requests requests(demand);
     const auto any_order = [&] {
@@ -226,8 +227,9 @@ void plot(program &on, const flat_heap_demand &demand, random_source &random) {
     }
 }
 
-// Every state that a heap of `bytes` can come into by a program within `demand`, each request the smallest that gets
-// its block: whether one of them is refused. This is the heap itself, with its own choice among equally small pieces.
+// Visits every state into which a program within `demand` can bring a heap of `bytes`, where each request is the
+// smallest that needs its block size, and finds out whether any request is refused. It uses the real heap, which makes
+// its own choice among equally small pieces.
 class every_program {
   public:
     every_program(const flat_heap_demand &demand, std::size_t bytes)
@@ -298,13 +300,13 @@ class every_program {
 } // namespace
 
 TEST(heap_bound, is_what_the_best_of_all_programs_needs) {
-    // Every state that any program can bring a heap into, for demands so small that there are not too many. The third
-    // number: windows of the bound that no program was found to need.
+    // Visits every state into which any program can bring a heap, for demands that are small enough for that. `spare`
+    // is the number of windows in the bound that no program needs.
     const struct {
         flat_heap_demand demand;
         std::size_t spare;
     } table[] = {
-        // powers of two from a cell on: two, three and four sizes
+        // powers of two of at least a cell: two, three and four sizes
         {{4112, 257, 1024, 0, false}, 0},
         {{9252, 257, 1024, 0, false}, 0},
         {{2056, 257, 2048, 0, false}, 0},
@@ -318,7 +320,7 @@ TEST(heap_bound, is_what_the_best_of_all_programs_needs) {
         {{4112, 257, 2049, 0, false}, 0},
         // requests that fill their blocks
         {{4096, 512, 2048, 0, false}, 0},
-        // slots alone, and slots beside pieces
+        // only slots, and slots beside pieces
         {{512, 32, 32, 0, false}, 0},
         {{1024, 129, 512, 0, false}, 1},
         {{2000, 129, 512, 0, false}, 1},
@@ -351,7 +353,7 @@ TEST(heap_bound, is_never_refused_by_the_heap_itself) {
     for (const flat_heap_demand &demand : table) {
         const std::size_t bound = bound_of(demand), window = window_of(demand);
         std::size_t states = 0;
-        // Not only there: in larger regions too, those among them that end with less than a window.
+        // Larger regions must not refuse either, including those that end with less than a window.
         for (std::size_t bytes : {bound, bound + heap_cell, bound + window, bound + window + heap_cell}) {
             every_program programs(demand, bytes);
             EXPECT_FALSE(programs.is_refused()) << words(demand) << ": a heap of " << bytes << " bytes refuses";
@@ -366,7 +368,7 @@ TEST(heap_bound, is_never_refused_by_the_heap_itself) {
 TEST(heap_bound, is_never_refused_to_robsons_construction_and_is_needed_for_a_part) {
     const struct {
         flat_heap_demand demand;
-        double least; // of the bound, that a region of must be too small
+        double least; // a region of this share of the bound is too small
     } table[] = {
         {{257 << 10, 257, 512, 0, false}, 0.99},       {{257 << 10, 257, 1024, 0, false}, 0.99},
         {{257 << 10, 257, 2048, 0, false}, 0.93},      {{257 << 10, 257, 8192, 0, false}, 0.80},

@@ -1,5 +1,5 @@
-/* Damage to a heap's metadata, one kind at a time, that `flat_heap_check` must see. In C because the metadata's
- * declarations are C. */
+/* Damages a heap's metadata, one kind of damage at a time, which `flat_heap_check` must detect. It is in C because the
+ * metadata's declarations are C. */
 #ifndef FLATLINE_TESTS_CORE_HEAP_CORRUPT_H
 #define FLATLINE_TESTS_CORE_HEAP_CORRUPT_H
 
@@ -9,12 +9,12 @@
 extern "C" {
 #endif
 
-/* The number of kinds. */
+/* The number of kinds of damage. */
 size_t heap_corruptions(void);
 
-/* Does damage of `kind`; returns what was done, in words. The heap has 16 cells; of these 0 and 1 hold slots of 64
- * bytes, some of them live and some free in both, 2 is a free piece, 3 a live one, 4 and 5 are a live one of 1024
- * bytes, 6 a free piece, 7 a live one, and the rest is free. */
+/* Does damage of `kind` and returns a description of it. The heap has 16 cells. Cells 0 and 1 hold slots of 64 bytes,
+ * some live and some free in each; 2 is a free piece, 3 a live block, 4 and 5 a live block of 1024 bytes, 6 a free
+ * piece, 7 a live block, and the others are free. */
 const char *corrupt_heap(flat_heap *heap, size_t kind);
 
 #ifdef __cplusplus

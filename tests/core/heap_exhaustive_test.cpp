@@ -1,7 +1,7 @@
-// Every state that a tiny heap can come into, by every sequence of calls of any length: breadth first, each state once.
+// Visits every state that a tiny heap can reach by any sequence of calls, breadth first and each state once.
 //
-// In each one every call is tried, and its result compared with what a look at the live blocks alone says: which piece
-// is the smallest that serves, whether there is one, and what a free of any granule must answer.
+// In each state the test tries every call and compares the result with one derived from the live blocks alone: the
+// smallest piece that can serve the request, if any, and the status of a free of any granule.
 #include "core/environment.hpp"
 #include "core/heap_state.h"
 #include "core/test_heap.hpp"
@@ -24,7 +24,7 @@ using test::test_heap;
 
 using block = std::pair<std::size_t, std::size_t>; // offset, size
 
-// What the live blocks say about the rest of the region, found by looking at every place.
+// Derives the free parts of the region from the live blocks, by examining every place.
 class picture {
   public:
     picture(std::size_t bytes, std::vector<block> live)
@@ -86,7 +86,7 @@ class picture {
   private:
     std::size_t bytes_;
     std::vector<block> live_;
-    std::vector<std::size_t> cells_, slots_; // of each cell: live bytes, and the size of its slots where it has some
+    std::vector<std::size_t> cells_, slots_; // for each cell: its live bytes, and the size of its slots if it has any
 };
 
 struct limits {
@@ -99,7 +99,7 @@ class every_state {
   public:
     explicit every_state(limits of) : of_(std::move(of)), heap_(of_.cells * heap_cell, PROT_READ | PROT_WRITE) {}
 
-    // "" or what went wrong.
+    // Returns "" or what went wrong.
     std::string run() {
         remember();
         while (!to_do_.empty() && wrong_.empty()) {
@@ -131,7 +131,7 @@ class every_state {
         if (!right) fail(what);
     }
 
-    // The heap's present state, if it is a new one.
+    // Remembers the heap's current state if it is new.
     void remember() {
         if (flat_heap_check(heap_) != FLAT_OK) fail("flat_heap_check finds the heap corrupted after a call");
         const std::size_t count = heap_state(heap_, numbers_.data());
@@ -173,7 +173,7 @@ class every_state {
         }
     }
 
-    // A block was freed: the same request must be served now.
+    // After a block was freed, the same request must succeed.
     void again(std::size_t offset) {
         for (const auto &[start, size] : now_) {
             if (start == offset) demand(flat_heap_alloc(heap_, size) != nullptr, "the same request after a free");
@@ -237,7 +237,7 @@ TEST(heap_exhaustive, six_cells) { try_all({6, {512, 1024, 2048}, true}); }
 TEST(heap_exhaustive, seven_cells) { try_all({7, {512, 1024, 2048}, true}); }
 TEST(heap_exhaustive, eight_cells) { try_all({8, {512, 1024, 2048, 4096}, true}); }
 
-// A minute and more each: where more is asked of the tests than usual, as `make validate` does.
+// Each of these takes over a minute, so only long test runs such as `make validate` run them.
 TEST(heap_exhaustive, four_cells_and_quarters) {
     if (test::scaled(1) < 10) GTEST_SKIP() << "FLATLINE_TEST_SCALE=10 runs it";
     try_all({4, {128, 256, 512, 1024, 2048}, true});

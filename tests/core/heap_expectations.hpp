@@ -1,4 +1,4 @@
-// What a refused call of a heap must leave alone, and what an empty heap must look like.
+// Checks of what a refused call of a heap must not change, and of the free pieces of a heap.
 #ifndef FLATLINE_TESTS_CORE_HEAP_EXPECTATIONS_HPP
 #define FLATLINE_TESTS_CORE_HEAP_EXPECTATIONS_HPP
 
@@ -11,14 +11,14 @@
 
 namespace test {
 
-// The sizes of the pieces that the free memory is in, largest first; leaves the heap's live blocks as they are.
+// The sizes of the free pieces, largest first. Does not change the heap's live blocks.
 inline std::vector<std::size_t> free_pieces(test_heap &heap) {
     const std::vector<char> before = heap.state();
     std::vector<std::size_t> sizes;
     flat_heap_stats stats = heap.stats();
     while (stats.largest_free != 0) {
         sizes.push_back(stats.largest_free);
-        if (sizes.size() > heap.blocks().size / FLAT_HEAP_GRANULE) return {}; // a damaged heap's never end
+        if (sizes.size() > heap.blocks().size / FLAT_HEAP_GRANULE) return {}; // a damaged heap might never end
         if (flat_heap_alloc(heap, stats.largest_free) == nullptr) return {};
         stats = heap.stats();
     }
@@ -26,14 +26,14 @@ inline std::vector<std::size_t> free_pieces(test_heap &heap) {
     return sizes;
 }
 
-// The words of eight bytes in which two states of one heap differ.
+// The number of 8-byte words in which two states of one heap differ.
 inline std::size_t differing_words(const std::vector<char> &a, const std::vector<char> &b) {
     std::size_t count = 0;
     for (std::size_t i = 0; i + 8 <= a.size(); i += 8) count += std::memcmp(&a[i], &b[i], 8) != 0;
     return count;
 }
 
-// A request that gets nothing has counted itself and changed nothing else.
+// A refused request increments the count of refusals and changes nothing else.
 inline void expect_refused(test_heap &heap, const void *block, const std::vector<char> &before, std::uint64_t refused) {
     EXPECT_EQ(block, nullptr);
     EXPECT_EQ(heap.stats().refused, refused + 1);
@@ -42,7 +42,7 @@ inline void expect_refused(test_heap &heap, const void *block, const std::vector
 
 } // namespace test
 
-// The macros expect a test_heap of the name `heap`.
+// The macros expect a test_heap named `heap`.
 #define EXPECT_REFUSED(request)                                                                                        \
     do {                                                                                                               \
         const std::vector<char> state_before = heap.state();                                                           \

@@ -1,7 +1,8 @@
-// The plainest heap there can be: what the contract of <flatline/heap.h> says, in standard containers.
+// A reference model of the heap: it implements the contract of <flatline/heap.h> with standard containers.
 //
-// The model does not say which of several equally small pieces a request takes. It is told where the heap put a block,
-// and objects where that is no place that the contract allows. Offsets are bytes from the region's start.
+// The model does not predict which of several equally small pieces a request takes. The test tells it where the heap
+// put a block, and it reports an error if the contract does not allow that place. Offsets are bytes from the region's
+// start.
 #ifndef FLATLINE_TESTS_CORE_HEAP_MODEL_HPP
 #define FLATLINE_TESTS_CORE_HEAP_MODEL_HPP
 
@@ -24,7 +25,7 @@ class heap_model {
   public:
     struct block {
         std::size_t size = 0;  // a power of two
-        std::size_t place = 0; // in `live`
+        std::size_t place = 0; // its index in `live_`
     };
 
     explicit heap_model(std::size_t bytes) : bytes_(bytes / heap_cell * heap_cell) { start_again(); }
@@ -34,12 +35,12 @@ class heap_model {
     std::size_t high_water() const { return high_water_; }
     std::uint64_t refused = 0;
 
-    // Offsets of live blocks, in no order.
+    // The offsets of the live blocks, unordered.
     const std::vector<std::size_t> &live() const { return live_; }
     std::size_t size_at(std::size_t offset) const { return blocks_.at(offset).size; }
     bool is_live(std::size_t offset) const { return blocks_.count(offset) != 0; }
 
-    // Everything free; `refused` counts on.
+    // Frees all blocks. Keeps the count of refusals.
     void reset() {
         for (auto &list : pieces_) list.clear();
         for (auto &list : cells_with_room_) list.clear();
@@ -65,7 +66,7 @@ class heap_model {
         return 0;
     }
 
-    // The size of the smallest free piece of at least `size` bytes; 0: there is none.
+    // The size of the smallest free piece of at least `size` bytes, or 0 if there is none.
     std::size_t smallest_piece(std::size_t size) const {
         for (std::size_t i = index(size < heap_cell ? heap_cell : size); i < pieces_.size(); i++) {
             if (!pieces_[i].empty()) return std::size_t{1} << i;
@@ -73,16 +74,16 @@ class heap_model {
         return 0;
     }
 
-    // Whether a block of `size`, a power of two, is to be had.
+    // Whether the heap can serve a block of `size`, a power of two.
     bool serves(std::size_t size) const { return has_slot(size) || smallest_piece(size) != 0; }
 
-    // Whether a block of `size` would come from something smaller than a piece of `piece` bytes.
+    // Whether a block of `size` would come from a slot, or from a piece smaller than `piece` bytes.
     bool serves_below(std::size_t size, std::size_t piece) const {
         const std::size_t smallest = smallest_piece(size);
         return has_slot(size) || (smallest != 0 && smallest < piece);
     }
 
-    // The heap put a block of `size` at `offset`: "" or why it may not lie there.
+    // Records that the heap put a block of `size` at `offset`. Returns "" or why the block may not lie there.
     std::string take(std::size_t offset, std::size_t size) {
         if (offset >= bytes_ || size > bytes_ - offset) return "the block leaves the region";
         if (offset % size != 0) return "the block is not at a multiple of its size";
@@ -91,7 +92,7 @@ class heap_model {
         return wrong;
     }
 
-    // `offset` is a live block's.
+    // Frees the live block at `offset`.
     void give(std::size_t offset) {
         const block gone = blocks_.at(offset);
         live_[gone.place] = live_.back();
@@ -119,7 +120,7 @@ class heap_model {
         count(size);
     }
 
-    // The block becomes one of `size` bytes, and the rest is free.
+    // Shrinks the block to `size` bytes and frees the rest.
     void cut_back(std::size_t offset, std::size_t size) {
         std::size_t piece = size_at(offset);
         live_bytes_ -= piece - size;
@@ -128,7 +129,7 @@ class heap_model {
         if (size < heap_cell) open_cell(offset, size);
     }
 
-    // What a free of `offset` returns, without doing it; an offset below 0 has wrapped around.
+    // Returns the status of a free of `offset` without freeing it. An offset below 0 has wrapped around.
     flat_status status_of_free(std::size_t offset) const {
         if (offset >= bytes_) return FLAT_FOREIGN_POINTER;
         const auto cell = cells_.find(offset / heap_cell * heap_cell);
@@ -144,7 +145,8 @@ class heap_model {
         return FLAT_INTERIOR_POINTER;
     }
 
-    // "" where live blocks, cells of slots and free pieces cover the region once, and nothing is left to merge.
+    // Returns "" if live blocks, cells of slots and free pieces cover the region exactly once and no two free halves
+    // are unmerged.
     std::string check() const {
         std::map<std::size_t, std::size_t> parts;
         for (const auto &[offset, of] : blocks_) {
@@ -166,11 +168,11 @@ class heap_model {
     }
 
   private:
-    struct slots {                      // of a cell
-        std::size_t size = 0, live = 0; // bytes of each, and how many are live
+    struct slots {                      // the slots of one cell
+        std::size_t size = 0, live = 0; // the size of each slot, and the number of live ones
     };
 
-    // For powers of two.
+    // The binary logarithm of a power of two.
     static std::size_t index(std::size_t size) { return static_cast<std::size_t>(__builtin_ctzll(size)); }
 
     bool has_slot(std::size_t size) const { return size < heap_cell && !cells_with_room_[index(size)].empty(); }
@@ -237,8 +239,8 @@ class heap_model {
     }
 
     std::size_t bytes_;
-    std::array<std::set<std::size_t>, 64> pieces_;         // free: offsets, by the power of two
-    std::array<std::set<std::size_t>, 9> cells_with_room_; // by the power of two of their slots
+    std::array<std::set<std::size_t>, 64> pieces_;         // offsets of free pieces, by log2 of their size
+    std::array<std::set<std::size_t>, 9> cells_with_room_; // by log2 of their slot size
     std::unordered_map<std::size_t, slots> cells_;
     std::unordered_map<std::size_t, block> blocks_;
     std::vector<std::size_t> live_;

@@ -1,4 +1,4 @@
-// Runs operations on a heap and on the model side by side, and says where they first part.
+// Runs operations on a heap and on the model side by side, and reports the first difference.
 #ifndef FLATLINE_TESTS_CORE_HEAP_MODEL_RUN_HPP
 #define FLATLINE_TESTS_CORE_HEAP_MODEL_RUN_HPP
 
@@ -16,8 +16,8 @@
 
 namespace test {
 
-// One step. What `a` and `b` choose depends on the state it meets, so that every list of operations means something:
-// lists can be cut anywhere, and fuzzers can invent them.
+// One operation. `a` and `b` select its arguments from the current state, so every list of operations is valid: a list
+// can be cut anywhere, and a fuzzer can generate one.
 struct heap_operation {
     enum kind : std::uint8_t {
         alloc,
@@ -42,14 +42,14 @@ class heap_run {
 
     const heap_model &reference() const { return model_; }
 
-    // Forgets all operations.
+    // Starts over with an empty heap and an empty model.
     void start_again() {
         heap_.start_again();
         model_.start_again();
         marks_.clear();
     }
 
-    // Does one operation; "" or how the heap differs from the model.
+    // Executes one operation. Returns "" or how the heap differs from the model.
     std::string apply(const heap_operation &op) {
         switch (op.what % heap_operation::kinds) {
         case heap_operation::alloc: return alloc(1, size_from(op.a));
@@ -61,11 +61,11 @@ class heap_run {
         case heap_operation::free_any: return free(any_from(op));
         case heap_operation::look: return look(op.a & 1 ? any_from(op) : live_from(op.b));
         case heap_operation::compare: return compare();
-        default: return op.a % 16 == 0 ? reset() : look(any_from(op)); // seldom, or no list ever grows long
+        default: return op.a % 16 == 0 ? reset() : look(any_from(op)); // rare, so that the heap can fill
         }
     }
 
-    // The whole visible state: statistics, live blocks and what they hold, invariants.
+    // Compares the whole visible state: statistics, live blocks and their contents, invariants.
     std::string compare() {
         if (flat_heap_check(heap_) != FLAT_OK) return "flat_heap_check finds the heap corrupted";
         const std::string wrong = model_.check();
@@ -81,7 +81,7 @@ class heap_run {
         return compare_live();
     }
 
-    // Frees everything: then the heap must be in the pieces that it began with.
+    // Frees all blocks. After that the heap must have the same free pieces as a new one.
     std::string drain() {
         while (!model_.live().empty()) {
             const std::string wrong = free(address(model_.live().back()));
@@ -95,7 +95,7 @@ class heap_run {
         return compare();
     }
 
-    // The operation in words, as it would act on the present state.
+    // Describes the operation as it would act on the current state.
     std::string describe(const heap_operation &op) const {
         switch (op.what % heap_operation::kinds) {
         case heap_operation::alloc: return "alloc " + std::to_string(size_from(op.a));
@@ -115,7 +115,7 @@ class heap_run {
     }
 
   private:
-    // What was written to a live block: its requested size, and a number that marks it.
+    // What the test wrote to a live block: the requested size, and a number that identifies the block.
     struct mark {
         std::size_t size = 0;
         std::uint64_t number = 0;
@@ -143,7 +143,7 @@ class heap_run {
         return at + (status == FLAT_INTERIOR_POINTER ? " (inside a block)" : " (free)");
     }
 
-    // Of every order of magnitude, at its borders or between them; nothing; more than there is; absurd.
+    // A size of any order of magnitude, at or near a power of two; sometimes 0, too large, or near SIZE_MAX.
     std::size_t size_from(std::uint64_t number) const {
         const unsigned powers = static_cast<unsigned>(__builtin_ctzll(heap_block_size(model_.bytes()))) + 1;
         const std::size_t power = std::size_t{1} << (number >> 8) % powers;
@@ -170,7 +170,7 @@ class heap_run {
         const std::size_t inside = static_cast<std::size_t>(op.a >> 8) % model_.size_at(offset(block));
         return block + (op.a & 1 ? inside : inside / 32 * 32);
     }
-    // Anywhere: in the region at a granule, a cell or an odd byte; around it; in the metadata; on the stack.
+    // An address in the region (at a granule, a cell or any byte), outside it, in the metadata or on the stack.
     std::uintptr_t any_from(const heap_operation &op) const {
         const std::size_t inside = static_cast<std::size_t>(op.b % model_.bytes());
         switch (op.a >> 1 & 15) {
@@ -188,7 +188,7 @@ class heap_run {
 
     std::size_t block_for(std::size_t size) const { return size > model_.bytes() ? SIZE_MAX : heap_block_size(size); }
 
-    // The heap handed `block` out for `size` bytes that a block of `needed` is to serve.
+    // Checks and records that the heap returned `block` for a request of `size`, which needs a block of `needed` bytes.
     std::string handed_out(void *block, std::size_t needed, std::size_t size) {
         if (needed == SIZE_MAX || !model_.serves(needed)) {
             model_.refused++;
@@ -239,7 +239,7 @@ class heap_run {
         return reallocated(from, now, size, got);
     }
 
-    // A live block was resized with the status `got`.
+    // Checks and records a realloc of a live block that returned the status `got`.
     std::string reallocated(std::uintptr_t from, std::uintptr_t now, std::size_t size, flat_status got) {
         const std::size_t had = model_.size_at(offset(from)), needed = block_for(size);
         if (got != FLAT_OK) {
@@ -304,7 +304,7 @@ class heap_run {
         return "";
     }
 
-    // Marks a block of `size` requested bytes: its first byte, its last, and the bytes around each power of two.
+    // Calls `act` for the bytes of a block that carry a mark: the first, the last, and those around powers of two.
     template <typename Act> static void at_marked_bytes(std::size_t size, Act act) {
         act(std::size_t{0});
         for (std::size_t at = 1; at < size; at = 2 * at + (at & 1)) act(at);
@@ -320,7 +320,7 @@ class heap_run {
         char *bytes = static_cast<char *>(at(block));
         at_marked_bytes(size, [&](std::size_t at) { bytes[at] = marking(number, at); });
     }
-    // Whether `block` holds, in its first `most` bytes, what was written when it was at `from`.
+    // Checks that the first `most` bytes of `block` still hold what was written when the block was at `from`.
     std::string check_mark(std::uintptr_t block, std::size_t most, std::uintptr_t from = 0) const {
         const mark &expected = marks_.at(offset(from != 0 ? from : block));
         const char *bytes = static_cast<const char *>(at(block));

@@ -1,5 +1,4 @@
-// heap_setup.c: footprint, init, reset, and what the bound takes for an argument. That the bound holds:
-// heap_bound_test.
+// heap_setup.c: footprint, init, reset, and the arguments of the bound. heap_bound_test.cpp tests that the bound holds.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "core/test_heap.hpp"
@@ -24,7 +23,7 @@ flat_footprint footprint_of(std::size_t bytes) {
     return footprint;
 }
 
-// Memory for a heap of 100 KiB with room to be misplaced, filled with 0x5a; what init makes of it.
+// Memory for a heap of 100 KiB, filled with 0x5a, with room to misplace the heap.
 struct placed {
     static constexpr std::size_t bytes = 100 << 10;
     const flat_footprint need = footprint_of(bytes);
@@ -34,7 +33,7 @@ struct placed {
     flat_memory exact_metadata() const { return {metadata.start(), need.metadata_bytes}; }
     flat_memory exact_blocks() const { return {blocks.start(), bytes}; }
 
-    // The status; checks that a failure wrote nothing but the pointer, which is then NULL.
+    // Returns the status of init. Checks that a failure writes nothing but the pointer, which is then NULL.
     flat_status init(flat_memory metadata_given, flat_memory blocks_given) {
         const std::vector<char> before(metadata.start(), metadata.start() + metadata.size());
         flat_heap *heap = reinterpret_cast<flat_heap *>(this);
@@ -68,7 +67,7 @@ std::size_t bytes_for(const flat_heap_demand &demand) {
 
 TEST(heap_footprint, is_the_same_in_every_build_type) {
     static_assert(sizeof(void *) == 8, "narrower pointers make a smaller header");
-    // Constants, so that a build in which a layout or a capacity differs fails here.
+    // The values are constants, so that a build with a different layout or capacity fails here.
     const struct {
         std::size_t bytes;
         flat_footprint expected;
@@ -173,7 +172,7 @@ TEST(heap_init, refuses_null) {
 }
 
 TEST(heap_init, writes_all_of_the_metadata) {
-    // So that none of its pages comes with a later call, and nothing depends on what was there.
+    // Init writes all metadata, so that no later call faults in a page of it or depends on its previous contents.
     placed in;
     std::vector<char> made[2];
     for (int i = 0; i < 2; i++) {
@@ -183,14 +182,14 @@ TEST(heap_init, writes_all_of_the_metadata) {
         made[i].assign(in.metadata.start(), in.metadata.start() + in.need.metadata_bytes);
         flat_heap_destroy(heap);
     }
-    std::size_t kept = 0; // padding apart, of which there is less than a cache line
+    std::size_t kept = 0; // only padding, which is less than a cache line
     for (std::size_t i = 0; i < made[0].size(); i++) kept += made[0][i] != made[1][i];
     EXPECT_LT(kept, 64u);
 }
 
 TEST(heap_init, keeps_within_exactly_its_memory) {
-    // The metadata ends at a page that cannot be written, with the smallest gap that its alignment allows (none for 40
-    // cells, 104, 168, ..), and no block can be touched at all.
+    // The metadata ends at a page that cannot be written, with the smallest gap that its alignment allows (no gap for
+    // 40, 104, 168, .. cells), and no block can be touched at all.
     std::cout << "seed: FLATLINE_TEST_SEED=" << test::seed() << std::endl;
     random_source random(test::seed());
     for (int round = 0; round < 200; round++) {
@@ -226,7 +225,7 @@ TEST(heap_init, keeps_within_exactly_its_memory) {
 }
 
 TEST(heap_init, of_a_region_of_gibibytes) {
-    // The largest there can be has 1.4 GiB of metadata: where more is asked of the tests than usual.
+    // The largest heap has 1.5 GiB of metadata, so only a long test run creates it.
     const std::size_t bytes = test::scaled(1) >= 10 ? most : most / 32;
     if (test::address_budget < 2 * bytes) GTEST_SKIP() << "this build has too little address space";
     const flat_footprint need = footprint_of(bytes);
@@ -297,7 +296,7 @@ TEST(heap_bound_arguments, of_one_block_size_give_just_that) {
 }
 
 TEST(heap_bound_arguments, grow_with_the_demand) {
-    // No member asks for less when it grows; `smallest` no less when it shrinks.
+    // The bound must not shrink when a member grows, or when `smallest` shrinks.
     std::cout << "seed: FLATLINE_TEST_SEED=" << test::seed() << std::endl;
     random_source random(test::seed());
     for (std::size_t round = 0; round < test::scaled(20000); round++) {
@@ -320,7 +319,7 @@ TEST(heap_bound_arguments, grow_with_the_demand) {
         }
         std::size_t grown;
         if (flat_heap_bound(&more, &grown) != FLAT_OK) continue;
-        // Up to what rounding to whole blocks may take away where the largest block changed.
+        // If the largest block changed, rounding to whole blocks may make the bound smaller by up to this much.
         ASSERT_GE(grown + 2 * test::heap_block_size(std::max(more.largest, more.alignment)), bytes)
             << "seed " << test::seed() << ": live " << demand.live << ", " << demand.smallest << " to "
             << demand.largest << " at " << demand.alignment;

@@ -1,5 +1,5 @@
-/* A heap's state without what no later call can see: counters, and what once stood in links that mean nothing now. In C
- * because the metadata's declarations are C. */
+/* A heap's state without the parts that cannot affect a later call: counters, and old values in links that are not in
+ * use. It is in C because the metadata's declarations are C. */
 #ifndef FLATLINE_TESTS_CORE_HEAP_STATE_H
 #define FLATLINE_TESTS_CORE_HEAP_STATE_H
 

@@ -1,7 +1,7 @@
-// The plainest pool there can be: what the contract of <flatline/pool.h> says, in standard containers.
+// A reference model of the pool: it implements the contract of <flatline/pool.h> with standard containers.
 //
-// The model knows where each class's first block lies (the test tells it) and nothing else of the layout. From there it
-// predicts every result: the status of a free of any address, and the very block that an alloc hands out.
+// The test tells the model the address of each class's first block. From that alone it predicts every result: the
+// status of a free of any address, and exactly which block an alloc returns.
 #ifndef FLATLINE_TESTS_CORE_MODEL_HPP
 #define FLATLINE_TESTS_CORE_MODEL_HPP
 
@@ -20,10 +20,10 @@ struct model_class {
     std::uintptr_t start = 0;        // of block 0
 
     enum class state : unsigned char { free, live };
-    std::vector<state> used;          // of every block ever handed out; the others are fresh, to come in order
-    std::vector<std::uint32_t> freed; // used and free, the one freed last at the back
-    std::vector<std::uint32_t> live;  // in no order
-    std::vector<std::uint32_t> place; // place[i]: where a live block i stands in `live`
+    std::vector<state> used;          // of every block ever allocated; the others are fresh and come in order
+    std::vector<std::uint32_t> freed; // free blocks that were used, the latest at the back
+    std::vector<std::uint32_t> live;  // unordered
+    std::vector<std::uint32_t> place; // place[i] is the index of live block i in `live`
     std::uint64_t refused = 0;
 
     std::size_t alignment() const { return std::min<std::size_t>(size & (0 - size), FLAT_POOL_MAX_ALIGNMENT); }
@@ -32,7 +32,7 @@ struct model_class {
     std::uintptr_t address(std::uint64_t index) const { return start + size * static_cast<std::size_t>(index); }
     bool is_live(std::size_t index) const { return index < used.size() && used[index] == state::live; }
 
-    // The address of the block that comes next; there must be a free one.
+    // Allocates the next block and returns its address. There must be a free block.
     std::uintptr_t take() {
         std::uint32_t index;
         if (!freed.empty()) {
@@ -68,7 +68,7 @@ struct model_class {
 
 class model {
   public:
-    // Classes as given to the pool, and where it put the first block of each.
+    // Takes the classes as given to the pool, and the address of each class's first block.
     model(const std::vector<flat_class> &given, const std::vector<std::uintptr_t> &starts) {
         for (std::size_t i = 0; i < given.size(); i++) {
             model_class c;
@@ -99,7 +99,7 @@ class model {
         return nullptr;
     }
 
-    // What an alloc from `c` returns; 0 for NULL.
+    // The result of an alloc from `c`, or 0 for NULL.
     std::uintptr_t alloc(model_class *c) {
         if (c == nullptr) return 0;
         if (c->free_blocks() == 0) {
@@ -116,7 +116,7 @@ class model {
         return nullptr;
     }
 
-    // What a free of `address` returns, without doing it.
+    // Returns the status of a free of `address` without freeing it.
     flat_status status_of_free(std::uintptr_t address) {
         if (address == 0) return FLAT_OK;
         const model_class *c = owner(address);

@@ -1,4 +1,4 @@
-// Runs operations on a pool and on the model side by side, and says where they first part.
+// Runs operations on a pool and on the model side by side, and reports the first difference.
 #ifndef FLATLINE_TESTS_CORE_MODEL_RUN_HPP
 #define FLATLINE_TESTS_CORE_MODEL_RUN_HPP
 
@@ -12,8 +12,8 @@
 
 namespace test {
 
-// One step. What `a` and `b` choose depends on the state it meets, so that every list of operations means something:
-// lists can be cut anywhere, and fuzzers can invent them.
+// One operation. `a` and `b` select its arguments from the current state, so every list of operations is valid: a list
+// can be cut anywhere, and a fuzzer can generate one.
 struct operation {
     enum kind : std::uint8_t {
         alloc,
@@ -33,7 +33,7 @@ struct operation {
     std::uint64_t a, b;
 };
 
-// Where the pool puts the first block of each class: a class's first block comes first. Leaves the pool as new.
+// The address of the first block of each class, which is the first one allocated. Leaves the pool as new.
 inline std::vector<std::uintptr_t> first_blocks(test_pool &pool) {
     std::vector<std::uintptr_t> starts;
     for (const flat_class &c : pool.classes()) starts.push_back(address_of(flat_pool_alloc(pool, c.block_size)));
@@ -41,7 +41,7 @@ inline std::vector<std::uintptr_t> first_blocks(test_pool &pool) {
     return starts;
 }
 
-// "" where the classes lie in the block memory one behind the other, aligned as promised; else what is wrong.
+// Returns "" if the classes lie in the block memory one after the other, aligned as promised; else what is wrong.
 inline std::string check_placement(const test_pool &pool, const model &reference) {
     std::uintptr_t end = address_of(pool.blocks().start());
     for (const model_class &c : reference.classes) {
@@ -59,13 +59,13 @@ class model_run {
 
     model &reference() { return model_; }
 
-    // Forgets all operations.
+    // Starts over with a new pool and a new model.
     void start_again() {
         pool_.start_again();
         model_ = model(pool_.classes(), starts_);
     }
 
-    // Does one operation; "" or how the pool differs from the model.
+    // Executes one operation. Returns "" or how the pool differs from the model.
     std::string apply(const operation &op) {
         switch (op.what % operation::kinds) {
         case operation::alloc: return alloc(size_from(op));
@@ -82,7 +82,7 @@ class model_run {
         }
     }
 
-    // The whole visible state: statistics, live blocks, invariants.
+    // Compares the whole visible state: statistics, live blocks, invariants.
     std::string compare() {
         if (flat_pool_check(pool_) != FLAT_OK) return "flat_pool_check finds the pool corrupted";
         const std::vector<flat_pool_stats> stats = pool_.stats();
@@ -97,7 +97,7 @@ class model_run {
         return compare_live();
     }
 
-    // What is left in every class, in the order it comes; ends with the pool empty.
+    // Allocates all remaining blocks of every class and checks their order. At the end no block is free.
     std::string drain() {
         for (const flat_class &c : pool_.classes()) {
             model_class *of = model_.class_for(c.block_size);
@@ -109,7 +109,7 @@ class model_run {
         return compare();
     }
 
-    // The operation in words, as it would act on the present state.
+    // Describes the operation as it would act on the current state.
     std::string describe(const operation &op) {
         switch (op.what % operation::kinds) {
         case operation::alloc: return "alloc " + std::to_string(size_from(op));
@@ -148,7 +148,7 @@ class model_run {
 
     model_class &class_from(std::uint64_t number) { return model_.classes[number % model_.classes.size()]; }
 
-    // A size at or near a class's border, anywhere, nothing, or absurd.
+    // A size at or near a class's block size, any other size, 0, or a size near SIZE_MAX.
     std::size_t size_from(const operation &op) {
         const std::size_t border = class_from(op.a >> 8).size;
         switch (op.a % 8) {
@@ -183,7 +183,7 @@ class model_run {
         const std::uint64_t inside = op.a & 1 ? op.b >> 32 : op.b >> 32 << 4;
         return c.address(op.b % c.count) + static_cast<std::size_t>(inside % c.size);
     }
-    // Anywhere: in or around the block memory, around each class's end, in the metadata, on the stack.
+    // An address in or around the block memory, near the end of a class, in the metadata or on the stack.
     std::uintptr_t any_from(const operation &op) {
         const std::uintptr_t blocks = address_of(pool_.blocks().start());
         const model_class &c = class_from(op.a >> 8);
@@ -238,7 +238,7 @@ class model_run {
         return usable == expected ? "" : differs("usable_size", usable, expected);
     }
     std::string reset(const operation &op) {
-        if (op.a % 16 != 0) return look(any_from(op)); // seldom, or no list ever grows long
+        if (op.a % 16 != 0) return look(any_from(op)); // rare, so that free lists can grow long
         flat_pool_reset(pool_);
         model_.reset();
         return compare();

@@ -1,4 +1,4 @@
-// percore_inspect.c: whether a shard's marks are what they should be; and what pool_inspect.c says of a shard.
+// percore_inspect.c: the check of a shard's marks. Also what pool_inspect.c reports about a shard.
 #include "core/percore_state.h"
 #include "core/test_percore.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 using test::take_all;
 using test::test_percore;
 
-// A class of each kind of tree. In each of them blocks 0 and 200 are marked and the rest is live.
+// A set with one class for each kind of tree. In each class blocks 0 and 200 are marked, and all others are live.
 class marked {
   public:
     marked() {

@@ -1,7 +1,8 @@
-// A set of shards and what the contract of <flatline/percore.h> says of it, in standard containers, side by side.
+// A set of shards beside a reference model, which implements the contract of <flatline/percore.h> with standard
+// containers.
 //
-// Which of the blocks that may come next an alloc hands out is the set's to choose, so the reference follows it, and
-// says where the choice was none of them. Only whether a free block waits to be collected is asked of the set itself.
+// The set may choose which free block an alloc returns, so the model follows that choice and reports it if the contract
+// does not allow it. The model asks the set only whether a free block is still waiting to be collected.
 #ifndef FLATLINE_TESTS_CORE_PERCORE_MODEL_HPP
 #define FLATLINE_TESTS_CORE_PERCORE_MODEL_HPP
 
@@ -20,15 +21,15 @@ namespace test {
 // The blocks of one class in one shard.
 struct shard_class {
     enum class is : unsigned char { fresh, live, listed, marked };
-    // A block freed twice at once leaves a mark; so many of one block's harm nobody, whatever comes after.
+    // Two simultaneous frees of a block leave a stale mark. This many stale marks of one block are always harmless.
     static constexpr unsigned char most_stale = 14;
 
     std::size_t size = 0, count = 0; // as rounded
     std::uintptr_t start = 0;        // of block 0
     std::vector<is> state;
-    std::vector<std::uint32_t> live, place; // in no order; place[i]: where a live block i stands in `live`
-    std::vector<std::uint32_t> list;        // freed locally since the last drain, the last one at the back
-    std::vector<unsigned char> stale;       // such marks of each block, at most
+    std::vector<std::uint32_t> live, place; // `live` is unordered; place[i] is the index of live block i in it
+    std::vector<std::uint32_t> list;        // blocks freed locally since the last drain, the latest at the back
+    std::vector<unsigned char> stale;       // the most stale marks that each block can have
     std::size_t listed = 0, marked = 0, fresh = 0;
     std::uint64_t refused = 0;
 
@@ -59,13 +60,13 @@ struct shard_class {
 
 struct shard_model {
     std::vector<shard_class> classes;
-    std::uint64_t pairs = 0; // frees at once
+    std::uint64_t pairs = 0; // of simultaneous frees
     bool owned = false;
 };
 
 class percore_pair {
   public:
-    // Who frees, and by which function.
+    // The function that frees, and whether the caller is the owner.
     enum class way { any_thread, as_owner, by_pool };
 
     explicit percore_pair(test_percore &set) : set_(set) {
@@ -86,10 +87,10 @@ class percore_pair {
         start_again();
     }
 
-    // What the reference knows, which a test may keep and put back along with the metadata.
+    // The state of the model. A test may save it and restore it along with the metadata.
     std::vector<shard_model> shards;
 
-    // Forgets all operations.
+    // Starts over with a new set and a new model.
     void start_again() {
         set_.start_again();
         shards = new_;
@@ -104,7 +105,7 @@ class percore_pair {
         return nullptr;
     }
 
-    // Each does one operation; "" or how the set differs from the reference.
+    // Each of these executes one operation and returns "" or how the set differs from the model.
 
     std::string alloc(std::size_t s, std::size_t size) {
         const std::uint64_t late = flat_percore_late_double_frees(set_.shard(s));
@@ -144,7 +145,7 @@ class percore_pair {
         return "";
     }
 
-    // Both frees of a live block; nothing where there were so many of this block that it could be harmed.
+    // Executes both frees of a live block. Does nothing if the block could have too many stale marks already.
     std::string free_twice_at_once(std::uintptr_t address) {
         shard_class *c = owner(address);
         if (c == nullptr || status_of_free(address) != FLAT_OK) return "";
@@ -202,7 +203,7 @@ class percore_pair {
         return got == shard ? "" : differs("shard_of", got, shard);
     }
 
-    // Every invariant, statistics and live blocks.
+    // Compares statistics and live blocks, and checks every invariant.
     std::string compare() {
         for (std::size_t s = 0; s < shards.size(); s++) {
             const std::string wrong = compare(s);
@@ -215,7 +216,7 @@ class percore_pair {
         return flat_percore_check(set_.shard(s)) == FLAT_OK ? "" : "flat_percore_check finds the shard corrupted";
     }
 
-    // All that is left of every class; ends with every block live.
+    // Allocates all remaining blocks of every class. At the end every block is live.
     std::string drain() {
         for (std::size_t s = 0; s < shards.size(); s++) {
             for (const shard_class &c : shards[s].classes) {
@@ -263,8 +264,8 @@ class percore_pair {
         return nullptr;
     }
 
-    // What an alloc of shard `s` from class `c` returned. With no free under way it is NULL iff each block is live, or
-    // it came to blocks that were freed twice at once.
+    // Checks and records the result of an alloc of shard `s` from class `c`. While no free is in progress, it is NULL
+    // iff all blocks are live, or the alloc met stale marks.
     std::string took(std::size_t s, shard_class *c, std::uintptr_t address, std::uint64_t late_before) {
         if (c == nullptr) return address == 0 ? "" : "alloc serves what no class holds";
         const std::uint64_t late = flat_percore_late_double_frees(set_.shard(s));
@@ -286,7 +287,7 @@ class percore_pair {
         return "";
     }
 
-    // Some of the marked blocks were moved to the lists, in an order that is the set's own.
+    // Records which marked blocks a drain moved to the free lists. The set chooses their order.
     std::string follow_drain(std::size_t s, std::size_t drained) {
         std::size_t moved = 0;
         for (shard_class &c : shards[s].classes) {

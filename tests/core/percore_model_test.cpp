@@ -1,6 +1,5 @@
-// Random operations on random sets by one thread that plays all parts, against the reference. On a failure the list of
-// operations is shrunk before it is printed. The blocks of every set here are PROT_NONE: a set that reads or writes one
-// dies.
+// Compares random operations on random sets with the model. One thread plays all parts. After a failure, the test
+// shrinks the list of operations before it prints it. All blocks are PROT_NONE, so a set that reads or writes one dies.
 #include "core/environment.hpp"
 #include "core/layouts.hpp"
 #include "core/model_shrink.hpp"
@@ -20,7 +19,7 @@ using test::random_source;
 using test::shard_class;
 using test::test_percore;
 
-// One step. What `a` and `b` choose depends on the state it meets, so that lists can be cut anywhere.
+// One operation. `a` and `b` select its arguments from the current state, so lists can be cut anywhere.
 struct operation {
     enum kind : std::uint8_t {
         alloc,
@@ -56,7 +55,7 @@ class percore_run {
     explicit percore_run(test_percore &set) : set_(set), pair_(set) {
         std::size_t blocks = 0;
         for (const flat_class &c : set.classes()) blocks += c.block_count;
-        // Small sets are checked after each step, larger ones now and then.
+        // Small sets are checked after each step, larger ones less often.
         check_one_in_ = 1 + blocks / 50;
     }
 
@@ -114,7 +113,7 @@ class percore_run {
     shard_class &class_from(const operation &op) {
         return pair_.shards[shard_from(op)].classes[static_cast<std::size_t>(op.a >> 8) % set_.classes().size()];
     }
-    // A size at or near a class's border, nothing, or absurd.
+    // A size at or near a class's block size, 0, or a size near SIZE_MAX.
     std::size_t size_from(const operation &op) {
         const std::size_t border = class_from(op).size;
         switch (op.a % 16) {
@@ -129,12 +128,12 @@ class percore_run {
     static std::uintptr_t live_of(const shard_class &c, const operation &op) {
         return c.live.empty() ? 0 : c.address(c.live[op.b % c.live.size()]);
     }
-    // Of any shard.
+    // A live block of any shard.
     std::uintptr_t live_from(const operation &op) {
         const auto &shard = pair_.shards[(op.a >> 50) % set_.shards()];
         return live_of(shard.classes[static_cast<std::size_t>(op.a >> 8) % shard.classes.size()], op);
     }
-    // The start of a block, live or not; the inside of one; anywhere around.
+    // The start of a block, live or not; an address inside a block; or any other address.
     std::uintptr_t any_from(const operation &op) {
         const shard_class &c = class_from(op);
         const std::size_t bytes = set_.footprint().block_bytes;
@@ -161,7 +160,8 @@ class percore_run {
     std::uint64_t check_one_in_;
 };
 
-// A random list in which shards fill and drain, by frees of all kinds: both balances change every few hundred steps.
+// A random list in which shards fill and drain by frees of all kinds. The shares of allocs and of remote frees change
+// every few hundred steps.
 std::vector<operation> random_operations(random_source &random, std::size_t count, bool at_once) {
     std::vector<operation> operations;
     std::uint64_t filling = 60, remote = 50; // percent
@@ -193,7 +193,7 @@ std::vector<operation> random_operations(random_source &random, std::size_t coun
 
 struct extent {
     std::size_t sets, operations, most_shards;
-    bool at_once; // also frees of one block by two threads at once
+    bool at_once; // include simultaneous frees of one block by two threads
 };
 
 void explore(std::uint64_t seed, const extent &extent, const test::layout_bounds &bounds) {

@@ -1,5 +1,5 @@
-// A local and a remote free of the same block at the same time: what <flatline/percore.h> says of double frees. By the
-// letter of C the two race, so ThreadSanitizer has no build of this one.
+// A local and a remote free of the same block at the same time: tests what <flatline/percore.h> says about double
+// frees. In terms of the C standard this is a data race, so there is no ThreadSanitizer build of this test.
 #include "core/environment.hpp"
 #include "core/processors.hpp"
 #include "core/test_percore.hpp"
@@ -17,13 +17,13 @@ namespace {
 
 using test::test_percore;
 
-// Two threads that go on together, as close as they can.
+// A barrier for two threads, after which both continue as nearly at the same time as possible.
 class start_line {
   public:
     void wait() {
         const std::uint64_t round = arrived_.fetch_add(1) / 2;
         for (int spins = 0; arrived_.load() < 2 * (round + 1); spins++) {
-            if (spins > 1000) std::this_thread::yield(); // the other has no core
+            if (spins > 1000) std::this_thread::yield(); // the other thread has no core
         }
     }
 
@@ -31,14 +31,14 @@ class start_line {
     std::atomic<std::uint64_t> arrived_ = 0;
 };
 
-// A moment that no compiler shortens.
+// A delay that the compiler cannot remove.
 void linger(std::uint64_t turns) {
     for (std::atomic<std::uint64_t> turn = 0; turn.load(std::memory_order_relaxed) < turns;) {
         turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
 }
 
-// What became of the blocks that both threads freed.
+// The outcomes of the blocks that both threads freed.
 struct tally {
     std::uint64_t by_owner = 0, by_other = 0, by_both = 0;
     std::uint64_t wrong = 0, unsound = 0;
@@ -51,12 +51,12 @@ void expect_nothing_wrong(const tally &all) {
     EXPECT_EQ(all.unsound, 0u);
 }
 
-// Each block of each round is freed by its owner and by another thread. In every second round the other goes the other
-// way round, so that they meet in the middle. Now the one lingers before it begins, now the other, for every length of
-// a moment: the claim must fall between two neighbouring instructions.
+// In each round the owner and another thread free every block. In every second round the other thread goes in reverse
+// order, so that they meet in the middle. Both delay their start, by all combinations of lengths, because the claim
+// must fall between two adjacent instructions.
 //
-// At the end of a round nobody is inside a free, and the owner flushes before it allocates: so each block that both
-// freed has its mark still, nobody freed it again in between, and the late double frees are the rounds' pairs exactly.
+// At the end of a round no free is in progress, and the owner flushes before it allocates. So each block that both
+// threads freed still has its mark, no one has freed it again, and the late double frees equal the pairs of the round.
 void race(std::size_t count, std::size_t rounds) {
     test_percore set({{16, count}}, 1);
     flat_pool *shard = set.shard(0);
@@ -111,10 +111,10 @@ TEST(percore_overlap, of_blocks_of_one_level) { race(100, test::scaled(15000)); 
 TEST(percore_overlap, of_blocks_of_two_levels) { race(300, test::scaled(6000)); }
 TEST(percore_overlap, of_blocks_of_three_levels) { race(9000, test::scaled(200)); }
 
-// The owner goes on allocating while another thread frees whatever was handed out last, again and again: blocks are
-// collected while the other is still between its claim and its mark. Each block handed out is freed by the owner, by
-// the other, or by both; and a late double free is counted for the last kind at most: where the other frees the block
-// once more before the owner comes to the mark, both marks are in one place and count as one block found.
+// The owner keeps allocating while another thread repeatedly frees the block allocated last. So the owner collects
+// blocks while the other thread is between its claim and its mark. Each block is freed by the owner, by the other
+// thread, or by both. At most the frees by both are counted as late double frees: if the other thread frees the block
+// once more before the owner finds the mark, both marks are in the same place and count once.
 TEST(percore_overlap, while_the_owner_allocates) {
     for (std::size_t count : {1u, 4u, 40u, 200u}) {
         test_percore set({{16, count}}, 1);
@@ -137,10 +137,10 @@ TEST(percore_overlap, while_the_owner_allocates) {
         });
         while (!begun) std::this_thread::yield();
         for (std::size_t i = test::scaled(1000000); i > 0; i--) {
-            // Seldom more than this many pairs come between two collections; fourteen of one block harm nobody.
+            // There are rarely more than 8 pairs between two flushes, and 14 pairs of one block are harmless.
             if (i % 8 == 0) (void)flat_percore_flush(shard);
             void *block = flat_percore_alloc(shard, 16);
-            if (block == nullptr) continue; // its mark is to come, or it was a late one
+            if (block == nullptr) continue; // the mark is still to come, or it was a late double free
             handed_out++;
             last.store(block, std::memory_order_release);
             const flat_status status = flat_pool_free(shard, block);

@@ -29,7 +29,7 @@ bool percore_step(flat_percore *set, void *block, unsigned step) {
     }
 }
 
-/* To the owner's next look it makes no difference in which order the two sides' later steps were. */
+/* The order of the later steps of the two frees makes no difference to what the owner finds next. */
 bool percore_free_twice_at_once(flat_percore *set, void *block) {
     flat_pool *shard = flat_percore_shard(set, flat_percore_shard_of(set, block));
     if (flat_percore_free(set, block) != FLAT_OK) return false;
@@ -56,13 +56,13 @@ bool percore_sides_are_apart(flat_percore *set) {
             if ((uintptr_t)class->words % sizeof(uint32_t) != 0) return false;
         }
         if (owners_end > first_node || !is_at_pair(last) || !is_at_pair(class_number(shard, 0)->words)) return false;
-        end_of_set = (uintptr_t)(last->words + last->count); /* of what is before the next shard */
+        end_of_set = (uintptr_t)(last->words + last->count); /* of all that precedes the next shard */
     }
     return true;
 }
 
-/* Of the three classes of the shard, one has one level, one two and one three. In each, blocks 0 and 200 are marked, of
- * groups 0 and 12, and the rest is live. */
+/* The shard has three classes, with trees of one, two and three levels. In each class blocks 0 and 200 (of groups 0 and
+ * 12) are marked, and all others are live. */
 typedef struct damaged {
     pool_class *classes[LEVELS];
     returned *of[LEVELS];

@@ -1,6 +1,6 @@
-// A set between threads: owners and threads that only free, two frees of one block, owners that come and go. What the
-// threads agree on outside of the set is what makes them meet; ThreadSanitizer sees whether the set itself orders what
-// they do to blocks and lists.
+// A set that several threads use: owners and threads that only free, two frees of one block, owners that come and go.
+// Outside the set, the threads synchronize only as far as they must to meet. So ThreadSanitizer can see whether the set
+// itself orders their accesses to blocks and lists.
 #include "core/environment.hpp"
 #include "core/processors.hpp"
 #include "core/random_source.hpp"
@@ -24,10 +24,10 @@ namespace {
 using test::random_source;
 using test::test_percore;
 
-// ThreadSanitizer and the slower machines make a step cost ten of them.
+// Under ThreadSanitizer and on slower machines a step costs about ten times as much.
 std::size_t steps(std::size_t usual) { return test::scaled(usual) / (test::thread_sanitizer ? 4 : 1) + 1; }
 
-// What an owner writes into a block from its first byte to its last, and whoever frees it reads.
+// An owner fills each block from a stamp. The thread that frees the block checks it.
 struct stamp {
     std::uint32_t size;
     std::uint32_t by;
@@ -49,7 +49,7 @@ bool is_whole(const void *block) {
     return true;
 }
 
-// Where threads put blocks for one another.
+// The places in which threads leave blocks for each other.
 using places = std::array<std::atomic<void *>, 64>;
 
 struct outcome {
@@ -69,14 +69,15 @@ void together(const std::vector<std::function<void()>> &parts) {
     for (std::thread &thread : threads) thread.join();
 }
 
-// An owner: allocates, puts each block at a random place and frees what lay there, its own or another's.
+// The work of an owner: it allocates, puts each block into a random place and frees the block that was there, which is
+// its own or another owner's.
 void own(flat_percore *set, places &met, std::uint32_t by, std::size_t rounds, outcome &out) {
     random_source random(test::seed() + by);
     flat_pool *shard = flat_percore_adopt(set);
     for (std::size_t i = 0; i < rounds; i++) {
         if (random.one_in(5000)) {
             flat_percore_leave(shard);
-            // As many shards as owners: one is free, though another owner may take that at which this one has looked.
+            // There are as many shards as owners, so one is free. But another owner may take it first.
             do shard = flat_percore_adopt(set);
             while (shard == nullptr);
         }
@@ -97,7 +98,7 @@ void own(flat_percore *set, places &met, std::uint32_t by, std::size_t rounds, o
     flat_percore_leave(shard);
 }
 
-// A thread that the set does not know.
+// The work of a thread that owns no shard: it only frees.
 void only_free(flat_percore *set, places &met, std::uint32_t by, std::size_t rounds, outcome &out) {
     random_source random(test::seed() - by);
     for (std::size_t i = 0; i < rounds; i++) {
@@ -152,7 +153,7 @@ void stress(const std::vector<flat_class> &classes, std::uint32_t owners, std::u
     expect_all_there(set);
 }
 
-// Of two or more threads that free the same blocks, in turn the same way round and from both ends.
+// Two or more threads free the same blocks. In every second round, every second thread goes in the opposite order.
 void free_twice(std::size_t count, std::size_t threads) {
     constexpr std::size_t most = 200;
     test_percore set({{48, count}}, 2);
@@ -202,7 +203,7 @@ TEST(percore_threads, blocks_of_deep_trees_freed_by_all) { stress({{64, 9000}, {
 
 TEST(percore_threads, few_blocks_freed_by_all) { stress({{320, 3}}, 2, 3); }
 
-// Every block is freed remotely, and none is ever lost from sight: the owner gets each back, in time, without a drain.
+// Every block is freed remotely, and none is lost: the owner eventually gets each one back without a drain.
 TEST(percore_threads, an_owner_gets_back_what_another_frees) {
     for (std::size_t count : {1u, 20u, 300u, 9000u}) {
         test_percore set({{sizeof(std::uint64_t), count}}, 1, PROT_READ | PROT_WRITE);
@@ -210,7 +211,7 @@ TEST(percore_threads, an_owner_gets_back_what_another_frees) {
         const std::size_t rounds = steps(30000) + 2 * count;
         std::size_t refused = 0, out_of_order = 0;
         std::atomic<bool> given_up = false;
-        // What is lost for ever is waited for only so long, each time anew: other programs may have the processor.
+        // Each wait ends after 20 seconds, in case a block is lost. Other programs may hold the processor for a while.
         const auto comes = [&](const auto &is_there) {
             const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
             while (!is_there() && !given_up) {
@@ -277,12 +278,12 @@ TEST(percore_threads, that_come_at_once_adopt_a_shard_each) {
     EXPECT_EQ(wrong, 0u);
 }
 
-// More threads than shards. What a shard's owners write, here a plain number beside the shard's own lists, is seen by
-// the next, and no two write at once: ThreadSanitizer looks on.
+// There are more threads than shards. The next owner of a shard sees what the previous one wrote (here to a plain
+// number beside the shard's own lists), and no two write at the same time. ThreadSanitizer checks both.
 TEST(percore_threads, own_a_shard_one_at_a_time) {
     constexpr std::size_t threads = 4, shards = 2;
     test_percore set({{16, 8}, {48, 3}}, shards);
-    std::uint64_t worked[shards] = {}; // by whoever owns the shard
+    std::uint64_t worked[shards] = {}; // each written by the shard's owner
     std::array<std::uint64_t, threads> did{};
     std::vector<std::function<void()>> parts;
     for (std::size_t t = 0; t < threads; t++) {
@@ -307,7 +308,7 @@ TEST(percore_threads, own_a_shard_one_at_a_time) {
     expect_all_there(set);
 }
 
-// What an idle owner asks meanwhile, which is for its own thread: the answers are of some moment, and none is spoilt.
+// Meanwhile the owner drains and reads statistics, as only it may. Each answer must be right for some moment.
 TEST(percore_threads, free_while_the_owner_looks_and_drains) {
     constexpr std::size_t count = 300;
     test_percore set({{16, count}}, 1);

@@ -1,4 +1,4 @@
-// Pools at the ends of what the options allow. The blocks are address ranges that nobody ever touches.
+// Pools at the limits of their options. The blocks are address ranges that nothing ever touches.
 #include "core/environment.hpp"
 #include "core/layouts.hpp"
 #include "core/random_source.hpp"
@@ -16,7 +16,7 @@ using test::address_of;
 using test::at;
 using test::test_pool;
 
-// The size of the class that serves `size`, or 0; leaves the pool as it was.
+// The size of the class that serves `size`, or 0. Leaves the pool as it was.
 std::size_t served_by(flat_pool *pool, std::size_t size) {
     void *block = flat_pool_alloc(pool, size);
     if (block == nullptr) return 0;
@@ -26,7 +26,7 @@ std::size_t served_by(flat_pool *pool, std::size_t size) {
 
 std::size_t rounded(std::size_t size) { return (size + 15) / 16 * 16; }
 
-// The same by looking at one class after the other.
+// The same by a linear search of the classes.
 std::size_t expected_for(const std::vector<flat_class> &classes, std::size_t size) {
     for (const flat_class &c : classes) {
         if (size <= rounded(c.block_size)) return rounded(c.block_size);
@@ -52,8 +52,8 @@ std::vector<flat_class> sixteen_apart(std::size_t count, std::size_t last) {
     return classes;
 }
 
-// A pool whose blocks lie at an address where nothing is mapped. Not under AddressSanitizer, which would write its
-// shadow of all of it.
+// A pool whose blocks lie at an address where nothing is mapped. It cannot be used under AddressSanitizer, which would
+// write the shadow of all blocks.
 class unmapped_pool {
   public:
     unmapped_pool(const std::vector<flat_class> &classes, std::uintptr_t start) {
@@ -72,7 +72,7 @@ class unmapped_pool {
     flat_pool *pool_ = nullptr;
 };
 
-// Far above what a program's own memory uses, so that ranges behind it do not meet the metadata.
+// Far above the addresses that a program uses, so that ranges from here on do not overlap the metadata.
 constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 56;
 
 } // namespace
@@ -113,7 +113,7 @@ TEST(pool_limits, sixteen_million_blocks_in_one_class) {
     for (std::size_t i = 1; i < count; i++) ASSERT_EQ(address_of(flat_pool_alloc(pool, 16)), first + i * 16);
     ASSERT_EQ(flat_pool_alloc(pool, 16), nullptr);
     ASSERT_EQ(flat_pool_check(pool), FLAT_OK);
-    // An odd stride visits every block of a power of two once.
+    // An odd stride visits each of a power of two of blocks exactly once.
     constexpr std::size_t stride = 7919 * 1031;
     for (std::size_t i = 0, index = 0; i < count; i++, index = (index + stride) % count) {
         ASSERT_EQ(flat_pool_free(pool, at(first + index * 16)), FLAT_OK);
@@ -129,7 +129,7 @@ TEST(pool_limits, sixteen_million_blocks_in_one_class) {
 }
 
 TEST(pool_limits, offsets_far_beyond_two_to_the_32_are_exact) {
-    // 2^24 blocks of 2^30 bytes: offset times size goes beyond 2^64.
+    // With 2^24 blocks of 2^30 bytes, an offset times a size exceeds 2^64.
     if (test::address_sanitizer) GTEST_SKIP() << "AddressSanitizer keeps a shadow of all block memory: too large here";
     for (std::size_t size :
          {FLAT_POOL_MAX_BLOCK_SIZE, FLAT_POOL_MAX_BLOCK_SIZE - 16, FLAT_POOL_MAX_BLOCK_SIZE / 3 / 16 * 16,
@@ -166,7 +166,7 @@ TEST(pool_limits, blocks_may_end_where_the_address_space_does) {
 }
 
 TEST(pool_limits, every_block_size_divides_exactly) {
-    // Every multiple of the granule up to 64 KiB: each block is a start, each neighbour of it is not.
+    // For every multiple of the granule up to 64 KiB: the start of each block is accepted as one, other addresses not.
     for (std::size_t size = 16; size <= 65536; size += 16) {
         test_pool pool({{size, 37}}, PROT_NONE);
         const std::uintptr_t first = address_of(flat_pool_alloc(pool, size));

@@ -1,4 +1,4 @@
-// flat_classes_from_shares: a budget of bytes, cut into classes.
+// flat_classes_from_shares: divides a budget of bytes among classes.
 #include "core/environment.hpp"
 #include "core/mapping.hpp"
 #include "core/random_source.hpp"
@@ -29,7 +29,7 @@ flat_status status_of(std::size_t bytes, const std::vector<flat_share> &shares) 
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-// The whole of a pool of these classes, the metadata behind the blocks, in bytes.
+// The size in bytes of a whole pool of these classes, with the metadata after the blocks.
 std::size_t whole_footprint(const std::vector<flat_class> &classes, flat_footprint &need) {
     flat_pool_options options{};
     options.classes = classes.data();
@@ -42,7 +42,7 @@ std::size_t part_of(std::size_t budget, unsigned percent) {
     return budget / 100 * percent + budget % 100 * percent / 100;
 }
 
-// What shares of a budget pay for, worked out anew: a block and its word.
+// The classes that shares of a budget pay for, computed independently: each block costs its size and its word.
 std::vector<flat_class> paid_for(std::size_t budget, const std::vector<flat_share> &shares) {
     std::vector<flat_class> classes;
     for (const flat_share &share : shares) {
@@ -52,13 +52,13 @@ std::vector<flat_class> paid_for(std::size_t budget, const std::vector<flat_shar
     return classes;
 }
 
-// The classes of the largest budget that fits in `bytes` and pays for a block of each, every budget looked at; empty:
-// there is none.
+// Tries every budget. Returns the classes of the largest one that fits in `bytes` and pays for a block of each class,
+// or nothing if there is none.
 std::vector<flat_class> by_brute_force(std::size_t bytes, const std::vector<flat_share> &shares) {
     for (std::size_t budget = bytes; budget > 0; budget--) {
         const std::vector<flat_class> classes = paid_for(budget, shares);
         for (const flat_class &each : classes)
-            if (each.block_count == 0) return {}; // nor do smaller ones
+            if (each.block_count == 0) return {}; // smaller budgets do not pay for one either
         flat_footprint need;
         if (whole_footprint(classes, need) <= bytes) return classes;
     }
@@ -189,7 +189,7 @@ TEST(pool_shares, every_result_fits_and_every_share_gets_its_part) {
     EXPECT_GT(accepted, 0u);
 }
 
-// What a budget needs may fall where it grows, so that a search that takes a refusal for the last word misses some.
+// A larger budget may need less memory, so a search that stops at the first refusal would miss some budgets.
 TEST(pool_shares, the_largest_budget_that_fits_is_found_and_none_missed) {
     test::random_source random(test::seed());
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(test::seed()));
@@ -210,7 +210,7 @@ TEST(pool_shares, the_largest_budget_that_fits_is_found_and_none_missed) {
     EXPECT_GT(refused, 0u);
 }
 
-// Larger budgets were refused here, and the search went down past the ones that fit.
+// Here larger budgets were refused, and the search went down past smaller ones that fit.
 TEST(pool_shares, a_budget_below_which_larger_ones_fit_is_no_end_of_the_search) {
     EXPECT_EQ(status_of(24879, {{57, 75}, {399, 22}, {593, 3}}), FLAT_OK);
     EXPECT_EQ(status_of(50934, {{123, 33}, {210, 66}, {463, 1}}), FLAT_OK);

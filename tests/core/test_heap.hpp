@@ -16,12 +16,12 @@
 
 namespace test {
 
-inline constexpr std::size_t heap_cell = 512; // bytes: the smallest piece that is not cut into slots
+inline constexpr std::size_t heap_cell = 512; // bytes: the smallest piece that is not divided into slots
 
 class test_heap {
   public:
-    // `protection` is that of the blocks: PROT_NONE where the heap must not touch them. Their start is at a multiple of
-    // `alignment`, and of no larger power of two unless the address space ends there.
+    // `protection` applies to the blocks: PROT_NONE if the heap must not touch them. They start at a multiple of
+    // `alignment`, but of no larger power of two unless the address space ends there.
     explicit test_heap(std::size_t bytes, int protection = PROT_NONE, std::size_t alignment = heap_cell)
         : bytes_(bytes) {
         if (flat_heap_footprint(bytes, &footprint_) != FLAT_OK) throw std::runtime_error("no footprint");
@@ -34,7 +34,7 @@ class test_heap {
     test_heap &operator=(const test_heap &) = delete;
     ~test_heap() { flat_heap_destroy(heap_); }
 
-    // A new heap in the same memory.
+    // Creates a new heap in the same memory.
     void start_again() {
         flat_heap_destroy(heap_);
         if (flat_heap_init(&heap_, metadata_->memory(), blocks()) != FLAT_OK) {
@@ -54,7 +54,7 @@ class test_heap {
         return stats;
     }
 
-    // The heap's whole state; putting it back takes the heap back to that moment.
+    // The heap's whole state. Restoring it returns the heap to that moment.
     std::vector<char> state() const { return {metadata_->start(), metadata_->start() + metadata_->size()}; }
     void restore(const std::vector<char> &state) { std::copy(state.begin(), state.end(), metadata_->start()); }
 
@@ -73,7 +73,7 @@ inline std::size_t heap_block_size(std::size_t size) {
     return block;
 }
 
-// The pieces that an empty heap of `bytes` is in: a power of two for each bit of its number of cells, largest first.
+// The free pieces of an empty heap of `bytes`: a power of two for each set bit of its number of cells, largest first.
 inline std::vector<std::size_t> heap_pieces(std::size_t bytes) {
     std::vector<std::size_t> pieces;
     for (std::size_t size = std::size_t{1} << 40; size >= heap_cell; size /= 2) {
@@ -82,7 +82,7 @@ inline std::vector<std::size_t> heap_pieces(std::size_t bytes) {
     return pieces;
 }
 
-// Every live block, ascending: address and size.
+// The address and size of every live block, in ascending order.
 inline std::vector<std::pair<std::uintptr_t, std::size_t>> heap_live(const flat_heap *heap) {
     std::vector<std::pair<std::uintptr_t, std::size_t>> met;
     flat_heap_visit(

@@ -18,7 +18,7 @@ namespace test {
 
 class test_percore {
   public:
-    // `protection` is that of the blocks: PROT_NONE where the set must not touch them.
+    // `protection` applies to the blocks: PROT_NONE if the set must not touch them.
     test_percore(std::vector<flat_class> classes, std::size_t shards, int protection = PROT_NONE)
         : classes_(std::move(classes)), options_{classes_.data(), classes_.size(), shards} {
         if (flat_percore_footprint(&options_, &footprint_) != FLAT_OK) throw std::runtime_error("no footprint");
@@ -30,7 +30,7 @@ class test_percore {
     test_percore &operator=(const test_percore &) = delete;
     ~test_percore() { flat_percore_destroy(set_); }
 
-    // A new set in the same memory.
+    // Creates a new set in the same memory.
     void start_again() {
         flat_percore_destroy(set_);
         if (flat_percore_init(&set_, &options_, metadata_->memory(), blocks_->memory()) != FLAT_OK) {
@@ -68,7 +68,7 @@ class test_percore {
     flat_percore *set_ = nullptr;
 };
 
-// Blocks of `size` bytes for as long as there are any.
+// Allocates blocks of `size` bytes until there are none left.
 inline std::vector<void *> take_all(flat_pool *shard, std::size_t size) {
     std::vector<void *> blocks;
     while (void *block = flat_percore_alloc(shard, size)) blocks.push_back(block);
@@ -81,7 +81,7 @@ inline std::vector<void *> take(flat_pool *shard, std::size_t size, std::size_t 
     return blocks;
 }
 
-// As by another thread.
+// Frees the blocks remotely, as another thread would.
 inline void free_all(flat_percore *set, const std::vector<void *> &blocks) {
     for (void *block : blocks) ASSERT_EQ(flat_percore_free(set, block), FLAT_OK);
 }

@@ -1,4 +1,4 @@
-// What only a process of its own can try: fewer rights, lower limits, calls of the system that fail.
+// Tests that need a separate process: fewer rights, lower limits, system calls that fail.
 #ifndef FLATLINE_TESTS_OS_CHILD_HPP
 #define FLATLINE_TESTS_OS_CHILD_HPP
 
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// In a child: ends it with 1 and says why, unless `condition` holds.
+// In a child: returns 1 and prints the reason unless `condition` holds.
 #define DEMAND(condition)                                                                                              \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -26,7 +26,7 @@
         }                                                                                                              \
     } while (0)
 
-// The child must have come to its end, or this test is skipped.
+// Expects that the child reached its end. Skips the test if the child could not try.
 #define EXPECT_DONE_OR_SKIP(child)                                                                                     \
     do {                                                                                                               \
         const int returned_by_child = child;                                                                           \
@@ -36,10 +36,10 @@
 
 namespace test {
 
-// What a child returns that cannot try what it should.
+// A child returns this if the system does not allow the test.
 inline constexpr int cannot_try = 77;
 
-// What `act` returns (0 .. 127) when it runs in a child of this process; 128 + the signal where one ended it.
+// Runs `act` in a child process. Returns its result (0 .. 127), or 128 + the signal that ended the child.
 template <typename Act> int in_child(Act act) {
     (void)std::fflush(nullptr);
     const pid_t child = fork();
@@ -58,7 +58,7 @@ inline bool has_capability(unsigned capability) {
     return (data[capability / 32].effective >> capability % 32 & 1) != 0;
 }
 
-// Takes one capability from this process for good.
+// Permanently drops one capability of this process.
 inline bool drop_capability(unsigned capability) {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct data[2]{};
@@ -76,8 +76,8 @@ inline bool limit(decltype(RLIMIT_MEMLOCK) resource, std::size_t soft) {
     return setrlimit(resource, &set) == 0;
 }
 
-// From now on this process gets `error` from the system call `number`; with `third` >= 0 only where its third argument
-// is that. False iff the system has no such filter (an emulator).
+// From now on the system call `number` fails with `error` in this process; if `third` >= 0, only when its third
+// argument is `third`. Returns false iff the system has no such filter (an emulator).
 inline bool fail_call(long number, int error, int third = -1) {
     const auto word = [](std::uint16_t code, std::uint32_t k, std::uint8_t yes = 0, std::uint8_t no = 0) {
         return sock_filter{code, yes, no, k};

@@ -19,13 +19,13 @@
 
 namespace test {
 
-// ThreadSanitizer keeps several bytes of its own for each that a program touches, and faults them in as it goes: the
-// page faults of such a build say nothing about the program.
+// ThreadSanitizer keeps several bytes of its own for each byte that a program touches. It faults them in during the
+// run, so the page faults of such a build say nothing about the program.
 inline constexpr bool faults_are_ours = !thread_sanitizer;
 
 inline std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Pages of [start, start + size) that are resident.
+// The number of resident pages in [start, start + size).
 inline std::size_t resident_pages(const void *start, std::size_t size) {
     const std::uintptr_t page = page_size();
     const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(start) / page * page;
@@ -57,8 +57,7 @@ inline bool is_mapped(const void *start, std::size_t size) {
     return false;
 }
 
-// The number behind `name` in a file of /proc, by no call of a malloc. Where the kernel does not tell, no test may go
-// on as if it had.
+// The number after `name` in a file of /proc, read without a call of malloc. Aborts if the kernel does not provide it.
 inline std::size_t figure_of(const char *path, const char *name) {
     std::array<char, 4096> text{};
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -69,13 +68,14 @@ inline std::size_t figure_of(const char *path, const char *name) {
     return std::strtoul(at + std::strlen(name), nullptr, 10);
 }
 
-// Bytes of the whole process that are resident: a step of the kernel's for each page of it.
+// The resident bytes of the whole process. The kernel does a step for each page of it.
 inline std::size_t resident_bytes() { return figure_of("/proc/self/smaps_rollup", "\nRss:") * 1024; }
 
-// The same in O(1), by a counter that is gathered per processor, and since Linux 6.2 some 32 pages behind on each.
+// The same in O(1), from a counter that the kernel gathers per processor. Since Linux 6.2 it lags by about 32 pages on
+// each.
 inline std::size_t about_resident_bytes() { return figure_of("/proc/self/statm", " ") * page_size(); }
 
-// Bytes of address space that the process has mapped.
+// The bytes of address space that the process has mapped.
 inline std::size_t mapped_bytes() { return figure_of("/proc/self/statm", "") * page_size(); }
 
 } // namespace test

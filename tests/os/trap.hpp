@@ -1,4 +1,4 @@
-// Accesses that must end the process, tried in a child of it.
+// Accesses that must end the process. A child process tries them.
 #ifndef FLATLINE_TESTS_OS_TRAP_HPP
 #define FLATLINE_TESTS_OS_TRAP_HPP
 
