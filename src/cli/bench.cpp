@@ -239,8 +239,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
                      "Processes for each cell and backend, 1 to 1000 (default 6; programs 5)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
-    verb->add_option("--threads", options.threads,
-                     "2 to 64 threads in suites threads (default 2,4,8) and pipeline (2)")
+    verb->add_option("--threads", options.threads, "2 to 64 threads in suites threads (default 2,4,8) and pipeline (2)")
         ->check(CLI::Range(bench::fewest_threads, bench::most_threads).description(""))
         ->delimiter(',')
         ->allow_extra_args(false)
