@@ -35,45 +35,42 @@ static inline void write_to(void *block) {
     *first = *first;
 }
 
-/* Puts the first entries that belong to the receiver on its ring, as far as there is room. Returns their number. The
- * state of sending is copied, so that it stays in registers: the write to a block might change any memory. */
+/* Puts entries on the ring: the first one, which belongs to the receiver, and those behind it that do as well, as far
+ * as there is room. Returns their number. The state of sending is copied, so that it stays in registers: the write to a
+ * block might change any memory. */
 static size_t send_by_ring(thread_heap *heap, sending *to, const block_at_hand *first, size_t count) {
     sending now = *to;
     bool writes = writes_first();
     size_t i = 0;
-    for (; i < count && owner_of(&first[i]) == now.to && has_room(&now); i++) {
+    while (has_room(&now)) {
         if (UNLIKELY(has_block(first[i].state))) { /* somebody holds it */
             heap->freed_twice = first[i].block;
-            continue;
+        } else {
+            if (writes) write_to(first[i].block);
+            put_on_ring(&now, first[i].block);
         }
-        if (writes) write_to(first[i].block);
-        put_on_ring(&now, first[i].block);
+        if (++i == count || owner_of(&first[i]) != now.to) break;
     }
     *to = now;
     return i;
 }
 
-/* Sends the first entries that belong to heap `to` by marks. Returns their number. */
-static size_t send_by_marks(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
-    size_t i = 0;
-    for (; i < count && owner_of(&first[i]) == to; i++) {
-        bool held = has_block(first[i].state); /* by somebody */
-        if (!held && writes_first()) write_to(first[i].block);
-        if (UNLIKELY(held || !flat_send_home(&first[i]))) heap->freed_twice = first[i].block;
-    }
-    return i;
+static void send_by_mark(thread_heap *heap, const block_at_hand *entry) {
+    bool held = has_block(entry->state); /* by somebody */
+    if (!held && writes_first()) write_to(entry->block);
+    if (UNLIKELY(held || !flat_send_home(entry))) heap->freed_twice = entry->block;
 }
 
-/* Sends the first entries that belong to one heap other than `heap`: on a ring as far as there is room, else by marks.
- * Returns their number. */
+/* Sends the first entry, which belongs to heap `to`, and those behind it that do as well: on a ring as far as there is
+ * room, else by marks. Returns their number. */
 static size_t send_home(thread_heap *heap, uint32_t to, const block_at_hand *first, size_t count) {
     sending now = flat_begin_sending(heap, to);
-    size_t sent = send_by_ring(heap, &now, first, count);
-    sent += send_by_marks(heap, to, first + sent, count - sent);
+    size_t i = send_by_ring(heap, &now, first, count);
+    while (i == 0 || (i < count && owner_of(&first[i]) == to)) send_by_mark(heap, &first[i++]);
     flat_end_sending(&now);
     thread_heap *other = heap_number(to);
     if (UNLIKELY(use_of(other) != HEAP_OWNED)) take_back_there(heap, other);
-    return sent;
+    return i;
 }
 
 size_t flat_give_home(thread_heap *heap, size_t class, const block_at_hand *first, gifts most) {

@@ -90,22 +90,19 @@ static double mib(size_t bytes) { return (double)bytes / BYTES_PER_MIB; }
 
 /* Each line begins with the program and its process id: the programs that a shell starts report one after the other. */
 static void print(const flat_usage *now) {
-    char text[1000];
-    const char *program = program_invocation_short_name;
-    int id = (int)getpid();
+    char head[80], text[1000];
     struct rusage used;
     (void)getrusage(RUSAGE_SELF, &used);
+    (void)snprintf(head, sizeof head, "flatline-malloc: %.40s[%d]", program_invocation_short_name, (int)getpid());
     int length = snprintf(text, sizeof text,
-                          "flatline-malloc: %.40s[%d]: policy: %s; thread heaps: %zu; their chunks: %.1f MiB\n"
-                          "flatline-malloc: %.40s[%d]: not freed at exit: blocks: %zu, %.1f MiB; huge blocks: %zu, "
-                          "%.1f MiB\n"
-                          "flatline-malloc: %.40s[%d]: free and kept at exit: at most %.1f MiB; returned to the OS "
-                          "before: %.1f MiB\n"
-                          "flatline-malloc: %.40s[%d]: peak resident memory of the process: %.1f MiB\n",
-                          program, id, flat_policy.name, now->heaps, mib(now->heap_bytes), program, id,
-                          now->live_blocks, mib(now->live_bytes), now->huge_blocks, mib(now->huge_bytes), program, id,
-                          mib(now->kept_bytes), mib(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE),
-                          program, id, (double)used.ru_maxrss / 1024);
+                          "%s: policy: %s; thread heaps: %zu; their chunks: %.1f MiB\n"
+                          "%s: not freed at exit: blocks: %zu, %.1f MiB; huge blocks: %zu, %.1f MiB\n"
+                          "%s: free and kept at exit: at most %.1f MiB; returned to the OS before: %.1f MiB\n"
+                          "%s: peak resident memory of the process: %.1f MiB\n",
+                          head, flat_policy.name, now->heaps, mib(now->heap_bytes), head, now->live_blocks,
+                          mib(now->live_bytes), now->huge_blocks, mib(now->huge_bytes), head, mib(now->kept_bytes),
+                          mib(__atomic_load_n(&flat_space.discarded, __ATOMIC_RELAXED) * PAGE), head,
+                          (double)used.ru_maxrss / 1024);
     flat_say(text, (size_t)length);
 }
 

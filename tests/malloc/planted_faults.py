@@ -27,8 +27,7 @@ WITHIN = ("home",)  # tests that are linked with the malloc and read its tables
 
 # name: (file below src/malloc, pattern, replacement, places in each of which a test must see the fault). A place is a
 # part's name; `PART:WORDS` or `PART:WORDS with POLICY`, for a test with these words in its name, under a policy that is
-# not `balanced`; `wild:CASE`, for a case of wild_test.py; or `preload`,
-# for preload_test.py.
+# not `balanced`; `wild:CASE`, for a case of wild_test.py; or `preload`, for preload_test.py.
 FAULTS = {
     CONTROL: ("runs.c", r"\A", r"", ["interface", "model", "misuse", "threads", "operators", "neighbours",
                                      "statistics", "surroundings:another", "policy:keeps_of_a_gib",

@@ -74,10 +74,11 @@ SETTINGS = [
 
 # The program closes stderr before the summary is printed. It may then open a file, which gets the same number, or the
 # number of the second descriptor.
-STATISTICS_OF_WHO_CLOSES_STDERR = [
+AFTER_STDERR_WAS_CLOSED = [
     (["ls", "/"], True),
     ([sys.executable, "-c", "import os, sys; os.close(2); os.open(sys.argv[1], os.O_WRONLY)", "FILE"], True),
     ([sys.executable, "-c", "import os; os.closerange(2, 1000)"], False),
+    (["sh", "-c", "ulimit -n 100; exec ls /"], False),  # the second descriptor is refused
     ([sys.executable, "-c",
       "import os, sys\nos.closerange(2, 1000)\nwhile os.open(sys.argv[1], os.O_WRONLY) < 300: pass", "FILE"], False),
 ]
@@ -124,7 +125,7 @@ def main():
         text = said(library, **settings)
         if not re.fullmatch(expected, text):
             wrong.append("with %s it says %r" % (settings, text))
-    for command, printed in STATISTICS_OF_WHO_CLOSES_STDERR:
+    for command, printed in AFTER_STDERR_WAS_CLOSED:
         wrong += filter(None, [wrong_statistics(library, command, printed)])
     for line in wrong:
         print(line)
