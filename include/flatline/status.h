@@ -45,7 +45,14 @@ typedef enum flat_status {
     FLAT_CORRUPTED,        /**< only from `flat_pool_check` and similar functions: an invariant of the metadata does not
                                 hold */
     FLAT_NOT_PERMITTED,    /**< a limit of the system or a missing privilege forbids it */
-    FLAT_UNAVAILABLE       /**< the system does not have what was asked for: huge pages, a NUMA node, a name */
+    FLAT_UNAVAILABLE,      /**< the system does not have what was asked for: huge pages, a NUMA node, a name; or all
+                                lanes of an engine are in use */
+    FLAT_NO_GRANT,         /**< the submitter has no grant of the payload's class left at this worker */
+    FLAT_RING_FULL,        /**< the submitter has as many inline payloads in flight to this worker as fit */
+    FLAT_DEADLINE_PAST,    /**< the task's deadline has already passed */
+    FLAT_DRAINING,         /**< the engine takes no more tasks */
+    FLAT_STALE_TICKET,     /**< the task that the ticket names is done */
+    FLAT_TIMED_OUT         /**< what was waited for did not come in time */
 } flat_status;
 
 /** A short English phrase, without a full stop, that stays valid as long as the program runs. Never NULL: a value

@@ -11,6 +11,12 @@ const char *flat_status_string(flat_status status) {
     case FLAT_CORRUPTED: return "corrupted metadata";
     case FLAT_NOT_PERMITTED: return "not permitted by a limit or a missing privilege";
     case FLAT_UNAVAILABLE: return "not available on this system";
+    case FLAT_NO_GRANT: return "no grant of this class is left";
+    case FLAT_RING_FULL: return "the ring of inline payloads is full";
+    case FLAT_DEADLINE_PAST: return "the deadline has passed";
+    case FLAT_DRAINING: return "the engine takes no more tasks";
+    case FLAT_STALE_TICKET: return "the task is done";
+    case FLAT_TIMED_OUT: return "timed out";
     }
     return "unknown status";
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds every #include to the arrows of the house:
 
-    cli -> {bench, plan, prove, report} -> malloc -> os -> core        and everyone: include/flatline
+    cli -> {bench, plan, prove, report} -> engine -> malloc -> os -> core        and everyone: include/flatline
 
     layering.py ROOT        (the folder that holds src/ and include/)
 
@@ -16,15 +16,15 @@ import os
 import re
 import sys
 
-FLOOR = {"core": 0, "os": 1, "malloc": 2, "prove": 3, "report": 3, "bench": 3, "plan": 3, "cli": 4}
+FLOOR = {"core": 0, "os": 1, "malloc": 2, "engine": 3, "prove": 4, "report": 4, "bench": 4, "plan": 4, "cli": 5}
 # From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
 # pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {
     "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
                "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
                "misuse returned rings", "left trim", "home", "cache", "heaps", "malloc usage", "statistics"],
-    "os": ["arena_create clock faults region_refusal region_room smaps valgrind", "region_plan",
-           "backing pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",
+    "os": ["arena_create clock faults region_refusal region_room smaps thread valgrind", "region_plan",
+           "backing page_guard pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",
            "region_file", "region"],
 }
 LEVEL = {(room, name): level for room, levels in LEVELS.items() for level, names in enumerate(levels)

@@ -1,0 +1,250 @@
+/* Lanes that are taken and left, and an engine that drains, stops and ends. */
+#include "engine.h"
+#include "submit_steps.h"
+
+/* Between two looks of a drain: it reads what workers write, and costs each of them a cache miss. */
+#define DRAIN_LOOK_NS 20000u
+
+uint64_t flat_engine_now(const flat_engine *engine) { return time_of_ticks(&engine->rate, read_ticks()); }
+
+static inbox *other_side(const lane *of, uint32_t submitter) { return &of->worker->inboxes[submitter]; }
+
+/* Descriptors of a lane that are not done. What is finished is read first: it is never more than what was posted. */
+static uint64_t count_in_flight(const lane *of, uint32_t submitter) {
+    uint64_t finished = step_read_finished(&other_side(of, submitter)->finished);
+    return step_read_posted(&of->posted) - finished;
+}
+
+/* The same for a lane whose thread posts no more. The thread may have ended before it published what it had counted, so
+ * only what the worker can see counts. */
+static uint64_t count_left(const lane *of, uint32_t submitter) {
+    const inbox *there = other_side(of, submitter);
+    uint64_t finished = step_read_finished(&there->finished), taken = step_read_taken(&there->taken);
+    const task_descriptor *next = &of->descriptors[taken % of->length];
+    uint32_t lap = (uint32_t)(taken / of->length) + 1;
+    return taken - finished + (step_look_at_descriptor(&next->lap, lap) ? 1 : 0);
+}
+
+/* Makes the submitter's side of a lane as new: it holds no grant, none is in flight, and the places in the rings are
+ * those where the worker's side is. Nothing may be in flight. */
+void flat_engine_clear_lane(lane *of, uint32_t submitter) {
+    const inbox *there = other_side(of, submitter);
+    uint64_t taken = step_read_taken(&there->taken);
+    of->at = (uint32_t)(taken % of->length);
+    of->lap = (uint32_t)(taken / of->length) + 1;
+    of->completion_at = there->completion_at;
+    of->completion_parity = there->completion_parity;
+    __atomic_store_n(&of->posted, taken, __ATOMIC_RELEASE);
+    for (uint32_t number = 0; number <= of->class_count; number++) {
+        lane_class *class = &of->classes[number];
+        class->at = there->returns[number].at;
+        class->parity = there->returns[number].parity;
+        class->top = NO_GRANT_LEFT;
+        for (uint32_t i = class->count; i-- > 0;) {
+            uint32_t grant = class->first + i;
+            of->grants[grant] = (lane_grant){.generation = of->worker->records[there->first_record + grant].generation,
+                                             .next = class->top,
+                                             .size_class = (uint8_t)number};
+            class->top = (uint16_t)grant;
+        }
+    }
+}
+
+/* Completions of a lane that were not polled. */
+static uint32_t count_unread(const lane *of, const inbox *there) {
+    uint32_t length = of->grant_count, to = there->completion_at;
+    if (of->completion_parity != there->completion_parity) to += length;
+    return to - of->completion_at;
+}
+
+static void account_for(const lane *of, uint32_t submitter, flat_reclaimed *found) {
+    for (uint32_t i = 0; i < of->grant_count; i++) found->held += of->grants[i].state == GRANT_HELD;
+    found->unread += count_unread(of, other_side(of, submitter));
+}
+
+/* Frees the lanes of a submitter, which no thread uses and whose state this thread may set, if nothing is in flight. */
+static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclaimed *found) {
+    uint32_t count = submitter->engine->worker_count, times = state & ~LANE_STATE_MASK;
+    uint64_t left = 0;
+    for (uint32_t i = 0; i < count; i++) left += count_left(&submitter->lanes[i], submitter->number);
+    if (left != 0) {
+        found->waiting++;
+        found->in_flight += (size_t)left;
+        step_set_lane(&submitter->state, times | LANE_LEFT);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        account_for(&submitter->lanes[i], submitter->number, found);
+        flat_engine_clear_lane(&submitter->lanes[i], submitter->number);
+    }
+    found->lanes++;
+    if (step_is_inside(&submitter->entered)) step_leave_submit(&submitter->entered);
+    show(&submitter->statistics->thread, 0);
+    step_set_lane(&submitter->state, times | LANE_FREE);
+}
+
+/* Whether the lanes are nobody's any more, though they are not free. */
+static bool is_abandoned(const flat_submitter *submitter, uint32_t state) {
+    if ((state & LANE_STATE_MASK) == LANE_LEFT) return true;
+    if ((state & LANE_STATE_MASK) != LANE_OWNED) return false;
+    thread_identity owner = {.started = __atomic_load_n(&submitter->owner.started, __ATOMIC_RELAXED),
+                             .number = __atomic_load_n(&submitter->owner.number, __ATOMIC_RELAXED)};
+    return flat_thread_has_ended(owner);
+}
+
+flat_reclaimed flat_engine_reclaim(flat_engine *engine) {
+    flat_reclaimed found = {0};
+    for (uint32_t i = 0; i < engine->lane_count; i++) {
+        flat_submitter *submitter = &engine->submitters[i];
+        uint32_t state = step_look_at_lane(&submitter->state);
+        if (!is_abandoned(submitter, state)) continue;
+        uint32_t reclaiming = (state & ~LANE_STATE_MASK) | LANE_RECLAIMING;
+        if (step_move_lane(&submitter->state, state, reclaiming)) reclaim_lanes(submitter, state, &found);
+    }
+    return found;
+}
+
+/* The first free lanes become the calling thread's; NULL: there are none. */
+static flat_submitter *take_lanes(flat_engine *engine) {
+    for (uint32_t i = 0; i < engine->lane_count; i++) {
+        flat_submitter *submitter = &engine->submitters[i];
+        uint32_t state = step_look_at_lane(&submitter->state), times = (state & ~LANE_STATE_MASK) + LANE_STATE_MASK + 1;
+        if ((state & LANE_STATE_MASK) != LANE_FREE) continue;
+        /* Not yet owned: whoever reclaims would take it to be the last owner's. */
+        if (!step_move_lane(&submitter->state, state, times | LANE_RECLAIMING)) continue;
+        thread_identity self = flat_thread_self();
+        __atomic_store_n(&submitter->owner.started, self.started, __ATOMIC_RELAXED);
+        __atomic_store_n(&submitter->owner.number, self.number, __ATOMIC_RELAXED);
+        show(&submitter->statistics->thread, self.number);
+        step_set_lane(&submitter->state, times | LANE_OWNED);
+        return submitter;
+    }
+    return NULL;
+}
+
+flat_status flat_engine_register(flat_engine *engine, flat_submitter **submitter) {
+    if (submitter == NULL) return FLAT_INVALID_ARGUMENT;
+    *submitter = NULL;
+    if (engine == NULL) return FLAT_INVALID_ARGUMENT;
+    if (step_look_at_state(&engine->state) != ENGINE_OPEN) return FLAT_DRAINING;
+    *submitter = take_lanes(engine);
+    if (*submitter == NULL && flat_engine_reclaim(engine).lanes != 0) *submitter = take_lanes(engine);
+    return *submitter != NULL ? FLAT_OK : FLAT_UNAVAILABLE;
+}
+
+void flat_engine_unregister(flat_submitter *submitter) {
+    flat_reclaimed found = {0};
+    if (submitter == NULL || submitter->of_worker != NULL) return;
+    uint32_t state = step_look_at_lane(&submitter->state);
+    step_set_lane(&submitter->state, (state & ~LANE_STATE_MASK) | LANE_RECLAIMING);
+    reclaim_lanes(submitter, state, &found);
+}
+
+/* Changes what the engine accepts, and lets sleeping workers see it. */
+void flat_engine_set_state(flat_engine *engine, engine_state to) {
+    step_set_state(&engine->state, to);
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (step_look_asleep(&engine->workers[i].sleeping)) flat_engine_wake(&engine->workers[i].sleeping);
+    }
+    show(&engine->statistics->state, to);
+}
+
+/* Whether an outside submitter is in the middle of a submit. One that has left it since the state was changed, and
+ * since all threads had a fence, finds the new state when it comes again. */
+static bool is_submitting(const flat_engine *engine) {
+    for (uint32_t i = 0; i < engine->lane_count; i++) {
+        if (step_is_inside(&engine->submitters[i].entered)) return true;
+    }
+    return false;
+}
+
+/* Whether every task is done that was ever posted. All that is finished is read before what was posted. In each lane
+ * the second is never less than the first, so if the sums are equal, nothing was posted or finished in between; and no
+ * task is running, which could post another. */
+static bool is_done(const flat_engine *engine) {
+    uint64_t finished = 0, posted = 0;
+    for (uint32_t i = 0; i < engine->submitter_count; i++) {
+        const flat_submitter *submitter = &engine->submitters[i];
+        for (uint32_t w = 0; w < engine->worker_count; w++) {
+            finished += step_read_finished(&other_side(&submitter->lanes[w], i)->finished);
+        }
+    }
+    for (uint32_t i = 0; i < engine->submitter_count; i++) {
+        for (uint32_t w = 0; w < engine->worker_count; w++) {
+            posted += step_read_posted(&engine->submitters[i].lanes[w].posted);
+        }
+    }
+    return finished == posted;
+}
+
+/* Waits until everything is done, in a state of at least `to`. */
+static flat_status settle(flat_engine *engine, engine_state to, uint64_t within_ns) {
+    if (engine == NULL) return FLAT_INVALID_ARGUMENT;
+    uint64_t begun = read_ticks();
+    if (step_look_at_state(&engine->state) < to) flat_engine_set_state(engine, to);
+    const uint32_t nobody_changes_it = 0;
+    if (!engine->fenced && !flat_fence_all()) flat_sleep_while(&nobody_changes_it, 0, UNFENCED_SLEEP_NS);
+    for (;;) {
+        if (is_submitting(engine)) {
+            (void)flat_engine_reclaim(engine); /* its thread may have ended there */
+        } else if (is_done(engine)) {
+            return FLAT_OK;
+        }
+        uint64_t passed = ns_of_ticks(&engine->rate, read_ticks() - begun);
+        if (passed >= within_ns) return FLAT_TIMED_OUT;
+        uint64_t rest = within_ns - passed;
+        flat_sleep_while(&nobody_changes_it, 0, rest < DRAIN_LOOK_NS ? rest : DRAIN_LOOK_NS);
+    }
+}
+
+flat_status flat_engine_drain(flat_engine *engine, uint64_t within_ns) {
+    return settle(engine, ENGINE_DRAINING, within_ns);
+}
+
+flat_status flat_engine_stop(flat_engine *engine, uint64_t within_ns) {
+    return settle(engine, ENGINE_STOPPED, within_ns);
+}
+
+void flat_engine_resume(flat_engine *engine) {
+    if (step_look_at_state(&engine->state) < ENGINE_ENDING) flat_engine_set_state(engine, ENGINE_OPEN);
+}
+
+void flat_engine_end(flat_engine *engine) { flat_engine_set_state(engine, ENGINE_ENDING); }
+
+static uint64_t count_waiting(const flat_engine *engine, uint32_t worker) {
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; i < engine->submitter_count; i++) {
+        waiting += count_in_flight(&engine->submitters[i].lanes[worker], i);
+    }
+    return waiting;
+}
+
+static flat_stuck describe_worker(const flat_engine *engine, uint32_t worker) {
+    const worker_statistics *statistics = engine->workers[worker].statistics;
+    uint64_t running = __atomic_load_n(&statistics->running, __ATOMIC_RELAXED), now = read_ticks();
+    uint64_t since = __atomic_load_n(&statistics->running_since, __ATOMIC_RELAXED);
+    return (flat_stuck){.worker = worker,
+                        .thread = (uint32_t)__atomic_load_n(&statistics->thread, __ATOMIC_RELAXED),
+                        .run = (flat_task_function *)(uintptr_t)running,
+                        .running_ns = running != 0 && now > since ? ns_of_ticks(&engine->rate, now - since) : 0,
+                        .waiting = count_waiting(engine, worker)};
+}
+
+size_t flat_engine_stuck(const flat_engine *engine, flat_stuck *stuck, size_t capacity) {
+    size_t found = 0;
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        flat_stuck one = describe_worker(engine, i);
+        if (one.run == NULL && one.waiting == 0) continue;
+        if (found < capacity) stuck[found] = one;
+        found++;
+    }
+    for (uint32_t i = 0; i < engine->lane_count; i++) {
+        const flat_submitter *submitter = &engine->submitters[i];
+        if (!step_is_inside(&submitter->entered)) continue;
+        uint32_t thread = __atomic_load_n(&submitter->owner.number, __ATOMIC_RELAXED);
+        if (found < capacity) stuck[found] = (flat_stuck){.worker = FLAT_ANY_WORKER, .thread = thread};
+        found++;
+    }
+    return found;
+}

@@ -1,0 +1,214 @@
+/* An engine in memory, shared by the files that make it, submit to it, run it and end it.
+ *
+ *   metadata:  [ flat_engine | worker of each page | workers | submitters | lanes
+ *              | of each worker: its pool's metadata, links, records, inboxes
+ *              | of each lane: descriptors | what comes back | the submitter's own ]
+ *              [ statistics, whole pages ] [ guard | stack ] [ guard | stack ] ...
+ *   blocks:    [ of worker 0 ][ guard ][ of worker 1 ] ...                        each on pages of its own
+ *
+ * Who writes. Memory that one thread writes is LINE_PAIR away from memory that another one writes. A worker reads the
+ * descriptors, which the submitter writes, and writes what comes back, which the submitter reads; all else on a task's
+ * way is each side's own. A worker's pool is its own alone: a submitter computes the address of a granted block from
+ * numbers that never change. */
+#ifndef FLATLINE_ENGINE_ENGINE_H
+#define FLATLINE_ENGINE_ENGINE_H
+
+#include "descriptor.h"
+#include "ready.h"
+#include "statistics.h"
+#include "steps.h"
+#include "ticks.h"
+#include "wheel.h"
+
+#include "../core/pool_state.h"
+#include "../os/thread.h"
+
+#include <flatline/engine.h>
+#include <flatline/region.h>
+
+#define NO_GRANT_LEFT UINT16_MAX
+#define ENGINE_PAGE 4096
+
+/* Whether submits are accepted: outside ones while ENGINE_OPEN, those of tasks until ENGINE_STOPPED. From then on tasks
+ * are cancelled that were not begun, and in the end workers leave. */
+typedef enum engine_state { ENGINE_OPEN, ENGINE_DRAINING, ENGINE_STOPPED, ENGINE_ENDING } engine_state;
+
+/* Of a submitter's lanes. Only its owner uses a lane that is LANE_OWNED, only the thread that made it so one that is
+ * LANE_RECLAIMING, and nobody one that is free or left. */
+#define LANE_STATE_MASK 3u
+typedef enum lane_state { LANE_FREE, LANE_OWNED, LANE_LEFT, LANE_RECLAIMING } lane_state;
+
+typedef enum grant_state { GRANT_LEFT, GRANT_HELD, GRANT_POSTED } grant_state;
+
+/* A grant, as its submitter knows it. */
+typedef struct lane_grant {
+    void *context;       /* of the completion */
+    uint64_t cancelled;  /* descriptors posted up to and with its last cancellation; 0: none */
+    uint32_t generation; /* how often it has come back */
+    uint32_t cancelled_generation;
+    uint32_t size; /* bytes asked for */
+    uint16_t next; /* in the stack of its class */
+    uint8_t state; /* grant_state */
+    uint8_t size_class;
+} lane_grant;
+
+/* A class of the worker's pool, or the inline payloads, as a submitter sees it. Its grants are neighbouring blocks:
+ * grant number first + i is the block at start + i * size. */
+typedef struct lane_class {
+    _Alignas(CACHE_LINE) char *start;
+    size_t inverse, size; /* as in pool_class */
+    uint32_t *returned;   /* a ring of `count` places, in which grants come back */
+    uint32_t twos;
+    uint16_t first, count;
+    uint16_t top;    /* of the stack of grants that are left; NO_GRANT_LEFT */
+    uint16_t at;     /* the next place of `returned` */
+    uint32_t parity; /* of the entry that will be new there */
+} lane_class;
+
+/* The submitter's side of a lane to one worker: it alone writes this. */
+typedef struct lane {
+    _Alignas(LINE_PAIR) task_descriptor *descriptors;
+    uint32_t at, length, lap; /* of the ring of descriptors: the next place, and the lap that it will get */
+    uint32_t class_count;     /* classes[class_count] is the inline payloads' */
+    uint64_t posted;          /* descriptors since init: tasks and cancellations; a drain reads it */
+    lane_class *classes;
+    lane_grant *grants;
+    flat_pool *pool; /* the worker's: what never changes of it is read */
+    struct flat_worker *worker;
+    uint64_t *completions; /* a ring of `grant_count` places */
+    uint32_t grant_count;
+    uint32_t completion_at, completion_parity;
+} lane;
+
+/* A ring in which the grants of one class come back, on the worker's side. */
+typedef struct return_ring {
+    uint32_t *places;
+    uint16_t at, length;
+    uint32_t parity;
+} return_ring;
+
+/* The worker's side of a lane: it alone writes this. */
+typedef struct inbox {
+    _Alignas(CACHE_LINE) const task_descriptor *descriptors;
+    uint32_t at, length, lap;
+    uint32_t first_record;
+    return_ring *returns; /* of each class, and of the inline payloads */
+    uint64_t *completions;
+    uint32_t completion_at, completion_parity;
+    uint32_t grant_count;
+    uint32_t unused;
+    uint64_t taken;    /* descriptors since init: at == taken % length, lap == taken / length + 1 */
+    uint64_t finished; /* descriptors whose tasks are done, or that cancelled: finished <= taken <= posted */
+    flat_submitter *submitter;
+} inbox;
+
+/* A task that its worker has taken in. A grant has one record, and a record is used by one task at a time. */
+typedef struct task_record {
+    task_descriptor task;
+    uint64_t due;              /* in the wheel: units */
+    char *block;               /* of the grant; NULL: the payload is in the descriptor */
+    uint32_t generation;       /* as in lane_grant, while the task is in flight */
+    uint32_t inbox;            /* the number of its lane */
+    bool is_waiting, is_timed; /* in a list of the ready tasks, or in the wheel */
+} task_record;
+
+struct flat_submitter {
+    _Alignas(LINE_PAIR) flat_engine *engine;
+    lane *lanes; /* to each worker */
+    submitter_statistics *statistics;
+    flat_worker *of_worker; /* NULL: outside of the workers */
+    uint32_t refused_from;  /* the engine_state from which on it is refused */
+    uint32_t number;
+    uint32_t next_worker;                  /* of FLAT_ANY_WORKER */
+    uint32_t entered;                      /* odd: inside of a submit; a drain reads it */
+    _Alignas(LINE_PAIR) uint32_t sleeping; /* 1: its thread sleeps until something comes back */
+    uint32_t state; /* lane_state, and above it the number of times that the lanes were taken, so that a state that
+                       comes back is told apart */
+    thread_identity owner; /* whoever took them last */
+};
+
+struct flat_worker {
+    _Alignas(LINE_PAIR) flat_engine *engine;
+    flat_pool *pool;
+    inbox *inboxes; /* of each submitter */
+    task_record *records;
+    worker_statistics *statistics;
+    flat_submitter *submitter;
+    ready_tasks ready;
+    timing_wheel wheel;
+    list_link *links;
+    uint64_t last;        /* ticks: when the last task ended */
+    uint64_t deferred_to; /* ticks: what the running task asked for */
+    bool is_deferred;
+    uint8_t outcome;                       /* of the task that `run` was called for */
+    uint32_t counted_class, counted_block; /* where the count of free blocks is */
+    uint64_t counted_free;
+    uint32_t number;
+    uint32_t inbox_count;
+    _Alignas(
+        LINE_PAIR) uint32_t sleeping; /* 1: the worker sleeps; submitters read it, and whoever wakes it clears it */
+    uint32_t attended;                /* 1: a thread is this worker */
+    hosted_thread thread;
+};
+
+struct flat_engine {
+    _Alignas(LINE_PAIR) uint32_t state; /* engine_state */
+    bool fenced;                        /* see steps.h */
+    bool yields;                        /* there are more workers than processors */
+    bool runs_workers;
+    uint32_t worker_count, submitter_count, lane_count;
+    uint32_t unit_shift; /* of the wheels: a unit is 1 << unit_shift ticks */
+    flat_worker *workers;
+    flat_submitter *submitters; /* the outside ones first */
+    const uint8_t *worker_of_page;
+    uintptr_t blocks;
+    size_t block_bytes;
+    tick_rate rate;
+    flat_waiting waiting;
+    uint64_t spin_ticks;
+    uint64_t most_delay; /* ticks */
+    engine_statistics *statistics;
+    struct backing *backing; /* what `flat_engine_create` mapped; NULL: the memory is the caller's */
+    int shown;               /* the file of the statistics; negative: there is none */
+    uint64_t watchdog_ticks;
+    flat_overrun_function *overrun;
+    void *overrun_context;
+    hosted_thread watchdog;
+    uint32_t watchdog_sleeps;
+    bool has_watchdog;
+};
+
+/* An entry of a ring in which something comes back: the number of the grant above the parity of the lap, which tells a
+ * new one from that of the lap before. Between them, in a completion, the outcome. */
+#define ENTRY_PARITY 1u
+#define RETURN_SHIFT 1
+#define OUTCOME_SHIFT 1
+#define OUTCOME_MASK 3u
+#define COMPLETION_SHIFT 3
+
+/* A ticket: the generation of the grant, its number, and the worker's number plus one. */
+#define TICKET_GRANT_SHIFT 32
+#define TICKET_WORKER_SHIFT 48
+
+static inline flat_ticket ticket_of(uint32_t worker, uint32_t grant, uint32_t generation) {
+    return (uint64_t)(worker + 1) << TICKET_WORKER_SHIFT | (uint64_t)grant << TICKET_GRANT_SHIFT | generation;
+}
+
+static inline uint64_t units_of_ticks(const flat_engine *engine, uint64_t ticks) { return ticks >> engine->unit_shift; }
+
+/* The first unit that begins at or after `ticks`. */
+static inline uint64_t units_after_ticks(const flat_engine *engine, uint64_t ticks) {
+    return (ticks + ((uint64_t)1 << engine->unit_shift) - 1) >> engine->unit_shift;
+}
+
+/* What the files call of each other. Each is described where it is defined. */
+void flat_engine_wake(uint32_t *sleeping);
+void flat_engine_clear_lane(lane *of, uint32_t submitter);
+bool flat_engine_collect(flat_submitter *submitter);
+uint32_t flat_engine_choose(flat_worker *worker);
+void flat_engine_finish(flat_worker *worker, uint32_t record, flat_outcome outcome);
+bool flat_engine_work(flat_worker *worker);
+void flat_engine_set_state(flat_engine *engine, engine_state to);
+void flat_engine_attend(flat_worker *worker);
+
+#endif

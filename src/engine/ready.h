@@ -1,0 +1,83 @@
+/* The tasks that a worker can run now: a list for each urgency, and the choice among them in constant time.
+ *
+ * The most urgent list is next, unless a less urgent one is overdue: it has been passed over `limit` times in a row.
+ * Of several overdue ones the least urgent is next. Each list has a counter of 16 bits, all four in one word; it counts
+ * up to 0x8000, so that its highest bit says that the list is overdue:
+ *
+ *     counter of a list that waits == 0x8000 - limit + times that it was passed over by more urgent ones
+ *
+ * since it began to wait, or was itself chosen.
+ *
+ * The first task of the list of urgency u is chosen within limit + 1 + 2 * u choices. Each less urgent list can be
+ * overdue at most twice in that time, since it is then passed over `limit` times again. */
+#ifndef FLATLINE_ENGINE_READY_H
+#define FLATLINE_ENGINE_READY_H
+
+#include "links.h"
+
+#include <flatline/engine.h>
+
+#define READY_NOBODY UINT32_MAX
+#define READY_OVERDUE UINT64_C(0x8000800080008000)
+
+typedef struct ready_tasks {
+    uint64_t passed_over; /* the counters, that of urgency 0 lowest */
+    uint64_t start;       /* of a counter: 0x8000 - limit */
+    list_link *links;
+    uint32_t heads;    /* of urgency 0; those of the others follow */
+    uint32_t waiting;  /* bit u: the list of urgency u is not empty */
+    uint64_t *lengths; /* of each list, where others can read them */
+} ready_tasks;
+
+static inline void ready_set_length(const ready_tasks *ready, unsigned urgency, uint64_t change) {
+    uint64_t *length = &ready->lengths[urgency];
+    __atomic_store_n(length, *length + change, __ATOMIC_RELAXED);
+}
+
+static inline void ready_restart_counter(ready_tasks *ready, unsigned urgency) {
+    unsigned shift = 16 * urgency;
+    ready->passed_over = (ready->passed_over & ~(UINT64_C(0xffff) << shift)) | ready->start << shift;
+}
+
+static inline void ready_append(ready_tasks *ready, unsigned urgency, uint32_t node) {
+    links_append(ready->links, ready->heads + urgency, node);
+    ready_set_length(ready, urgency, 1);
+    if ((ready->waiting >> urgency & 1) != 0) return;
+    ready->waiting |= 1u << urgency;
+    ready_restart_counter(ready, urgency);
+}
+
+static inline void ready_remove(ready_tasks *ready, unsigned urgency, uint32_t node) {
+    (void)links_remove(ready->links, node);
+    ready_set_length(ready, urgency, UINT64_MAX);
+    if (links_are_empty(ready->links, ready->heads + urgency)) ready->waiting &= ~(1u << urgency);
+}
+
+/* By a set of urgencies, as bits: 1 in the counter of each. */
+static inline uint64_t ready_ones(uint32_t urgencies) {
+    return (uint64_t)(urgencies & 1) | (uint64_t)(urgencies & 2) << 15 | (uint64_t)(urgencies & 4) << 30 |
+           (uint64_t)(urgencies & 8) << 45;
+}
+
+/* Bit u: the list of urgency u waits and is overdue. */
+static inline uint32_t ready_overdue(const ready_tasks *ready) {
+    uint64_t high = ready->passed_over & READY_OVERDUE;
+    uint32_t urgencies = (uint32_t)(high >> 15 & 1) | (uint32_t)(high >> 30 & 2) | (uint32_t)(high >> 45 & 4) |
+                         (uint32_t)(high >> 60 & 8);
+    return urgencies & ready->waiting;
+}
+
+/* Takes out the task to run next; READY_NOBODY iff none waits. Constant time. */
+static inline uint32_t ready_choose(ready_tasks *ready) {
+    if (ready->waiting == 0) return READY_NOBODY;
+    uint32_t overdue = ready_overdue(ready);
+    unsigned urgency = overdue != 0 ? (unsigned)__builtin_ctz(overdue) : 31 - (unsigned)__builtin_clz(ready->waiting);
+    uint32_t less_urgent = ready->waiting & ((1u << urgency) - 1) & ~overdue;
+    ready->passed_over += ready_ones(less_urgent);
+    ready_restart_counter(ready, urgency);
+    uint32_t node = ready->links[ready->heads + urgency].next;
+    ready_remove(ready, urgency, node);
+    return node;
+}
+
+#endif

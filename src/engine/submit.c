@@ -1,0 +1,345 @@
+/* The submitter's side: grants, posts, what comes back, cancellations. */
+#include "engine.h"
+#include "submit_steps.h"
+
+void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
+    if (submitter == NULL || worker >= submitter->engine->worker_count) return NULL;
+    lane *to = &submitter->lanes[worker];
+    uint32_t number = class_holding(to, size);
+    if (number == to->class_count) return NULL;
+    lane_class *class = &to->classes[number];
+    uint32_t grant = take_grant(to, class);
+    if (grant == NO_GRANT_LEFT) {
+        count_up(&submitter->statistics->refused[REFUSED_NO_GRANT], 1);
+        return NULL;
+    }
+    lane_grant *taken = &to->grants[grant];
+    taken->state = GRANT_HELD;
+    taken->size = (uint32_t)size;
+    return class->start + (grant - class->first) * class->size;
+}
+
+/* The grant that `block` is, if the submitter holds it; `*to` gets its lane. */
+static inline flat_status find_grant(flat_submitter *submitter, const void *block, lane **to, uint32_t *grant) {
+    const flat_engine *engine = submitter->engine;
+    uintptr_t offset = (uintptr_t)block - engine->blocks;
+    if (offset >= engine->block_bytes) return FLAT_FOREIGN_POINTER;
+    lane *found = &submitter->lanes[engine->worker_of_page[offset / ENGINE_PAGE]];
+    const pool_class *class = class_of_address(found->pool, block);
+    const lane_class *of = &found->classes[number_of_class(found, class)];
+    size_t index = block_index_at((uintptr_t)block - (uintptr_t)of->start, of->inverse, of->twos);
+    if (index >= of->count) return FLAT_FOREIGN_POINTER;
+    *to = found;
+    *grant = of->first + (uint32_t)index;
+    return found->grants[*grant].state == GRANT_HELD ? FLAT_OK : FLAT_FOREIGN_POINTER;
+}
+
+flat_status flat_engine_post(flat_submitter *submitter, void *granted, const flat_task *task) {
+    lane *to;
+    uint32_t grant;
+    if (submitter == NULL || task == NULL) return FLAT_INVALID_ARGUMENT;
+    flat_status status = find_grant(submitter, granted, &to, &grant);
+    if (UNLIKELY(status != FLAT_OK)) return status;
+    checked_task checked;
+    uint64_t now = read_ticks();
+    status = check_task(submitter->engine, task, now, &checked);
+    if (LIKELY(status == FLAT_OK)) status = begin_submit(submitter);
+    if (UNLIKELY(status != FLAT_OK)) return refuse_submit(submitter, status);
+    task_descriptor *descriptor = begin_descriptor(to, &checked, now, to->grants[grant].size);
+    publish_task(to, descriptor, task, grant);
+    end_submit(submitter, to);
+    recover_grant(to, &to->classes[to->grants[grant].size_class]);
+    return FLAT_OK;
+}
+
+flat_status flat_engine_release(flat_submitter *submitter, void *granted) {
+    lane *to;
+    uint32_t grant;
+    if (submitter == NULL) return FLAT_INVALID_ARGUMENT;
+    flat_status status = find_grant(submitter, granted, &to, &grant);
+    if (status != FLAT_OK) return status;
+    to->grants[grant].state = GRANT_LEFT;
+    push_grant(to, &to->classes[to->grants[grant].size_class], grant);
+    return FLAT_OK;
+}
+
+/* Copies `size` bytes to a block. Blocks are whole granules, but the payload may be anywhere and of any size. */
+static inline void copy_payload(void *to, const void *from, size_t size) {
+    typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
+    if (size <= FLAT_ENGINE_INLINE_BYTES) {
+        copy_small(to, from, size);
+        return;
+    }
+    char *into = to;
+    const char *of = from;
+    size_t last = size - 2 * sizeof(pair);
+    for (size_t at = 0; at < last; at += 2 * sizeof(pair)) {
+        pair low = *(const pair *)(const void *)(of + at), high = *(const pair *)(const void *)(of + at + sizeof(pair));
+        *(pair *)(void *)(into + at) = low;
+        *(pair *)(void *)(into + at + sizeof(pair)) = high;
+    }
+    pair low = *(const pair *)(const void *)(of + last), high = *(const pair *)(const void *)(of + last + sizeof(pair));
+    *(pair *)(void *)(into + last) = low;
+    *(pair *)(void *)(into + last + sizeof(pair)) = high;
+}
+
+/* A task whose payload travels in the descriptor. */
+static inline flat_status submit_inline(flat_submitter *submitter, lane *to, const flat_task *task,
+                                        const checked_task *checked, flat_payload payload, uint64_t now) {
+    lane_class *class = &to->classes[to->class_count];
+    flat_status status = begin_submit(submitter);
+    if (UNLIKELY(status != FLAT_OK)) return status;
+    uint32_t grant = take_grant(to, class);
+    if (UNLIKELY(grant == NO_GRANT_LEFT)) {
+        step_leave_submit(&submitter->entered);
+        return FLAT_RING_FULL;
+    }
+    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
+    copy_small(descriptor->room, payload.start, payload.size);
+    publish_task(to, descriptor, task, grant);
+    end_submit(submitter, to);
+    recover_grant(to, class);
+    return FLAT_OK;
+}
+
+/* A task whose payload is copied to a block of class `number`. */
+static NOINLINE flat_status submit_copy(flat_submitter *submitter, lane *to, uint32_t number, const flat_task *task,
+                                        const checked_task *checked, flat_payload payload, uint64_t now) {
+    lane_class *class = &to->classes[number];
+    flat_status status = begin_submit(submitter);
+    if (UNLIKELY(status != FLAT_OK)) return status;
+    uint32_t grant = take_grant(to, class);
+    if (UNLIKELY(grant == NO_GRANT_LEFT)) {
+        step_leave_submit(&submitter->entered);
+        return FLAT_NO_GRANT;
+    }
+    copy_payload(class->start + (grant - class->first) * class->size, payload.start, payload.size);
+    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
+    publish_task(to, descriptor, task, grant);
+    end_submit(submitter, to);
+    recover_grant(to, class);
+    return FLAT_OK;
+}
+
+/* The class that the task asks for, or the smallest that holds its payload; FLAT_INVALID_ARGUMENT iff there is none. */
+static inline flat_status choose_class(const lane *to, const flat_task *task, size_t size, uint32_t *number) {
+    if (task->size_class == 0) {
+        *number = class_holding(to, size);
+        return *number == to->class_count ? FLAT_INVALID_ARGUMENT : FLAT_OK;
+    }
+    *number = task->size_class - 1;
+    if (*number >= to->class_count) return FLAT_INVALID_ARGUMENT;
+    return size <= to->classes[*number].size ? FLAT_OK : FLAT_INVALID_ARGUMENT;
+}
+
+ALWAYS_INLINE flat_status submit_to(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                    flat_payload payload) {
+    checked_task checked;
+    lane *to = &submitter->lanes[worker];
+    uint64_t now = read_ticks();
+    flat_status status = check_task(submitter->engine, task, now, &checked);
+    if (UNLIKELY(status != FLAT_OK)) return status;
+    if (LIKELY(task->size_class == 0 && payload.size <= checked.inline_bytes &&
+               to->classes[to->class_count].count != 0)) {
+        return submit_inline(submitter, to, task, &checked, payload, now);
+    }
+    uint32_t number;
+    status = choose_class(to, task, payload.size, &number);
+    if (status != FLAT_OK) return status;
+    return submit_copy(submitter, to, number, task, &checked, payload, now);
+}
+
+/* FLAT_ANY_WORKER: each in turn, from the one after the last that was chosen. */
+static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const flat_task *task, flat_payload payload) {
+    flat_status status = FLAT_INVALID_ARGUMENT;
+    uint32_t count = submitter->engine->worker_count;
+    for (uint32_t tried = 0; tried < count; tried++) {
+        uint32_t worker = submitter->next_worker;
+        submitter->next_worker = worker + 1 == count ? 0 : worker + 1;
+        status = submit_to(submitter, worker, task, payload);
+        if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) break;
+    }
+    return status;
+}
+
+static inline flat_status try_to_submit(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                        const void *payload, size_t size) {
+    if (UNLIKELY(submitter == NULL || task == NULL || (payload == NULL && size != 0))) return FLAT_INVALID_ARGUMENT;
+    if (LIKELY(worker < submitter->engine->worker_count)) {
+        return submit_to(submitter, worker, task, (flat_payload){payload, size});
+    }
+    if (worker != FLAT_ANY_WORKER) return FLAT_INVALID_ARGUMENT;
+    return submit_anywhere(submitter, task, (flat_payload){payload, size});
+}
+
+flat_status flat_engine_submit(flat_submitter *submitter, size_t worker, const flat_task *task, const void *payload,
+                               size_t size) {
+    flat_status status = try_to_submit(submitter, worker, task, payload, size);
+    if (LIKELY(status == FLAT_OK) || submitter == NULL) return status;
+    return refuse_submit(submitter, status);
+}
+
+/* One after another: a submit reads the counter anew, so that waiting times are those of each task. */
+size_t flat_engine_submit_many(flat_submitter *submitter, size_t worker, const flat_task *task,
+                               const flat_payload *payloads, size_t count, flat_status *status) {
+    flat_status last = payloads == NULL && count != 0 ? FLAT_INVALID_ARGUMENT : FLAT_OK;
+    size_t accepted = 0;
+    while (last == FLAT_OK && accepted < count) {
+        last = flat_engine_submit(submitter, worker, task, payloads[accepted].start, payloads[accepted].size);
+        if (last == FLAT_OK) accepted++;
+    }
+    if (status != NULL) *status = last;
+    return accepted;
+}
+
+/* Sleeps until something comes back to the submitter or a time has come, unless `is_there` says that it is there. */
+static void sleep_until_returned(flat_submitter *submitter, uint64_t until_ticks,
+                                 bool (*is_there)(flat_submitter *submitter)) {
+    const flat_engine *engine = submitter->engine;
+    step_announce_sleep(&submitter->sleeping);
+    bool fenced = engine->fenced || flat_fence_all();
+    uint64_t now = read_ticks();
+    if (!is_there(submitter) && now < until_ticks) {
+        uint64_t within = ns_of_ticks(&engine->rate, until_ticks - now);
+        /* Without a fence on the other side its look may have come too early: look again soon. */
+        if (!fenced && within > UNFENCED_SLEEP_NS) within = UNFENCED_SLEEP_NS;
+        flat_sleep_while(&submitter->sleeping, 1, within);
+    }
+    step_stay_awake(&submitter->sleeping);
+}
+
+static bool has_collected(flat_submitter *submitter) { return flat_engine_collect(submitter); }
+
+flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                     const void *payload, size_t size, uint64_t until_ns) {
+    if (submitter == NULL || submitter->of_worker != NULL) return FLAT_INVALID_ARGUMENT;
+    const flat_engine *engine = submitter->engine;
+    uint64_t until = ticks_at_time(&engine->rate, until_ns), look_until = read_ticks() + engine->spin_ticks;
+    for (;;) {
+        flat_status status = try_to_submit(submitter, worker, task, payload, size);
+        if (status == FLAT_OK) return FLAT_OK;
+        if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) return refuse_submit(submitter, status);
+        uint64_t now = read_ticks();
+        if (now >= until) {
+            (void)refuse_submit(submitter, status);
+            return FLAT_TIMED_OUT;
+        }
+        if (now < look_until) {
+            pause_processor();
+        } else {
+            sleep_until_returned(submitter, until, has_collected);
+        }
+    }
+}
+
+/* Takes the next completion of a lane; false: there is none. */
+static bool take_completion(lane *from, flat_completion *completion) {
+    uint64_t entry = step_look_at_completion(&from->completions[from->completion_at]);
+    if ((entry & ENTRY_PARITY) != from->completion_parity) return false;
+    uint32_t number = (uint32_t)(entry >> COMPLETION_SHIFT);
+    lane_grant *grant = &from->grants[number];
+    lane_class *class = &from->classes[grant->size_class];
+    bool is_inline = grant->size_class == from->class_count;
+    *completion = (flat_completion){
+        .ticket = ticket_of(from->worker->number, number, grant->generation),
+        .context = grant->context,
+        .outcome = (flat_outcome)(entry >> OUTCOME_SHIFT & OUTCOME_MASK),
+        .payload = is_inline ? NULL : class->start + (number - class->first) * class->size,
+        .size = grant->size,
+    };
+    if (++from->completion_at == from->grant_count) {
+        from->completion_at = 0;
+        from->completion_parity ^= ENTRY_PARITY;
+    }
+    take_back_grant(from, number);
+    return true;
+}
+
+size_t flat_engine_poll(flat_submitter *submitter, flat_completion *completions, size_t capacity) {
+    size_t taken = 0;
+    if (submitter == NULL || completions == NULL) return 0;
+    for (uint32_t i = 0; i < submitter->engine->worker_count; i++) {
+        while (taken < capacity && take_completion(&submitter->lanes[i], &completions[taken])) taken++;
+    }
+    return taken;
+}
+
+static bool has_completion(flat_submitter *submitter) {
+    for (uint32_t i = 0; i < submitter->engine->worker_count; i++) {
+        const lane *from = &submitter->lanes[i];
+        uint64_t entry = step_look_at_completion(&from->completions[from->completion_at]);
+        if ((entry & ENTRY_PARITY) == from->completion_parity) return true;
+    }
+    return false;
+}
+
+flat_status flat_engine_wait(flat_submitter *submitter, uint64_t until_ns) {
+    if (submitter == NULL || submitter->of_worker != NULL) return FLAT_INVALID_ARGUMENT;
+    const flat_engine *engine = submitter->engine;
+    uint64_t until = ticks_at_time(&engine->rate, until_ns), look_until = read_ticks() + engine->spin_ticks;
+    while (!has_completion(submitter)) {
+        uint64_t now = read_ticks();
+        if (now >= until) return FLAT_TIMED_OUT;
+        if (now < look_until) {
+            pause_processor();
+        } else {
+            sleep_until_returned(submitter, until, has_completion);
+        }
+    }
+    return FLAT_OK;
+}
+
+/* Takes back all grants that came back without a completion; returns whether there was one. O(grants). */
+bool flat_engine_collect(flat_submitter *submitter) {
+    bool any = false;
+    for (uint32_t i = 0; i < submitter->engine->worker_count; i++) {
+        lane *from = &submitter->lanes[i];
+        for (uint32_t number = 0; number <= from->class_count; number++) {
+            while (recover_grant(from, &from->classes[number])) any = true;
+        }
+    }
+    return any;
+}
+
+size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size) {
+    if (submitter == NULL || worker >= submitter->engine->worker_count) return 0;
+    const lane *to = &submitter->lanes[worker];
+    if (size <= FLAT_ENGINE_INLINE_BYTES && to->classes[to->class_count].count != 0) {
+        return to->classes[to->class_count].count;
+    }
+    uint32_t number = class_holding(to, size);
+    return number == to->class_count ? 0 : to->classes[number].count;
+}
+
+flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
+    if (submitter == NULL) return FLAT_INVALID_ARGUMENT;
+    uint64_t worker = (ticket >> TICKET_WORKER_SHIFT) - 1;
+    if (worker >= submitter->engine->worker_count) return FLAT_STALE_TICKET;
+    lane *to = &submitter->lanes[worker];
+    uint32_t number = (uint32_t)(ticket >> TICKET_GRANT_SHIFT) & UINT16_MAX;
+    if (number >= to->grant_count) return FLAT_STALE_TICKET;
+    lane_grant *grant = &to->grants[number];
+    while (recover_grant(to, &to->classes[grant->size_class])) continue;
+    if (grant->state != GRANT_POSTED || grant->generation != (uint32_t)ticket) return FLAT_STALE_TICKET;
+    /* One cancellation of each grant may be in the ring, which has room for it. */
+    const inbox *there = &to->worker->inboxes[submitter->number];
+    if (grant->cancelled > step_read_taken(&there->taken)) {
+        bool same = grant->cancelled_generation == grant->generation;
+        return same ? FLAT_OK : FLAT_RING_FULL;
+    }
+    task_descriptor *descriptor = &to->descriptors[to->at];
+    descriptor->submitted = grant->generation;
+    descriptor->grant = (uint16_t)number;
+    descriptor->flags = IS_CANCELLATION;
+    publish_descriptor(to, descriptor);
+    grant->cancelled = to->posted;
+    grant->cancelled_generation = grant->generation;
+    step_light_fence(submitter->engine->fenced);
+    if (step_look_asleep(&to->worker->sleeping)) flat_engine_wake(&to->worker->sleeping);
+    return FLAT_OK;
+}
+
+/* Wakes the thread that announced by `sleeping` that it sleeps, unless another thread does. At most one system call. */
+void flat_engine_wake(uint32_t *sleeping) {
+    if (step_take_wake(sleeping)) flat_wake_sleepers(sleeping);
+}

@@ -1,0 +1,360 @@
+/* The worker's side: takes tasks in, chooses, runs, gives back; and what a task may ask of its worker. */
+#include "engine.h"
+#include "submit_steps.h"
+
+/* Nodes of the wheel that are moved between two tasks. With more, tasks whose time has come are ready sooner, and the
+ * next task waits longer. */
+#define WHEEL_STEPS 4
+
+/* If more descriptors than this were taken in, the time that this took is not counted as the next task's. */
+#define TAKEN_UNTIMED 4
+
+/* Looks for tasks between two reads of the counter, which costs as much as several looks. */
+#define LOOKS_PER_TIME 16
+
+/* Blocks whose words are read at once to count the free ones. */
+#define COUNTED_AT_ONCE 64
+
+static inline uint32_t number_of_record(const flat_worker *worker, const task_record *record) {
+    return (uint32_t)(record - worker->records);
+}
+
+static inline void make_ready(flat_worker *worker, task_record *record) {
+    record->is_waiting = true;
+    ready_append(&worker->ready, record->task.flags & URGENCY_MASK, number_of_record(worker, record));
+}
+
+/* Lets a task wait until `start`; if that has come, it is ready. */
+static void make_timed(flat_worker *worker, task_record *record, uint64_t start) {
+    uint64_t due = units_after_ticks(worker->engine, start);
+    if (due <= worker->wheel.now) {
+        make_ready(worker, record);
+        return;
+    }
+    record->due = due;
+    record->is_timed = true;
+    wheel_add(&worker->wheel, number_of_record(worker, record));
+    show(&worker->statistics->timed, worker->wheel.length);
+}
+
+/* Takes a task out of where it waits. */
+static void take_out(flat_worker *worker, task_record *record) {
+    if (record->is_waiting) {
+        ready_remove(&worker->ready, record->task.flags & URGENCY_MASK, number_of_record(worker, record));
+    } else {
+        wheel_remove(&worker->wheel, number_of_record(worker, record));
+        show(&worker->statistics->timed, worker->wheel.length);
+    }
+    record->is_waiting = record->is_timed = false;
+}
+
+static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome);
+
+/* Ends a task that will not run; `run` is called nevertheless if the task wants that. */
+static void end_unrun(flat_worker *worker, task_record *record, flat_outcome outcome, uint64_t now) {
+    if ((record->task.flags & ALWAYS_RUN) != 0) {
+        run_task(worker, record, now, outcome);
+    } else {
+        flat_engine_finish(worker, number_of_record(worker, record), outcome);
+    }
+}
+
+static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const task_descriptor *cancellation) {
+    task_record *record = &worker->records[in->first_record + cancellation->grant];
+    if (record->generation != (uint32_t)cancellation->submitted || !(record->is_waiting || record->is_timed)) return;
+    take_out(worker, record);
+    end_unrun(worker, record, FLAT_TASK_CANCELLED, read_ticks());
+}
+
+/* Takes in a task: from here on its descriptor may be written again. */
+static inline void take_in_task(flat_worker *worker, const inbox *in, const task_descriptor *from) {
+    task_record *record = &worker->records[in->first_record + from->grant];
+    record->task = *from;
+    count_up(&worker->statistics->classes[from->size_class].in_flight, 1);
+    if (UNLIKELY((from->flags & HAS_START) != 0)) {
+        make_timed(worker, record, *start_of(&record->task));
+    } else {
+        make_ready(worker, record);
+    }
+}
+
+/* Takes in what a lane has: at most as much as its grants allow to be in flight. Returns the number of descriptors. */
+static inline uint32_t take_in_lane(flat_worker *worker, inbox *in) {
+    uint32_t taken = 0;
+    for (;;) {
+        const task_descriptor *from = &in->descriptors[in->at];
+        if (LIKELY(!step_look_at_descriptor(&from->lap, in->lap))) break;
+        bool cancels = (from->flags & IS_CANCELLATION) != 0;
+        if (UNLIKELY(cancels)) {
+            cancel_task(worker, in, from);
+        } else {
+            take_in_task(worker, in, from);
+        }
+        taken++;
+        if (++in->at == in->length) {
+            in->at = 0;
+            in->lap++;
+        }
+        step_count_taken(&in->taken);
+        if (UNLIKELY(cancels)) step_count_finished(&in->finished);
+        if (taken == in->length) break;
+    }
+    return taken;
+}
+
+static inline uint32_t take_in(flat_worker *worker) {
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < worker->inbox_count; i++) taken += take_in_lane(worker, &worker->inboxes[i]);
+    if (taken != 0) count_up(&worker->statistics->taken, taken);
+    return taken;
+}
+
+/* Makes tasks ready whose time has come. */
+static NOINLINE void turn_wheel(flat_worker *worker) {
+    uint64_t until = units_of_ticks(worker->engine, read_ticks());
+    bool moved = true;
+    for (int i = 0; i < WHEEL_STEPS && moved; i++) {
+        uint32_t due = wheel_step(&worker->wheel, until, &moved);
+        if (due == WHEEL_NOBODY) continue;
+        worker->records[due].is_timed = false;
+        make_ready(worker, &worker->records[due]);
+    }
+    show(&worker->statistics->timed, worker->wheel.length);
+}
+
+/* After a stop no task waits for its time: it is cancelled. */
+static NOINLINE void empty_wheel(flat_worker *worker) {
+    for (int i = 0; i < WHEEL_STEPS; i++) {
+        uint32_t record = wheel_take_any(&worker->wheel);
+        if (record == WHEEL_NOBODY) break;
+        worker->records[record].is_timed = false;
+        make_ready(worker, &worker->records[record]);
+    }
+    show(&worker->statistics->timed, worker->wheel.length);
+}
+
+/* The record of the task to run next, which waits no longer; READY_NOBODY iff none waits. No loop, no call. */
+uint32_t flat_engine_choose(flat_worker *worker) {
+    uint32_t number = ready_choose(&worker->ready);
+    if (number != READY_NOBODY) worker->records[number].is_waiting = false;
+    return number;
+}
+
+/* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
+void flat_engine_finish(flat_worker *worker, uint32_t number, flat_outcome outcome) {
+    task_record *record = &worker->records[number];
+    inbox *in = &worker->inboxes[record->inbox];
+    uint32_t grant = number - in->first_record, class = record->task.size_class;
+    worker_statistics *statistics = worker->statistics;
+    record->generation++;
+    count_up(&statistics->outcomes[outcome], 1);
+    count_up(&statistics->classes[class].done, 1);
+    count_up(&statistics->classes[class].in_flight, UINT64_MAX);
+    if ((record->task.flags & WANTS_COMPLETION) != 0) {
+        uint64_t entry =
+            (uint64_t)grant << COMPLETION_SHIFT | (uint64_t)outcome << OUTCOME_SHIFT | in->completion_parity;
+        step_complete(&in->completions[in->completion_at], entry);
+        uint32_t at = in->completion_at + 1, wraps = at == in->grant_count;
+        in->completion_at = wraps ? 0 : at;
+        in->completion_parity ^= wraps;
+    } else {
+        return_ring *ring = &in->returns[class];
+        step_give_back(&ring->places[ring->at], grant << RETURN_SHIFT | ring->parity);
+        uint32_t at = ring->at + 1u, wraps = at == ring->length;
+        ring->at = (uint16_t)(wraps ? 0 : at);
+        ring->parity ^= wraps;
+    }
+    step_count_finished(&in->finished);
+    step_light_fence(worker->engine->fenced);
+    uint32_t *sleeping = &in->submitter->sleeping;
+    if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);
+}
+
+static inline void count_service(worker_statistics *statistics, const task_descriptor *task, uint64_t begun,
+                                 uint64_t ended) {
+    uint64_t service = ended - begun, sojourn = ended - task->submitted;
+    class_statistics *class = &statistics->classes[task->size_class];
+    histogram_add(&statistics->waiting, begun - task->submitted);
+    histogram_add(&statistics->service, service);
+    histogram_add(&statistics->sojourn, sojourn);
+    show_longest(&class->longest_service, service);
+    show_longest(&class->longest_sojourn, sojourn);
+    if (UNLIKELY(class->service_ticks != 0 && service > class->service_ticks)) count_up(&class->over_service, 1);
+    uint64_t *estimate = &statistics->service_estimate[task->type];
+    show(estimate, *estimate == 0 ? service << 4 : *estimate - (*estimate >> 4) + service);
+}
+
+/* The task asked to be run again: it waits as if it had just come in, and keeps its grant. */
+static NOINLINE void wait_again(flat_worker *worker, task_record *record) {
+    record->task.flags |= IS_DEFERRED;
+    count_up(&worker->statistics->deferred, 1);
+    make_timed(worker, record, worker->deferred_to);
+}
+
+static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome) {
+    worker_statistics *statistics = worker->statistics;
+    task_descriptor *task = &record->task;
+    worker->outcome = (uint8_t)outcome;
+    worker->is_deferred = false;
+    count_up(&statistics->begun, 1);
+    show(&statistics->running_since, now);
+    show(&statistics->running, (uintptr_t)task->run);
+    task->run(worker, record->block != NULL ? (void *)record->block : (void *)task->room, task->size);
+    uint64_t ended = read_ticks();
+    worker->last = ended;
+    show(&statistics->running, 0);
+    if (UNLIKELY(worker->is_deferred)) {
+        wait_again(worker, record);
+        return;
+    }
+    if (LIKELY(outcome == FLAT_TASK_DONE)) count_service(statistics, task, now, ended);
+    flat_engine_finish(worker, number_of_record(worker, record), outcome);
+}
+
+/* What becomes of a task that is about to begin. */
+static inline flat_outcome judge_task(const flat_worker *worker, task_descriptor *task, uint64_t now) {
+    if (UNLIKELY(step_look_at_state(&worker->engine->state) >= ENGINE_STOPPED)) return FLAT_TASK_CANCELLED;
+    if (LIKELY((task->flags & HAS_DEADLINE) == 0)) return FLAT_TASK_DONE;
+    if ((task->flags & IS_DEFERRED) != 0 || *deadline_of(task) >= now) return FLAT_TASK_DONE;
+    return FLAT_TASK_EXPIRED;
+}
+
+/* Takes in what there is and runs one task. Returns whether there was one. */
+bool flat_engine_work(flat_worker *worker) {
+    uint32_t taken = take_in(worker);
+    if (UNLIKELY(worker->wheel.length != 0)) {
+        turn_wheel(worker);
+        if (step_look_at_state(&worker->engine->state) >= ENGINE_STOPPED) empty_wheel(worker);
+    }
+    uint32_t number = flat_engine_choose(worker);
+    if (number == READY_NOBODY) {
+        worker->last = 0;
+        return false;
+    }
+    uint64_t now = worker->last == 0 || taken > TAKEN_UNTIMED ? read_ticks() : worker->last;
+    task_record *record = &worker->records[number];
+    flat_outcome outcome = judge_task(worker, &record->task, now);
+    if (LIKELY(outcome == FLAT_TASK_DONE)) {
+        run_task(worker, record, now, outcome);
+    } else {
+        end_unrun(worker, record, outcome, now);
+    }
+    return true;
+}
+
+/* Counts the free blocks of a class, some at a time: see `class_statistics`. Only the owner of a pool may look at it.
+ */
+static void count_free_blocks(flat_worker *worker) {
+    const pool_class *class = class_number(worker->pool, worker->counted_class);
+    uint32_t to = worker->counted_block + COUNTED_AT_ONCE;
+    if (to > class->fresh) to = class->fresh;
+    for (uint32_t i = worker->counted_block; i < to; i++) worker->counted_free += class->words[i] != WORD_LIVE;
+    worker->counted_block = to;
+    if (to < class->fresh) return;
+    show(&worker->statistics->classes[worker->counted_class].free, worker->counted_free + class->count - class->fresh);
+    worker->counted_free = worker->counted_block = 0;
+    if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
+}
+
+/* Whether a lane has something that was not taken in. */
+static bool has_mail(const flat_worker *worker) {
+    for (uint32_t i = 0; i < worker->inbox_count; i++) {
+        const inbox *in = &worker->inboxes[i];
+        if (step_look_at_descriptor(&in->descriptors[in->at].lap, in->lap)) return true;
+    }
+    return false;
+}
+
+/* Whether a stop or the end leaves something to do. */
+static bool has_to_stop(const flat_worker *worker) {
+    uint32_t state = step_look_at_state(&worker->engine->state);
+    return state >= ENGINE_ENDING || (state >= ENGINE_STOPPED && worker->wheel.length != 0);
+}
+
+/* Sleeps until a submitter or a change of state wakes the worker, or a task's time comes. */
+static NOINLINE void sleep_worker(flat_worker *worker) {
+    const flat_engine *engine = worker->engine;
+    step_announce_sleep(&worker->sleeping);
+    bool fenced = engine->fenced || flat_fence_all();
+    uint64_t within = fenced ? SLEEP_FOR_EVER : UNFENCED_SLEEP_NS;
+    if (worker->wheel.length != 0) {
+        uint64_t due = wheel_next(&worker->wheel) << engine->unit_shift, now = read_ticks();
+        uint64_t until_due = due > now ? ns_of_ticks(&engine->rate, due - now) : 0;
+        if (until_due < within) within = until_due;
+    }
+    if (!has_mail(worker) && within != 0 && !has_to_stop(worker)) {
+        count_up(&worker->statistics->slept, 1);
+        flat_sleep_while(&worker->sleeping, 1, within);
+    }
+    step_stay_awake(&worker->sleeping);
+}
+
+/* What a worker does that found nothing, for the `looks`th time in a row; `since` is when it found nothing first. */
+static inline void pass_time(flat_worker *worker, uint32_t looks, uint64_t *since) {
+    const flat_engine *engine = worker->engine;
+    if (engine->waiting == FLAT_WAITING_SLEEP) {
+        sleep_worker(worker);
+        return;
+    }
+    if (LIKELY(looks % LOOKS_PER_TIME != 0)) return;
+    uint64_t now = read_ticks();
+    show(&worker->statistics->looked, now);
+    count_free_blocks(worker);
+    if (looks == LOOKS_PER_TIME) *since = now;
+    if (engine->waiting == FLAT_WAITING_DEFAULT && now - *since > engine->spin_ticks) {
+        sleep_worker(worker);
+    } else if (engine->yields) {
+        flat_thread_yield();
+    }
+}
+
+/* Is the worker until the engine ends. */
+void flat_engine_attend(flat_worker *worker) {
+    uint32_t looks = 0;
+    uint64_t since = 0;
+    show(&worker->statistics->thread, flat_thread_self().number);
+    while (step_look_at_state(&worker->engine->state) < ENGINE_ENDING) {
+        if (flat_engine_work(worker)) {
+            looks = 0;
+        } else {
+            pass_time(worker, ++looks, &since);
+        }
+    }
+    while (flat_engine_work(worker) || worker->wheel.length != 0) continue;
+    show(&worker->statistics->thread, 0);
+}
+
+/* Whether the calling thread is now the one that runs the worker. */
+static bool attend(flat_engine *engine, size_t worker) {
+    if (engine == NULL || worker >= engine->worker_count || engine->runs_workers) return false;
+    return step_move_lane(&engine->workers[worker].attended, 0, 1);
+}
+
+flat_status flat_engine_run(flat_engine *engine, size_t worker) {
+    if (!attend(engine, worker)) return FLAT_INVALID_ARGUMENT;
+    flat_engine_attend(&engine->workers[worker]);
+    step_leave_worker(&engine->workers[worker].attended);
+    return FLAT_OK;
+}
+
+bool flat_engine_step(flat_engine *engine, size_t worker) {
+    if (!attend(engine, worker)) return false;
+    bool worked = flat_engine_work(&engine->workers[worker]);
+    step_leave_worker(&engine->workers[worker].attended);
+    return worked;
+}
+
+flat_pool *flat_engine_pool(flat_worker *here) { return here->pool; }
+flat_submitter *flat_engine_submitter(flat_worker *here) { return here->submitter; }
+size_t flat_engine_worker(const flat_worker *here) { return here->number; }
+flat_engine *flat_engine_of(const flat_worker *here) { return here->engine; }
+flat_outcome flat_engine_outcome(const flat_worker *here) { return (flat_outcome)here->outcome; }
+
+flat_status flat_engine_defer(flat_worker *here, uint64_t delay_ns) {
+    if (here == NULL || delay_ns > FLAT_ENGINE_MAX_DELAY_NS || here->outcome != FLAT_TASK_DONE) {
+        return FLAT_INVALID_ARGUMENT;
+    }
+    here->is_deferred = true;
+    here->deferred_to = delay_ns == 0 ? 0 : read_ticks() + ticks_of_ns(&here->engine->rate, delay_ns);
+    return FLAT_OK;
+}
