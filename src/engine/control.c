@@ -1,6 +1,5 @@
 /* Lanes that are taken and left, and an engine that drains, stops and ends. */
 #include "engine.h"
-#include "submit_steps.h"
 
 /* Between two looks of a drain: it reads what workers write, and costs each of them a cache miss. */
 #define DRAIN_LOOK_NS 20000u

@@ -29,6 +29,9 @@
 #define NO_GRANT_LEFT UINT16_MAX
 #define ENGINE_PAGE 4096
 
+/* How long to sleep at most if the other side had no fence: a look that came too early is then made up for. */
+#define UNFENCED_SLEEP_NS 1000000u
+
 /* Whether submits are accepted: outside ones while ENGINE_OPEN, those of tasks until ENGINE_STOPPED. From then on tasks
  * are cancelled that were not begun, and in the end workers leave. */
 typedef enum engine_state { ENGINE_OPEN, ENGINE_DRAINING, ENGINE_STOPPED, ENGINE_ENDING } engine_state;

@@ -4,9 +4,6 @@
 
 #include "engine.h"
 
-/* How long to sleep at most if the other side had no fence: a look that came too early is then made up for. */
-#define UNFENCED_SLEEP_NS 1000000u
-
 ALWAYS_INLINE void pause_processor(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

@@ -1,6 +1,5 @@
 /* The worker's side: takes tasks in, chooses, runs, gives back; and what a task may ask of its worker. */
 #include "engine.h"
-#include "submit_steps.h"
 
 /* Nodes of the wheel that are moved between two tasks. With more, tasks whose time has come are ready sooner, and the
  * next task waits longer. */
