@@ -39,6 +39,7 @@ void flat_engine_clear_lane(lane *of, uint32_t submitter) {
         class->at = there->returns[number].at;
         class->parity = there->returns[number].parity;
         class->top = NO_GRANT_LEFT;
+        class->left = class->count;
         for (uint32_t i = class->count; i-- > 0;) {
             uint32_t grant = class->first + i;
             of->grants[grant] = (lane_grant){.generation = of->worker->records[there->first_record + grant].generation,

@@ -64,6 +64,7 @@ typedef struct lane_class {
     uint32_t twos;
     uint16_t first, count;
     uint16_t top;    /* of the stack of grants that are left; NO_GRANT_LEFT */
+    uint16_t left;   /* how many these are */
     uint16_t at;     /* the next place of `returned` */
     uint32_t parity; /* of the entry that will be new there */
 } lane_class;
@@ -78,6 +79,7 @@ typedef struct lane {
     lane_grant *grants;
     flat_pool *pool; /* the worker's: what never changes of it is read */
     struct flat_worker *worker;
+    uint32_t worker_number;
     uint64_t *completions; /* a ring of `grant_count` places */
     uint32_t grant_count;
     uint32_t completion_at, completion_parity;
@@ -99,17 +101,22 @@ typedef struct inbox {
     uint64_t *completions;
     uint32_t completion_at, completion_parity;
     uint32_t grant_count;
-    uint32_t unused;
     uint64_t taken;    /* descriptors since init: at == taken % length, lap == taken / length + 1 */
     uint64_t finished; /* descriptors whose tasks are done, or that cancelled: finished <= taken <= posted */
     flat_submitter *submitter;
 } inbox;
 
+/* What a worker looks at to see whether a lane has something: the lap of the next descriptor. */
+typedef struct awaited_lap {
+    const uint32_t *lap;
+    uint32_t expected; /* == the inbox's lap */
+} awaited_lap;
+
 /* A task that its worker has taken in. A grant has one record, and a record is used by one task at a time. */
 typedef struct task_record {
     task_descriptor task;
     uint64_t due;              /* in the wheel: units */
-    char *block;               /* of the grant; NULL: the payload is in the descriptor */
+    void *payload;             /* the block of the grant, or `task.room` */
     uint32_t generation;       /* as in lane_grant, while the task is in flight */
     uint32_t inbox;            /* the number of its lane */
     bool is_waiting, is_timed; /* in a list of the ready tasks, or in the wheel */
@@ -120,7 +127,8 @@ struct flat_submitter {
     lane *lanes; /* to each worker */
     submitter_statistics *statistics;
     flat_worker *of_worker; /* NULL: outside of the workers */
-    uint32_t refused_from;  /* the engine_state from which on it is refused */
+    uint32_t worker_count;
+    uint32_t refused_from; /* the engine_state from which on it is refused */
     uint32_t number;
     uint32_t next_worker;                  /* of FLAT_ANY_WORKER */
     uint32_t entered;                      /* odd: inside of a submit; a drain reads it */
@@ -133,7 +141,8 @@ struct flat_submitter {
 struct flat_worker {
     _Alignas(LINE_PAIR) flat_engine *engine;
     flat_pool *pool;
-    inbox *inboxes; /* of each submitter */
+    awaited_lap *awaited; /* of each submitter */
+    inbox *inboxes;       /* the same */
     task_record *records;
     worker_statistics *statistics;
     flat_submitter *submitter;
@@ -209,7 +218,7 @@ void flat_engine_wake(uint32_t *sleeping);
 void flat_engine_clear_lane(lane *of, uint32_t submitter);
 bool flat_engine_collect(flat_submitter *submitter);
 uint32_t flat_engine_choose(flat_worker *worker);
-void flat_engine_finish(flat_worker *worker, uint32_t record, flat_outcome outcome);
+void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome);
 bool flat_engine_work(flat_worker *worker);
 void flat_engine_set_state(flat_engine *engine, engine_state to);
 void flat_engine_attend(flat_worker *worker);

@@ -19,6 +19,7 @@
 
 #define READY_NOBODY UINT32_MAX
 #define READY_OVERDUE UINT64_C(0x8000800080008000)
+#define READY_ONE_EACH UINT64_C(0x0001000100010001)
 
 typedef struct ready_tasks {
     uint64_t passed_over; /* the counters, that of urgency 0 lowest */
@@ -48,9 +49,9 @@ static inline void ready_append(ready_tasks *ready, unsigned urgency, uint32_t n
 }
 
 static inline void ready_remove(ready_tasks *ready, unsigned urgency, uint32_t node) {
-    (void)links_remove(ready->links, node);
+    uint32_t other = links_remove(ready->links, node);
     ready_set_length(ready, urgency, UINT64_MAX);
-    if (links_are_empty(ready->links, ready->heads + urgency)) ready->waiting &= ~(1u << urgency);
+    if (links_are_empty(ready->links, other)) ready->waiting &= ~(1u << urgency);
 }
 
 /* By a set of urgencies, as bits: 1 in the counter of each. */
@@ -67,14 +68,28 @@ static inline uint32_t ready_overdue(const ready_tasks *ready) {
     return urgencies & ready->waiting;
 }
 
-/* Takes out the task to run next; READY_NOBODY iff none waits. Constant time. */
-static inline uint32_t ready_choose(ready_tasks *ready) {
-    if (ready->waiting == 0) return READY_NOBODY;
+/* The urgency of the task to run next, where several lists wait; those that it passes over count it. */
+static inline unsigned ready_choose_list(ready_tasks *ready) {
     uint32_t overdue = ready_overdue(ready);
     unsigned urgency = overdue != 0 ? (unsigned)__builtin_ctz(overdue) : 31 - (unsigned)__builtin_clz(ready->waiting);
     uint32_t less_urgent = ready->waiting & ((1u << urgency) - 1) & ~overdue;
     ready->passed_over += ready_ones(less_urgent);
     ready_restart_counter(ready, urgency);
+    return urgency;
+}
+
+/* Takes out the task to run next; READY_NOBODY iff none waits. Constant time. If one list waits, no counter matters but
+ * its own, which begins anew. */
+static inline uint32_t ready_choose(ready_tasks *ready) {
+    uint32_t waiting = ready->waiting;
+    unsigned urgency;
+    if (waiting == 0) return READY_NOBODY;
+    if ((waiting & (waiting - 1)) == 0) {
+        urgency = (unsigned)__builtin_ctz(waiting);
+        ready->passed_over = ready->start * READY_ONE_EACH;
+    } else {
+        urgency = ready_choose_list(ready);
+    }
     uint32_t node = ready->links[ready->heads + urgency].next;
     ready_remove(ready, urgency, node);
     return node;

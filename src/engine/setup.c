@@ -164,6 +164,7 @@ static void place_worker(construction *of, uint32_t number, const worker_plan *p
     uintptr_t pool = cut(&of->metadata, plan->layout.metadata_bytes, LINE_PAIR) + (uintptr_t)plan->layout.pool_at;
     uintptr_t links = cut(&of->metadata, nodes * sizeof(list_link), LINE_PAIR);
     uintptr_t records = cut(&of->metadata, (uint64_t)plan->record_count * sizeof(task_record), LINE_PAIR);
+    uintptr_t awaited = cut(&of->metadata, submitters * sizeof(awaited_lap), LINE_PAIR);
     uintptr_t inboxes = cut(&of->metadata, submitters * sizeof(inbox), LINE_PAIR);
     uintptr_t returns = cut(&of->metadata, (uint64_t)submitters * (classes + 1) * sizeof(return_ring), LINE_PAIR);
     uintptr_t blocks = cut(&of->blocks, plan->layout.block_bytes, ENGINE_PAGE);
@@ -174,6 +175,7 @@ static void place_worker(construction *of, uint32_t number, const worker_plan *p
     const flat_engine_options *options = of->options;
     *worker = (flat_worker){.engine = of->engine,
                             .pool = (flat_pool *)pool,
+                            .awaited = (awaited_lap *)awaited,
                             .inboxes = (inbox *)inboxes,
                             .records = (task_record *)records,
                             .links = (list_link *)links,
@@ -209,8 +211,9 @@ static void place_worker(construction *of, uint32_t number, const worker_plan *p
  */
 static void take_blocks(flat_worker *worker, const lane_class *class, task_record *records, uint32_t inbox_number) {
     for (uint32_t i = 0; i < class->count; i++) {
-        char *block = class->size != 0 ? flat_pool_alloc(worker->pool, class->size) : NULL;
-        records[class->first + i] = (task_record){.block = block, .inbox = inbox_number};
+        task_record *record = &records[class->first + i];
+        void *block = class->size != 0 ? flat_pool_alloc(worker->pool, class->size) : (void *)record->task.room;
+        *record = (task_record){.payload = block, .inbox = inbox_number};
     }
 }
 
@@ -239,9 +242,11 @@ static void place_lane(construction *of, uint32_t number, uint32_t submitter, co
                    .grants = (lane_grant *)known,
                    .pool = worker->pool,
                    .worker = worker,
+                   .worker_number = number,
                    .completions = (uint64_t *)completions,
                    .grant_count = grants};
     there->descriptors = made->descriptors;
+    worker->awaited[submitter] = (awaited_lap){.lap = &made->descriptors[0].lap, .expected = there->lap};
     there->completions = made->completions;
     for (uint32_t i = 0; i < length; i++) made->descriptors[i].lap = 0;
     for (uint32_t i = 0; i < at_least_one(grants); i++) made->completions[i] = 0;
@@ -302,6 +307,7 @@ static void place_engine(construction *of) {
         made->submitters[i] = (flat_submitter){.engine = made,
                                                .lanes = (lane *)lanes + (size_t)i * of->workers,
                                                .of_worker = inside ? &made->workers[i - of->lanes] : NULL,
+                                               .worker_count = of->workers,
                                                .refused_from = inside ? ENGINE_STOPPED : ENGINE_DRAINING,
                                                .number = i};
     }
@@ -483,7 +489,11 @@ static flat_status make(flat_engine **engine, construction *of, flat_memory meta
             flat_show_pages((void *)of->statistics, (size_t)of->statistics_bytes, "flatline-engine", locked);
     }
     status = start_workers(of);
-    if (status == FLAT_OK) *engine = of->engine;
+    if (status == FLAT_OK) {
+        *engine = of->engine;
+    } else if (of->engine->shown >= 0) {
+        (void)close(of->engine->shown); /* nothing is to be written */
+    }
     return status;
 }
 

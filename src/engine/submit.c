@@ -48,7 +48,7 @@ flat_status flat_engine_post(flat_submitter *submitter, void *granted, const fla
     task_descriptor *descriptor = begin_descriptor(to, &checked, now, to->grants[grant].size);
     publish_task(to, descriptor, task, grant);
     end_submit(submitter, to);
-    recover_grant(to, &to->classes[to->grants[grant].size_class]);
+    recover_some(to, &to->classes[to->grants[grant].size_class]);
     return FLAT_OK;
 }
 
@@ -84,7 +84,7 @@ static inline void copy_payload(void *to, const void *from, size_t size) {
 }
 
 /* A task whose payload travels in the descriptor. */
-static inline flat_status submit_inline(flat_submitter *submitter, lane *to, const flat_task *task,
+ALWAYS_INLINE flat_status submit_inline(flat_submitter *submitter, lane *to, const flat_task *task,
                                         const checked_task *checked, flat_payload payload, uint64_t now) {
     lane_class *class = &to->classes[to->class_count];
     flat_status status = begin_submit(submitter);
@@ -98,7 +98,7 @@ static inline flat_status submit_inline(flat_submitter *submitter, lane *to, con
     copy_small(descriptor->room, payload.start, payload.size);
     publish_task(to, descriptor, task, grant);
     end_submit(submitter, to);
-    recover_grant(to, class);
+    recover_some(to, class);
     return FLAT_OK;
 }
 
@@ -117,7 +117,7 @@ static NOINLINE flat_status submit_copy(flat_submitter *submitter, lane *to, uin
     task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
     publish_task(to, descriptor, task, grant);
     end_submit(submitter, to);
-    recover_grant(to, class);
+    recover_some(to, class);
     return FLAT_OK;
 }
 
@@ -132,18 +132,18 @@ static inline flat_status choose_class(const lane *to, const flat_task *task, si
     return size <= to->classes[*number].size ? FLAT_OK : FLAT_INVALID_ARGUMENT;
 }
 
-ALWAYS_INLINE flat_status submit_to(flat_submitter *submitter, size_t worker, const flat_task *task,
-                                    flat_payload payload) {
+/* A submit of any kind. */
+static NOINLINE flat_status submit_any(flat_submitter *submitter, lane *to, const flat_task *task,
+                                       flat_payload payload) {
     checked_task checked;
-    lane *to = &submitter->lanes[worker];
+    uint32_t number;
     uint64_t now = read_ticks();
+    if (payload.start == NULL && payload.size != 0) return FLAT_INVALID_ARGUMENT;
     flat_status status = check_task(submitter->engine, task, now, &checked);
-    if (UNLIKELY(status != FLAT_OK)) return status;
-    if (LIKELY(task->size_class == 0 && payload.size <= checked.inline_bytes &&
-               to->classes[to->class_count].count != 0)) {
+    if (status != FLAT_OK) return status;
+    if (task->size_class == 0 && payload.size <= checked.inline_bytes && to->classes[to->class_count].count != 0) {
         return submit_inline(submitter, to, task, &checked, payload, now);
     }
-    uint32_t number;
     status = choose_class(to, task, payload.size, &number);
     if (status != FLAT_OK) return status;
     return submit_copy(submitter, to, number, task, &checked, payload, now);
@@ -156,27 +156,47 @@ static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const fla
     for (uint32_t tried = 0; tried < count; tried++) {
         uint32_t worker = submitter->next_worker;
         submitter->next_worker = worker + 1 == count ? 0 : worker + 1;
-        status = submit_to(submitter, worker, task, payload);
+        status = submit_any(submitter, &submitter->lanes[worker], task, payload);
         if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) break;
     }
     return status;
 }
 
-static inline flat_status try_to_submit(flat_submitter *submitter, size_t worker, const flat_task *task,
-                                        const void *payload, size_t size) {
-    if (UNLIKELY(submitter == NULL || task == NULL || (payload == NULL && size != 0))) return FLAT_INVALID_ARGUMENT;
-    if (LIKELY(worker < submitter->engine->worker_count)) {
-        return submit_to(submitter, worker, task, (flat_payload){payload, size});
-    }
-    if (worker != FLAT_ANY_WORKER) return FLAT_INVALID_ARGUMENT;
-    return submit_anywhere(submitter, task, (flat_payload){payload, size});
+static NOINLINE flat_status try_to_submit(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                          flat_payload payload) {
+    if (submitter == NULL || task == NULL) return FLAT_INVALID_ARGUMENT;
+    if (worker < submitter->worker_count) return submit_any(submitter, &submitter->lanes[worker], task, payload);
+    return worker == FLAT_ANY_WORKER ? submit_anywhere(submitter, task, payload) : FLAT_INVALID_ARGUMENT;
 }
 
+static NOINLINE flat_status submit_or_refuse(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                             flat_payload payload) {
+    flat_status status = try_to_submit(submitter, worker, task, payload);
+    return status == FLAT_OK || submitter == NULL ? status : refuse_submit(submitter, status);
+}
+
+/* Whether the task has nothing that is looked at apart: no class, no time. */
+ALWAYS_INLINE bool is_plain(const flat_task *task) {
+    return (task->size_class | task->deadline_ns | task->start_ns) == 0;
+}
+
+/* The usual case, an inline payload without times, is handled here, and every other one apart. */
 flat_status flat_engine_submit(flat_submitter *submitter, size_t worker, const flat_task *task, const void *payload,
                                size_t size) {
-    flat_status status = try_to_submit(submitter, worker, task, payload, size);
-    if (LIKELY(status == FLAT_OK) || submitter == NULL) return status;
-    return refuse_submit(submitter, status);
+    flat_payload copied = {payload, size};
+    if (UNLIKELY(submitter == NULL || task == NULL || worker >= submitter->worker_count || !is_plain(task) ||
+                 payload == NULL || size > FLAT_ENGINE_INLINE_BYTES)) {
+        return submit_or_refuse(submitter, worker, task, copied);
+    }
+    lane *to = &submitter->lanes[worker];
+    checked_task checked;
+    uint64_t now = read_ticks();
+    if (UNLIKELY(to->classes[to->class_count].count == 0 ||
+                 check_task(submitter->engine, task, now, &checked) != FLAT_OK)) {
+        return submit_or_refuse(submitter, worker, task, copied);
+    }
+    flat_status status = submit_inline(submitter, to, task, &checked, copied, now);
+    return LIKELY(status == FLAT_OK) ? FLAT_OK : refuse_submit(submitter, status);
 }
 
 /* One after another: a submit reads the counter anew, so that waiting times are those of each task. */
@@ -216,7 +236,7 @@ flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker, c
     const flat_engine *engine = submitter->engine;
     uint64_t until = ticks_at_time(&engine->rate, until_ns), look_until = read_ticks() + engine->spin_ticks;
     for (;;) {
-        flat_status status = try_to_submit(submitter, worker, task, payload, size);
+        flat_status status = try_to_submit(submitter, worker, task, (flat_payload){payload, size});
         if (status == FLAT_OK) return FLAT_OK;
         if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) return refuse_submit(submitter, status);
         uint64_t now = read_ticks();
@@ -241,7 +261,7 @@ static bool take_completion(lane *from, flat_completion *completion) {
     lane_class *class = &from->classes[grant->size_class];
     bool is_inline = grant->size_class == from->class_count;
     *completion = (flat_completion){
-        .ticket = ticket_of(from->worker->number, number, grant->generation),
+        .ticket = ticket_of(from->worker_number, number, grant->generation),
         .context = grant->context,
         .outcome = (flat_outcome)(entry >> OUTCOME_SHIFT & OUTCOME_MASK),
         .payload = is_inline ? NULL : class->start + (number - class->first) * class->size,

@@ -25,6 +25,7 @@ static inline uint32_t class_holding(const lane *to, size_t size) {
 static inline void push_grant(lane *of, lane_class *class, uint32_t grant) {
     of->grants[grant].next = class->top;
     class->top = (uint16_t)grant;
+    class->left++;
 }
 
 /* A grant is the submitter's again. */
@@ -46,8 +47,7 @@ ALWAYS_INLINE uint32_t next_returned(lane_class *class) {
     return entry >> RETURN_SHIFT;
 }
 
-/* Takes back a grant of the class, if one has come back. A submit does so when its task is on its way: what the worker
- * wrote is then read while the worker reads the descriptor, and not before. */
+/* Takes back a grant of the class, if one has come back. */
 ALWAYS_INLINE bool recover_grant(lane *of, lane_class *class) {
     uint32_t number = next_returned(class);
     if (number == NO_GRANT_LEFT) return false;
@@ -55,11 +55,20 @@ ALWAYS_INLINE bool recover_grant(lane *of, lane_class *class) {
     return true;
 }
 
+/* Takes back up to two grants of the class if less than half of them are left. A submit does so when its task is on its
+ * way. The worker writes places of the ring while this side reads others: each line of it, with the places of sixteen
+ * grants, goes from core to core about once, and not for each grant. */
+ALWAYS_INLINE void recover_some(lane *of, lane_class *class) {
+    if (2u * class->left >= class->count) return;
+    if (recover_grant(of, class)) (void)recover_grant(of, class);
+}
+
 /* A grant of the class: the one that came back last, else one that has come back since; NO_GRANT_LEFT iff none is. */
 ALWAYS_INLINE uint32_t take_grant(lane *of, lane_class *class) {
     uint32_t grant = class->top;
     if (LIKELY(grant != NO_GRANT_LEFT)) {
         class->top = of->grants[grant].next;
+        class->left--;
         return grant;
     }
     grant = next_returned(class);
@@ -149,7 +158,7 @@ ALWAYS_INLINE void publish_task(lane *to, task_descriptor *descriptor, const fla
     grant->state = GRANT_POSTED;
     descriptor->grant = (uint16_t)number;
     descriptor->size_class = grant->size_class;
-    if (UNLIKELY(task->ticket != NULL)) *task->ticket = ticket_of(to->worker->number, number, grant->generation);
+    if (UNLIKELY(task->ticket != NULL)) *task->ticket = ticket_of(to->worker_number, number, grant->generation);
     publish_descriptor(to, descriptor);
 }
 

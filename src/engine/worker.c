@@ -11,8 +11,10 @@
 /* Looks for tasks between two reads of the counter, which costs as much as several looks. */
 #define LOOKS_PER_TIME 16
 
-/* Blocks whose words are read at once to count the free ones. */
+/* Blocks whose words are read at once to count the free ones, and how often a busy worker does so. More often, the
+ * count is newer; each time takes some 30 ns. */
 #define COUNTED_AT_ONCE 64
+#define TASKS_PER_COUNT 64
 
 static inline uint32_t number_of_record(const flat_worker *worker, const task_record *record) {
     return (uint32_t)(record - worker->records);
@@ -54,7 +56,7 @@ static void end_unrun(flat_worker *worker, task_record *record, flat_outcome out
     if ((record->task.flags & ALWAYS_RUN) != 0) {
         run_task(worker, record, now, outcome);
     } else {
-        flat_engine_finish(worker, number_of_record(worker, record), outcome);
+        flat_engine_finish(worker, record, outcome);
     }
 }
 
@@ -77,33 +79,46 @@ static inline void take_in_task(flat_worker *worker, const inbox *in, const task
     }
 }
 
-/* Takes in what a lane has: at most as much as its grants allow to be in flight. Returns the number of descriptors. */
-static inline uint32_t take_in_lane(flat_worker *worker, inbox *in) {
+/* The next descriptor of a lane is the one after this one. */
+static inline void go_to_next(inbox *in, awaited_lap *awaited) {
+    uint32_t at = in->at + 1;
+    if (UNLIKELY(at == in->length)) {
+        at = 0;
+        awaited->expected = ++in->lap;
+    }
+    in->at = at;
+    awaited->lap = &in->descriptors[at].lap;
+    step_count_taken(&in->taken);
+}
+
+/* Takes in what a lane has, which is something: at most as much as its grants allow to be in flight. Returns the number
+ * of descriptors. */
+static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
+    inbox *in = &worker->inboxes[number];
+    awaited_lap *awaited = &worker->awaited[number];
     uint32_t taken = 0;
-    for (;;) {
+    do {
         const task_descriptor *from = &in->descriptors[in->at];
-        if (LIKELY(!step_look_at_descriptor(&from->lap, in->lap))) break;
-        bool cancels = (from->flags & IS_CANCELLATION) != 0;
-        if (UNLIKELY(cancels)) {
-            cancel_task(worker, in, from);
-        } else {
+        if (LIKELY((from->flags & IS_CANCELLATION) == 0)) {
             take_in_task(worker, in, from);
+            go_to_next(in, awaited);
+        } else {
+            cancel_task(worker, in, from);
+            go_to_next(in, awaited);
+            step_count_finished(&in->finished);
         }
         taken++;
-        if (++in->at == in->length) {
-            in->at = 0;
-            in->lap++;
-        }
-        step_count_taken(&in->taken);
-        if (UNLIKELY(cancels)) step_count_finished(&in->finished);
-        if (taken == in->length) break;
-    }
+    } while (taken < in->length && step_look_at_descriptor(awaited->lap, awaited->expected));
     return taken;
 }
 
 static inline uint32_t take_in(flat_worker *worker) {
     uint32_t taken = 0;
-    for (uint32_t i = 0; i < worker->inbox_count; i++) taken += take_in_lane(worker, &worker->inboxes[i]);
+    const awaited_lap *end = worker->awaited + worker->inbox_count;
+    for (const awaited_lap *awaited = worker->awaited; awaited != end; awaited++) {
+        if (LIKELY(!step_look_at_descriptor(awaited->lap, awaited->expected))) continue;
+        taken += take_in_lane(worker, (uint32_t)(awaited - worker->awaited));
+    }
     if (taken != 0) count_up(&worker->statistics->taken, taken);
     return taken;
 }
@@ -140,10 +155,9 @@ uint32_t flat_engine_choose(flat_worker *worker) {
 }
 
 /* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
-void flat_engine_finish(flat_worker *worker, uint32_t number, flat_outcome outcome) {
-    task_record *record = &worker->records[number];
+void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome) {
     inbox *in = &worker->inboxes[record->inbox];
-    uint32_t grant = number - in->first_record, class = record->task.size_class;
+    uint32_t grant = record->task.grant, class = record->task.size_class;
     worker_statistics *statistics = worker->statistics;
     record->generation++;
     count_up(&statistics->outcomes[outcome], 1);
@@ -198,7 +212,7 @@ static void run_task(flat_worker *worker, task_record *record, uint64_t now, fla
     count_up(&statistics->begun, 1);
     show(&statistics->running_since, now);
     show(&statistics->running, (uintptr_t)task->run);
-    task->run(worker, record->block != NULL ? (void *)record->block : (void *)task->room, task->size);
+    task->run(worker, record->payload, task->size);
     uint64_t ended = read_ticks();
     worker->last = ended;
     show(&statistics->running, 0);
@@ -207,7 +221,7 @@ static void run_task(flat_worker *worker, task_record *record, uint64_t now, fla
         return;
     }
     if (LIKELY(outcome == FLAT_TASK_DONE)) count_service(statistics, task, now, ended);
-    flat_engine_finish(worker, number_of_record(worker, record), outcome);
+    flat_engine_finish(worker, record, outcome);
 }
 
 /* What becomes of a task that is about to begin. */
@@ -216,6 +230,20 @@ static inline flat_outcome judge_task(const flat_worker *worker, task_descriptor
     if (LIKELY((task->flags & HAS_DEADLINE) == 0)) return FLAT_TASK_DONE;
     if ((task->flags & IS_DEFERRED) != 0 || *deadline_of(task) >= now) return FLAT_TASK_DONE;
     return FLAT_TASK_EXPIRED;
+}
+
+/* Counts the free blocks of a class, some at a time: see `class_statistics`. Only the owner of a pool may look at it.
+ */
+static NOINLINE void count_free_blocks(flat_worker *worker) {
+    const pool_class *class = class_number(worker->pool, worker->counted_class);
+    uint32_t to = worker->counted_block + COUNTED_AT_ONCE;
+    if (to > class->fresh) to = class->fresh;
+    for (uint32_t i = worker->counted_block; i < to; i++) worker->counted_free += class->words[i] != WORD_LIVE;
+    worker->counted_block = to;
+    if (to < class->fresh) return;
+    show(&worker->statistics->classes[worker->counted_class].free, worker->counted_free + class->count - class->fresh);
+    worker->counted_free = worker->counted_block = 0;
+    if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
 
 /* Takes in what there is and runs one task. Returns whether there was one. */
@@ -235,31 +263,19 @@ bool flat_engine_work(flat_worker *worker) {
     flat_outcome outcome = judge_task(worker, &record->task, now);
     if (LIKELY(outcome == FLAT_TASK_DONE)) {
         run_task(worker, record, now, outcome);
+        if (UNLIKELY(worker->statistics->begun % TASKS_PER_COUNT == 0)) count_free_blocks(worker);
     } else {
         end_unrun(worker, record, outcome, now);
+        worker->last = 0; /* many may end at once: the next one is judged by a new time */
     }
     return true;
-}
-
-/* Counts the free blocks of a class, some at a time: see `class_statistics`. Only the owner of a pool may look at it.
- */
-static void count_free_blocks(flat_worker *worker) {
-    const pool_class *class = class_number(worker->pool, worker->counted_class);
-    uint32_t to = worker->counted_block + COUNTED_AT_ONCE;
-    if (to > class->fresh) to = class->fresh;
-    for (uint32_t i = worker->counted_block; i < to; i++) worker->counted_free += class->words[i] != WORD_LIVE;
-    worker->counted_block = to;
-    if (to < class->fresh) return;
-    show(&worker->statistics->classes[worker->counted_class].free, worker->counted_free + class->count - class->fresh);
-    worker->counted_free = worker->counted_block = 0;
-    if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
 
 /* Whether a lane has something that was not taken in. */
 static bool has_mail(const flat_worker *worker) {
     for (uint32_t i = 0; i < worker->inbox_count; i++) {
-        const inbox *in = &worker->inboxes[i];
-        if (step_look_at_descriptor(&in->descriptors[in->at].lap, in->lap)) return true;
+        const awaited_lap *awaited = &worker->awaited[i];
+        if (step_look_at_descriptor(awaited->lap, awaited->expected)) return true;
     }
     return false;
 }
@@ -291,14 +307,14 @@ static NOINLINE void sleep_worker(flat_worker *worker) {
 /* What a worker does that found nothing, for the `looks`th time in a row; `since` is when it found nothing first. */
 static inline void pass_time(flat_worker *worker, uint32_t looks, uint64_t *since) {
     const flat_engine *engine = worker->engine;
+    if (LIKELY(looks % LOOKS_PER_TIME != 0 && engine->waiting != FLAT_WAITING_SLEEP)) return;
+    uint64_t now = read_ticks();
+    show(&worker->statistics->looked, now);
+    count_free_blocks(worker);
     if (engine->waiting == FLAT_WAITING_SLEEP) {
         sleep_worker(worker);
         return;
     }
-    if (LIKELY(looks % LOOKS_PER_TIME != 0)) return;
-    uint64_t now = read_ticks();
-    show(&worker->statistics->looked, now);
-    count_free_blocks(worker);
     if (looks == LOOKS_PER_TIME) *since = now;
     if (engine->waiting == FLAT_WAITING_DEFAULT && now - *since > engine->spin_ticks) {
         sleep_worker(worker);
