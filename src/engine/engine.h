@@ -217,7 +217,7 @@ static inline uint64_t units_after_ticks(const flat_engine *engine, uint64_t tic
 void flat_engine_wake(uint32_t *sleeping);
 void flat_engine_clear_lane(lane *of, uint32_t submitter);
 bool flat_engine_collect(flat_submitter *submitter);
-uint32_t flat_engine_choose(flat_worker *worker);
+task_record *flat_engine_choose(flat_worker *worker);
 void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome);
 bool flat_engine_work(flat_worker *worker);
 void flat_engine_set_state(flat_engine *engine, engine_state to);

@@ -67,16 +67,12 @@ static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const tas
     end_unrun(worker, record, FLAT_TASK_CANCELLED, read_ticks());
 }
 
-/* Takes in a task: from here on its descriptor may be written again. */
-static inline void take_in_task(flat_worker *worker, const inbox *in, const task_descriptor *from) {
+/* Copies a task to its record: from here on its descriptor may be written again. */
+static inline task_record *copy_task(flat_worker *worker, const inbox *in, const task_descriptor *from) {
     task_record *record = &worker->records[in->first_record + from->grant];
     record->task = *from;
     count_up(&worker->statistics->classes[from->size_class].in_flight, 1);
-    if (UNLIKELY((from->flags & HAS_START) != 0)) {
-        make_timed(worker, record, *start_of(&record->task));
-    } else {
-        make_ready(worker, record);
-    }
+    return record;
 }
 
 /* The next descriptor of a lane is the one after this one. */
@@ -91,6 +87,10 @@ static inline void go_to_next(inbox *in, awaited_lap *awaited) {
     step_count_taken(&in->taken);
 }
 
+static inline bool has_more(const awaited_lap *awaited) {
+    return step_look_at_descriptor(awaited->lap, awaited->expected);
+}
+
 /* Takes in what a lane has, which is something: at most as much as its grants allow to be in flight. Returns the number
  * of descriptors. */
 static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
@@ -99,25 +99,50 @@ static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
     uint32_t taken = 0;
     do {
         const task_descriptor *from = &in->descriptors[in->at];
-        if (LIKELY((from->flags & IS_CANCELLATION) == 0)) {
-            take_in_task(worker, in, from);
-            go_to_next(in, awaited);
-        } else {
+        bool cancels = (from->flags & IS_CANCELLATION) != 0;
+        if (UNLIKELY(cancels)) {
             cancel_task(worker, in, from);
-            go_to_next(in, awaited);
-            step_count_finished(&in->finished);
+        } else {
+            task_record *record = copy_task(worker, in, from);
+            if (UNLIKELY((record->task.flags & HAS_START) != 0)) {
+                make_timed(worker, record, *start_of(&record->task));
+            } else {
+                make_ready(worker, record);
+            }
         }
+        go_to_next(in, awaited);
+        if (UNLIKELY(cancels)) step_count_finished(&in->finished);
         taken++;
-    } while (taken < in->length && step_look_at_descriptor(awaited->lap, awaited->expected));
+    } while (taken < in->length && has_more(awaited));
     return taken;
 }
 
-static inline uint32_t take_in(flat_worker *worker) {
+/* Takes in the first task of a lane without making it ready; NULL: it is nothing to be run at once. */
+static inline task_record *take_in_alone(flat_worker *worker, uint32_t number) {
+    inbox *in = &worker->inboxes[number];
+    const task_descriptor *from = &in->descriptors[in->at];
+    if (UNLIKELY((from->flags & (IS_CANCELLATION | HAS_START)) != 0)) return NULL;
+    task_record *record = copy_task(worker, in, from);
+    go_to_next(in, &worker->awaited[number]);
+    return record;
+}
+
+/* Takes in what all lanes have. If that is one task, and no other one waits, it is the one to be run: `*alone` gets it,
+ * and it need not be put into a list first. Returns the number of descriptors. */
+static inline uint32_t take_in(flat_worker *worker, task_record **alone) {
     uint32_t taken = 0;
     const awaited_lap *end = worker->awaited + worker->inbox_count;
     for (const awaited_lap *awaited = worker->awaited; awaited != end; awaited++) {
-        if (LIKELY(!step_look_at_descriptor(awaited->lap, awaited->expected))) continue;
-        taken += take_in_lane(worker, (uint32_t)(awaited - worker->awaited));
+        if (LIKELY(!has_more(awaited))) continue;
+        uint32_t number = (uint32_t)(awaited - worker->awaited);
+        if (taken == 0 && worker->ready.waiting == 0) {
+            *alone = take_in_alone(worker, number);
+            taken = *alone != NULL;
+            if (taken != 0 && LIKELY(!has_more(awaited))) continue;
+        }
+        if (*alone != NULL) make_ready(worker, *alone);
+        *alone = NULL;
+        taken += take_in_lane(worker, number);
     }
     if (taken != 0) count_up(&worker->statistics->taken, taken);
     return taken;
@@ -147,11 +172,12 @@ static NOINLINE void empty_wheel(flat_worker *worker) {
     show(&worker->statistics->timed, worker->wheel.length);
 }
 
-/* The record of the task to run next, which waits no longer; READY_NOBODY iff none waits. No loop, no call. */
-uint32_t flat_engine_choose(flat_worker *worker) {
+/* The task to run next, which waits no longer; NULL iff none waits. No loop, no call. */
+task_record *flat_engine_choose(flat_worker *worker) {
     uint32_t number = ready_choose(&worker->ready);
-    if (number != READY_NOBODY) worker->records[number].is_waiting = false;
-    return number;
+    if (number == READY_NOBODY) return NULL;
+    worker->records[number].is_waiting = false;
+    return &worker->records[number];
 }
 
 /* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
@@ -246,20 +272,29 @@ static NOINLINE void count_free_blocks(flat_worker *worker) {
     if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
 
-/* Takes in what there is and runs one task. Returns whether there was one. */
-bool flat_engine_work(flat_worker *worker) {
-    uint32_t taken = take_in(worker);
+/* The task to run next, once tasks whose time has come are ready; NULL iff there is none. */
+static NOINLINE task_record *choose_task(flat_worker *worker) {
     if (UNLIKELY(worker->wheel.length != 0)) {
         turn_wheel(worker);
         if (step_look_at_state(&worker->engine->state) >= ENGINE_STOPPED) empty_wheel(worker);
     }
-    uint32_t number = flat_engine_choose(worker);
-    if (number == READY_NOBODY) {
-        worker->last = 0;
-        return false;
+    return flat_engine_choose(worker);
+}
+
+/* Takes in what there is and runs one task. Returns whether there was one. A task begins when the one before it ended,
+ * unless the worker had nothing to do, or much to take in: this saves a read of the counter. */
+bool flat_engine_work(flat_worker *worker) {
+    task_record *record = NULL;
+    uint32_t taken = take_in(worker, &record);
+    if (record == NULL || UNLIKELY(worker->wheel.length != 0)) {
+        if (UNLIKELY(record != NULL)) make_ready(worker, record);
+        record = choose_task(worker);
+        if (record == NULL) {
+            worker->last = 0;
+            return false;
+        }
     }
     uint64_t now = worker->last == 0 || taken > TAKEN_UNTIMED ? read_ticks() : worker->last;
-    task_record *record = &worker->records[number];
     flat_outcome outcome = judge_task(worker, &record->task, now);
     if (LIKELY(outcome == FLAT_TASK_DONE)) {
         run_task(worker, record, now, outcome);
@@ -274,8 +309,7 @@ bool flat_engine_work(flat_worker *worker) {
 /* Whether a lane has something that was not taken in. */
 static bool has_mail(const flat_worker *worker) {
     for (uint32_t i = 0; i < worker->inbox_count; i++) {
-        const awaited_lap *awaited = &worker->awaited[i];
-        if (step_look_at_descriptor(awaited->lap, awaited->expected)) return true;
+        if (has_more(&worker->awaited[i])) return true;
     }
     return false;
 }
