@@ -12,7 +12,8 @@
 #define HAS_DEADLINE 16u
 #define HAS_START 32u
 #define IS_CANCELLATION 64u
-#define IS_DEFERRED 128u /* at the worker alone: it ran before */
+#define IS_CANCELLED IS_CANCELLATION /* of a task, at the worker alone: `run` is to be called so that it disposes */
+#define IS_DEFERRED 128u             /* at the worker alone: it ran before */
 
 typedef struct task_descriptor {
     _Alignas(CACHE_LINE) flat_task_function *run;

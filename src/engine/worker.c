@@ -49,22 +49,20 @@ static void take_out(flat_worker *worker, task_record *record) {
     record->is_waiting = record->is_timed = false;
 }
 
-static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome);
-
-/* Ends a task that will not run; `run` is called nevertheless if the task wants that. */
-static void end_unrun(flat_worker *worker, task_record *record, flat_outcome outcome, uint64_t now) {
-    if ((record->task.flags & ALWAYS_RUN) != 0) {
-        run_task(worker, record, now, outcome);
-    } else {
-        flat_engine_finish(worker, record, outcome);
-    }
-}
-
+/* A task that is to be run nevertheless keeps its place among the ready ones, or gets one: a worker that takes tasks in
+ * runs none. */
 static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const task_descriptor *cancellation) {
     task_record *record = &worker->records[in->first_record + cancellation->grant];
     if (record->generation != (uint32_t)cancellation->submitted || !(record->is_waiting || record->is_timed)) return;
+    if ((record->task.flags & ALWAYS_RUN) == 0) {
+        take_out(worker, record);
+        flat_engine_finish(worker, record, FLAT_TASK_CANCELLED);
+        return;
+    }
+    record->task.flags |= IS_CANCELLED;
+    if (record->is_waiting) return;
     take_out(worker, record);
-    end_unrun(worker, record, FLAT_TASK_CANCELLED, read_ticks());
+    make_ready(worker, record);
 }
 
 /* Copies a task to its record: from here on its descriptor may be written again. */
@@ -250,10 +248,20 @@ static void run_task(flat_worker *worker, task_record *record, uint64_t now, fla
     flat_engine_finish(worker, record, outcome);
 }
 
+/* Ends a task that will not run; `run` is called nevertheless if the task wants that. */
+static void end_unrun(flat_worker *worker, task_record *record, flat_outcome outcome, uint64_t now) {
+    if ((record->task.flags & ALWAYS_RUN) != 0) {
+        run_task(worker, record, now, outcome);
+    } else {
+        flat_engine_finish(worker, record, outcome);
+    }
+}
+
 /* What becomes of a task that is about to begin. */
 static inline flat_outcome judge_task(const flat_worker *worker, task_descriptor *task, uint64_t now) {
     if (UNLIKELY(step_look_at_state(&worker->engine->state) >= ENGINE_STOPPED)) return FLAT_TASK_CANCELLED;
-    if (LIKELY((task->flags & HAS_DEADLINE) == 0)) return FLAT_TASK_DONE;
+    if (LIKELY((task->flags & (HAS_DEADLINE | IS_CANCELLED)) == 0)) return FLAT_TASK_DONE;
+    if ((task->flags & IS_CANCELLED) != 0) return FLAT_TASK_CANCELLED;
     if ((task->flags & IS_DEFERRED) != 0 || *deadline_of(task) >= now) return FLAT_TASK_DONE;
     return FLAT_TASK_EXPIRED;
 }
