@@ -114,7 +114,9 @@ typedef struct flat_class_limits {
      * to the worker, rounded down. Of inline grants: 64. FLAT_NO_GRANTS: none. */
     size_t grants;
     size_t worker_grants; /**< the same for each worker's own lane to each worker */
-    uint64_t service_ns;  /**< how long a task with such a payload may run; the engine counts those that run longer */
+    /** How long each run of a task with such a payload may take, also of one that defers itself or disposes. The engine
+     * counts those that take longer. */
+    uint64_t service_ns;
 } flat_class_limits;
 
 /** A worker that differs from the others. Zero in a member is its default. */

@@ -36,8 +36,8 @@ typedef struct class_statistics {
     uint64_t in_flight;     /* grants taken from submitters and not yet given back */
     uint64_t done;          /* tasks */
     uint64_t service_ticks; /* the stated limit; 0: none */
-    uint64_t over_service;  /* tasks that ran longer */
-    uint64_t longest_service, longest_sojourn;
+    uint64_t over_service;  /* runs that took longer: of tasks, also if they deferred themselves or disposed */
+    uint64_t longest_service, longest_sojourn; /* of a run; of a task that was done */
 } class_statistics;
 
 typedef struct worker_statistics {
