@@ -1,4 +1,6 @@
 /* The layout and construction of an engine: one walk over all its parts, which either measures them or makes them. */
+#include "setup.h"
+
 #include "engine.h"
 
 #include "../core/instrument.h"
@@ -13,12 +15,10 @@
 #include <limits.h>
 #include <unistd.h>
 
-#define DEFAULT_LANES 4
 #define DEFAULT_INLINE_GRANTS 64
 #define DEFAULT_SPIN_NS 50000u
 #define DEFAULT_STACK_BYTES 262144u
 #define LEAST_STACK_BYTES 65536u
-#define DEFAULT_STARVATION 64
 #define MOST_STARVATION 32767
 #define WHEEL_UNIT_NS                                                                                                  \
     1000u /* at most: tasks with a start are ready up to this much late, and a lower unit costs steps */
@@ -40,18 +40,6 @@ static uintptr_t cut(cut_memory *memory, uint64_t bytes, uint64_t alignment) {
     return at;
 }
 
-/* What one worker will have. */
-typedef struct worker_plan {
-    flat_pool_options pool;
-    pool_layout layout;
-    uint16_t grants[2][STATISTICS_CLASSES]; /* of an outside lane, and of a worker's; the inline ones come last */
-    uint32_t grant_count[2];
-    uint64_t service_ns[STATISTICS_CLASSES];
-    uint32_t record_count;
-    bool pinned;
-    unsigned processor;
-} worker_plan;
-
 /* The walk. */
 typedef struct construction {
     const flat_engine_options *options;
@@ -59,7 +47,7 @@ typedef struct construction {
     cut_memory metadata, blocks;
     flat_engine *engine; /* NULL: measure only */
     uintptr_t statistics, stacks;
-    uint64_t statistics_bytes;
+    engine_parts parts;
 } construction;
 
 static uint32_t submitters_in(const construction *of) { return of->lanes + of->workers; }
@@ -224,7 +212,7 @@ static void place_lane(construction *of, uint32_t number, uint32_t submitter, co
     uint32_t length = at_least_one(2 * grants);
     uintptr_t descriptors = cut(&of->metadata, (uint64_t)length * sizeof(task_descriptor), LINE_PAIR);
     uintptr_t completions = cut(&of->metadata, at_least_one(grants) * sizeof(uint64_t), LINE_PAIR);
-    uintptr_t places[STATISTICS_CLASSES];
+    uintptr_t places[FLAT_POOL_MAX_CLASSES + 1];
     for (uint32_t class = 0; class <= classes; class ++) {
         /* Those of one class end in lines of their own: another class may be in the hands of the other side. */
         places[class] = cut(&of->metadata, plan->grants[inside][class] * sizeof(uint32_t), CACHE_LINE);
@@ -344,7 +332,7 @@ static void place_statistics(construction *of) {
     uint64_t submitters_at = workers_at + of->workers * sizeof(worker_statistics);
     uint64_t bytes = round_up(submitters_at + submitters_in(of) * sizeof(submitter_statistics), ENGINE_PAGE);
     of->statistics = cut(&of->metadata, bytes, ENGINE_PAGE);
-    of->statistics_bytes = bytes;
+    of->parts.statistics = bytes;
     if (of->engine == NULL) return;
     engine_statistics *statistics = (engine_statistics *)of->statistics;
     for (uint64_t i = 0; i < bytes / sizeof(uint64_t); i++) ((uint64_t *)of->statistics)[i] = 0;
@@ -373,6 +361,11 @@ static uint32_t stacks_in(const flat_engine_options *options) {
     return (uint32_t)options->worker_count + (options->watchdog_ns != 0 ? 1 : 0);
 }
 
+static flat_status judge_size(const construction *of) {
+    if (of->metadata.used <= MOST_BYTES && of->blocks.used <= MOST_BYTES) return FLAT_OK;
+    return REFUSE(of->options, FLAT_INVALID_ARGUMENT, "the engine would exceed PTRDIFF_MAX / 2 bytes");
+}
+
 /* Walks over all parts. */
 static flat_status walk(construction *of) {
     worker_plan plan;
@@ -380,10 +373,15 @@ static flat_status walk(construction *of) {
     for (uint32_t i = 0; i < of->workers; i++) {
         flat_status status = plan_worker(of, i, &plan);
         if (status != FLAT_OK) return status;
+        uint64_t begun = of->metadata.used;
         place_worker(of, i, &plan);
+        of->parts.workers += of->metadata.used - begun;
+        of->parts.pools += plan.layout.block_bytes;
+        begun = of->metadata.used;
         for (uint32_t s = 0; s < submitters_in(of); s++) place_lane(of, i, s, &plan);
-        if (of->metadata.used > MOST_BYTES || of->blocks.used > MOST_BYTES)
-            return REFUSE(of->options, FLAT_INVALID_ARGUMENT, "the engine would exceed PTRDIFF_MAX / 2 bytes");
+        of->parts.lanes += of->metadata.used - begun;
+        status = judge_size(of);
+        if (status != FLAT_OK) return status;
     }
     place_map(of);
     place_statistics(of);
@@ -394,8 +392,19 @@ static flat_status walk(construction *of) {
             show_class(&worker->statistics->classes[class], worker, class, &plan, of);
         }
     }
-    of->stacks = cut(&of->metadata, stacks_in(of->options) * (stack_bytes(of->options) + ENGINE_PAGE), ENGINE_PAGE);
-    return FLAT_OK;
+    of->parts.stacks = (uint64_t)stacks_in(of->options) * stack_bytes(of->options);
+    of->parts.stack_guards = (uint64_t)stacks_in(of->options) * ENGINE_PAGE;
+    of->stacks = cut(&of->metadata, of->parts.stacks + of->parts.stack_guards, ENGINE_PAGE);
+    return judge_size(of);
+}
+
+/* The parts that are what the others leave. */
+static void add_up(construction *of) {
+    engine_parts *parts = &of->parts;
+    parts->others =
+        of->metadata.used - parts->workers - parts->lanes - parts->statistics - parts->stacks - parts->stack_guards;
+    parts->block_guards = (uint64_t)(of->workers - 1) * ENGINE_PAGE;
+    parts->block_padding = of->blocks.used - parts->pools - parts->block_guards;
 }
 
 static construction begin_construction(const flat_engine_options *options) {
@@ -424,6 +433,20 @@ flat_status flat_engine_footprint(const flat_engine_options *options, flat_footp
     construction of;
     if (footprint == NULL) return FLAT_INVALID_ARGUMENT;
     return measure(&of, options, footprint);
+}
+
+flat_status flat_engine_measure(const flat_engine_options *options, flat_footprint *footprint, engine_parts *parts) {
+    construction of;
+    flat_status status = measure(&of, options, footprint);
+    if (status != FLAT_OK) return status;
+    add_up(&of);
+    *parts = of.parts;
+    return FLAT_OK;
+}
+
+void flat_engine_plan_worker(const flat_engine_options *options, uint32_t number, worker_plan *plan) {
+    construction of = begin_construction(options);
+    (void)plan_worker(&of, number, plan); /* it is possible */
 }
 
 static void be_worker(void *worker) { flat_engine_attend(worker); }
@@ -486,7 +509,7 @@ static flat_status make(flat_engine **engine, construction *of, flat_memory meta
         }
         bool locked = of->options->region != NULL && of->options->region->locked;
         of->engine->shown =
-            flat_show_pages((void *)of->statistics, (size_t)of->statistics_bytes, "flatline-engine", locked);
+            flat_show_pages((void *)of->statistics, (size_t)of->parts.statistics, "flatline-engine", locked);
     }
     status = start_workers(of);
     if (status == FLAT_OK) {

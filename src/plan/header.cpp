@@ -50,6 +50,96 @@ constexpr std::string_view heap_text = R"(
 #define {0}_HEAP_ALIGNMENT {7}
 )";
 
+constexpr std::string_view engine_text = R"(
+/* The engine: flat_engine_create(&engine, &options), where options = {1}_engine_options();
+ * flat_engine_init takes memories of these sizes and refuses one byte less. */
+#define {0}_ENGINE_METADATA_BYTES {2}
+#define {0}_ENGINE_METADATA_ALIGNMENT {3}
+#define {0}_ENGINE_BLOCK_BYTES {4}
+#define {0}_ENGINE_BLOCK_ALIGNMENT {5}
+)";
+
+constexpr std::string_view engine_options_text = R"(
+/* All other members have their defaults. */
+static inline flat_engine_options {0}_engine_options(void) {{
+#ifdef __cplusplus
+    flat_engine_options options = {{}};
+#else
+    flat_engine_options options = {{0}};
+#endif
+{1}    return options;
+}}
+)";
+
+std::string grants_text(std::size_t grants) {
+    return grants == FLAT_NO_GRANTS ? "FLAT_NO_GRANTS" : std::to_string(grants);
+}
+
+/// The arrays of a set of classes and its limits.
+std::string classes_text(const EngineClasses &of, const std::string &name) {
+    std::string text = fmt::format("static const flat_class {}_classes[{}] = {{\n", name, of.classes.size());
+    for (const flat_class &each : of.classes)
+        text += fmt::format("    {{{}, {}}},\n", each.block_size, each.block_count);
+    text += fmt::format("}};\nstatic const flat_class_limits {}_class_limits[{}] = {{ /* grants, worker_grants, "
+                        "service_ns */\n",
+                        name, of.limits.size());
+    for (const flat_class_limits &each : of.limits)
+        text += fmt::format("    {{{}, {}, {}}},\n", grants_text(each.grants), grants_text(each.worker_grants),
+                            each.service_ns);
+    return text + "};\n";
+}
+
+/// The array of workers that differ, with their classes.
+std::string workers_text(const EngineDeclaration &engine, const std::string &prefix) {
+    std::string text, rows;
+    for (std::size_t i = 0; i < engine.workers.size(); ++i) {
+        const DeclaredWorker &each = engine.workers[i];
+        const std::string name = fmt::format("{}_worker_{}", prefix, i);
+        std::string classes = "NULL, 0, NULL";
+        if (each.own) {
+            text += classes_text(*each.own, name);
+            classes = fmt::format("{0}_classes, {1}, {0}_class_limits", name, each.own->classes.size());
+        }
+        rows += fmt::format("    {{{}, {}, {}}},\n", classes, each.processor.has_value(), each.processor.value_or(0));
+    }
+    return text + fmt::format("static const flat_worker_options {}_workers[{}] = {{ /* classes, class_count, "
+                              "class_limits, pinned, processor */\n{}}};\n",
+                              prefix, engine.workers.size(), rows);
+}
+
+std::string limits_lines(const flat_class_limits &limits) {
+    return fmt::format("    options.inline_limits.grants = {};\n    options.inline_limits.worker_grants = {};\n"
+                       "    options.inline_limits.service_ns = {};\n",
+                       grants_text(limits.grants), grants_text(limits.worker_grants), limits.service_ns);
+}
+
+/// The statements that set what was declared.
+std::string options_lines(const EngineDeclaration &engine, const std::string &prefix) {
+    std::string text = fmt::format("    options.worker_count = {};\n", engine.worker_count);
+    if (!engine.classes.classes.empty())
+        text += fmt::format("    options.classes = {0}_engine_classes;\n    options.class_count = {1};\n"
+                            "    options.class_limits = {0}_engine_class_limits;\n",
+                            prefix, engine.classes.classes.size());
+    text += limits_lines(engine.inline_limits);
+    if (!engine.workers.empty()) text += fmt::format("    options.workers = {}_workers;\n", prefix);
+    constexpr std::string_view ways[] = {"FLAT_WAITING_DEFAULT", "FLAT_WAITING_BUSY", "FLAT_WAITING_SLEEP"};
+    return text + fmt::format("    options.lane_count = {};\n    options.waiting = {};\n    options.spin_ns = {};\n"
+                              "    options.stack_size = {};\n    options.starvation_limit = {};\n"
+                              "    options.caller_runs_workers = {};\n    options.watchdog_ns = {};\n",
+                              engine.lane_count, ways[engine.waiting], engine.spin_ns, engine.stack_size,
+                              engine.starvation_limit, engine.caller_runs_workers, engine.watchdog_ns);
+}
+
+std::string engine_part(const Plan &plan, const std::string &prefix) {
+    const flat_footprint &need = plan.engine->footprint;
+    const EngineDeclaration &engine = plan.declared_engine;
+    std::string text = fmt::format(fmt::runtime(engine_text), upper(prefix), prefix, need.metadata_bytes,
+                                   need.metadata_alignment, need.block_bytes, need.block_alignment);
+    if (!engine.classes.classes.empty()) text += classes_text(engine.classes, prefix + "_engine");
+    if (!engine.workers.empty()) text += workers_text(engine, prefix);
+    return text + fmt::format(fmt::runtime(engine_options_text), prefix, options_lines(engine, prefix));
+}
+
 std::string heap_part(const HeapPlan &heap, const std::string &name) {
     return fmt::format(fmt::runtime(heap_text), name, heap.demand.live, heap.demand.smallest, heap.demand.largest,
                        heap.footprint.metadata_bytes, heap.footprint.metadata_alignment, heap.footprint.block_bytes,
@@ -104,6 +194,7 @@ std::string header_of(const Plan &plan, const std::string &prefix) {
     }
     if (plan.arena) text += fmt::format(fmt::runtime(arena_text), name, plan.arena->bytes, plan.arena->alignment);
     if (plan.heap) text += heap_part(*plan.heap, name);
+    if (plan.engine) text += "\n#include <flatline/engine.h>\n" + engine_part(plan, prefix);
     return text + "\n#endif\n";
 }
 

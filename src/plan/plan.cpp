@@ -80,9 +80,9 @@ HeapPlan plan_heap(const flat_heap_demand &demand) {
 
 void require_something(const Declaration &declaration) {
     if (declaration.classes.empty() && declaration.shares.empty() && !declaration.arena && !declaration.heap &&
-        declaration.demand.empty())
+        !declaration.engine && declaration.demand.empty())
         throw std::runtime_error(
-            "nothing to plan: declare classes (--class), shares, an arena, a heap or the sizes you expect");
+            "nothing to plan: declare classes (--class), shares, an arena, a heap, an engine or the sizes you expect");
 }
 
 Plan make_plan(const Declaration &declaration, const Wishes &wishes) {
@@ -95,6 +95,10 @@ Plan make_plan(const Declaration &declaration, const Wishes &wishes) {
     plan.arena = declaration.arena;
     if (plan.arena) require_legal(*plan.arena);
     if (declaration.heap) plan.heap = plan_heap(*declaration.heap);
+    if (declaration.engine) {
+        plan.declared_engine = *declaration.engine;
+        plan.engine = plan_engine(EngineOptions(*declaration.engine).get(), use_of(*declaration.engine));
+    }
     if (!declaration.classes.empty()) {
         plan.pool = plan_pool(declaration.classes);
     } else if (!declaration.shares.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "class_choice.hpp"
+#include "engine_plan.hpp"
 #include "pool_plan.hpp"
 
 #include <flatline/heap.h>
@@ -38,6 +39,7 @@ struct Declaration {
     std::vector<flat_share> shares{};
     std::optional<Arena> arena{};
     std::optional<flat_heap_demand> heap{};
+    std::optional<EngineDeclaration> engine{};
     std::vector<DemandRow>
         demand{}; // blocks live at once, by size; without classes and shares, classes are chosen for it
 };
@@ -60,6 +62,8 @@ struct Plan {
     std::uint64_t budget = 0; // bytes, if shares of it were declared
     std::optional<Arena> arena;
     std::optional<HeapPlan> heap;
+    std::optional<EnginePlan> engine;
+    EngineDeclaration declared_engine;    // of the engine, if there is one
     std::vector<DemandRow> demand;        // ordered
     std::optional<Fit> fit;               // iff there is a demand and a pool
     std::optional<Recommendation> choice; // iff the classes were chosen here

@@ -42,7 +42,7 @@ class Reader {
     explicit Reader(const std::string &name) : name_(name) {}
 
     Declaration read(const toml::table &document) const {
-        require_keys(document, {"pool", "arena", "heap", "demand"});
+        require_keys(document, {"pool", "arena", "heap", "engine", "demand"});
         Declaration declaration;
         if (const toml::table *pool = table_at(document, "pool")) read_pool(*pool, declaration);
         if (const toml::table *arena = table_at(document, "arena")) {
@@ -51,6 +51,7 @@ class Reader {
             located(*arena, [&] { require_legal(*declaration.arena); });
         }
         if (const toml::table *heap = table_at(document, "heap")) declaration.heap = read_heap(*heap);
+        if (const toml::table *engine = table_at(document, "engine")) declaration.engine = read_engine(*engine);
         if (const toml::table *demand = table_at(document, "demand")) {
             require_keys(*demand, {"sizes"});
             declaration.demand = read_rows(*demand);
@@ -153,6 +154,187 @@ class Reader {
         }
     }
 
+    /// The value at the key, which must be there, in these bounds.
+    std::uint64_t number_between(const toml::table &table, std::string_view key, std::uint64_t least,
+                                 std::uint64_t most) const {
+        const std::uint64_t number = number_at(table, key);
+        if (number < least || number > most)
+            fail(node_at(table, key), fmt::format("`{}` is {}: give {} to {}", key, number, least, most));
+        return number;
+    }
+
+    /// Nanoseconds; 0 iff the key is not there.
+    std::uint64_t duration_or_none(const toml::table &table, std::string_view key) const {
+        const toml::node *node = table.get(key);
+        if (node == nullptr) return 0;
+        std::optional<std::uint64_t> ns;
+        if (const auto *text = node->as_string()) ns = duration_from(text->get());
+        if (!ns) fail(*node, fmt::format("`{}` is not a duration: write one, such as \"20us\" or \"5ms\"", key));
+        if (*ns == 0 || *ns > FLAT_ENGINE_MAX_DELAY_NS)
+            fail(*node, fmt::format("`{}` is 0 or over 2 years: give a duration between, or leave it out", key));
+        return *ns;
+    }
+
+    /// As in flat_class_limits; 0 iff the key is not there.
+    std::size_t grants_at(const toml::table &table, std::string_view key) const {
+        if (!table.contains(key)) return 0;
+        if (const auto *text = node_at(table, key).as_string(); text != nullptr && text->get() == "none")
+            return FLAT_NO_GRANTS;
+        if (!node_at(table, key).is_integer())
+            fail(node_at(table, key), fmt::format("`{}` is not a number of grants: write one, or \"none\"", key));
+        return number_between(table, key, 1, FLAT_ENGINE_MAX_GRANTS);
+    }
+
+    Urgencies urgencies_at(const toml::table &table, Urgencies otherwise) const {
+        const toml::node *node = table.get("urgencies");
+        if (node == nullptr) return otherwise;
+        Urgencies urgencies = 0;
+        if (const toml::array *list = node->as_array()) {
+            for (const toml::node &each : *list) {
+                const auto *urgency = each.as_integer();
+                if (urgency == nullptr || urgency->get() < 0 || urgency->get() >= FLAT_ENGINE_URGENCIES)
+                    fail(each, fmt::format("not an urgency: write 0, the lowest, to {}", FLAT_ENGINE_URGENCIES - 1));
+                urgencies |= 1U << urgency->get();
+            }
+        }
+        if (urgencies == 0)
+            fail(*node, "`urgencies` is not a list of those that tasks have: write them, such as [0, 3]");
+        return urgencies;
+    }
+
+    flat_class_limits limits_at(const toml::table &table) const {
+        return {grants_at(table, "grants"), grants_at(table, "worker_grants"), duration_or_none(table, "service")};
+    }
+
+    /// A row of classes or of shares.
+    template <typename Sized> struct ClassRow {
+        Sized sized;
+        flat_class_limits limits;
+        Urgencies urgencies;
+    };
+
+    /// Reads rows by `read`, sorts them by size, and returns what `classes` makes of the sizes.
+    template <typename Sized, typename Read, typename Classes>
+    EngineClasses engine_classes(const toml::table &table, std::string_view key, std::string_view amount,
+                                 Urgencies usual, const Read &read, const Classes &classes) const {
+        std::vector<ClassRow<Sized>> rows;
+        each_at(table, key, [&](const toml::table &each) {
+            require_keys(each, {"size", amount, "grants", "worker_grants", "service", "urgencies"});
+            rows.push_back({read(each), limits_at(each), urgencies_at(each, usual)});
+        });
+        std::ranges::sort(rows, {}, [](const ClassRow<Sized> &row) { return row.sized.block_size; });
+        EngineClasses all;
+        std::vector<Sized> sizes;
+        for (const ClassRow<Sized> &row : rows) {
+            sizes.push_back(row.sized);
+            all.limits.push_back(row.limits);
+            all.urgencies.push_back(row.urgencies);
+        }
+        located(node_at(table, key), [&] {
+            all.classes = classes(sizes);
+            (void)plan_pool(all.classes);
+        });
+        return all;
+    }
+
+    EngineClasses read_engine_classes(const toml::table &table, Urgencies usual) const {
+        if (table.contains("classes") == (table.contains("bytes") || table.contains("shares")))
+            fail(table, "a worker has either `classes`, or `bytes` and `shares`: write one of them");
+        if (table.contains("classes"))
+            return engine_classes<flat_class>(
+                table, "classes", "count", usual, [&](const toml::table &each) { return read_class(each); },
+                [](const std::vector<flat_class> &classes) { return classes; });
+        const std::uint64_t bytes = bytes_at(table, "bytes");
+        return engine_classes<flat_share>(
+            table, "shares", "percent", usual, [&](const toml::table &each) { return read_share(each); },
+            [&](const std::vector<flat_share> &shares) { return classes_from_shares(bytes, shares); });
+    }
+
+    DeclaredWorker read_worker(const toml::table &worker, Urgencies usual) const {
+        require_keys(worker, {"processor", "classes", "bytes", "shares"});
+        DeclaredWorker declared;
+        if (worker.contains("processor"))
+            declared.processor = static_cast<std::uint32_t>(number_between(worker, "processor", 0, INT32_MAX));
+        if (worker.contains("classes") || worker.contains("bytes") || worker.contains("shares"))
+            declared.own = read_engine_classes(worker, usual);
+        return declared;
+    }
+
+    /// The workers: their number, and where they differ.
+    void read_workers(const toml::table &engine, Urgencies usual, EngineDeclaration &declaration) const {
+        if (const toml::node *tables = engine.get("worker")) {
+            if (!tables->is_array_of_tables())
+                fail(*tables, "`worker` is not a table for each worker: write [[engine.worker]]");
+            each_at(engine, "worker",
+                    [&](const toml::table &each) { declaration.workers.push_back(read_worker(each, usual)); });
+        }
+        const std::size_t tables = declaration.workers.size();
+        if (tables > FLAT_ENGINE_MAX_WORKERS)
+            fail(engine, fmt::format("{} workers: give 1 to {}", tables, FLAT_ENGINE_MAX_WORKERS));
+        if (tables == 0 || engine.contains("workers"))
+            declaration.worker_count = number_between(engine, "workers", 1, FLAT_ENGINE_MAX_WORKERS);
+        else
+            declaration.worker_count = tables;
+        if (tables != 0 && tables != declaration.worker_count)
+            fail(node_at(engine, "workers"),
+                 fmt::format("{} workers and {} tables [[engine.worker]]: write one for each worker, or none",
+                             declaration.worker_count, tables));
+        const bool all_own = tables != 0 && std::ranges::all_of(declaration.workers, [](const DeclaredWorker &each) {
+                                 return each.own.has_value();
+                             });
+        if (!all_own || engine.contains("classes") || engine.contains("bytes") || engine.contains("shares"))
+            declaration.classes = read_engine_classes(engine, usual);
+    }
+
+    flat_waiting waiting_at(const toml::table &engine) const {
+        const toml::node *node = engine.get("waiting");
+        if (node == nullptr) return FLAT_WAITING_DEFAULT;
+        const std::string text = node->value_or(std::string{});
+        if (text == "busy") return FLAT_WAITING_BUSY;
+        if (text == "sleep") return FLAT_WAITING_SLEEP;
+        if (text != "spin") fail(*node, "`waiting` is no way to wait: write \"spin\", \"busy\" or \"sleep\"");
+        return FLAT_WAITING_DEFAULT;
+    }
+
+    EngineDeclaration read_engine(const toml::table &engine) const {
+        require_keys(engine, {"workers", "lanes", "waiting", "spin", "stack", "starvation_limit", "watchdog",
+                              "caller_runs_workers", "urgencies", "overhead", "classes", "bytes", "shares", "inline",
+                              "worker"});
+        EngineDeclaration declaration;
+        const Urgencies usual = urgencies_at(engine, every_urgency);
+        read_workers(engine, usual, declaration);
+        if (engine.contains("lanes"))
+            declaration.lane_count = number_between(engine, "lanes", 1, FLAT_ENGINE_MAX_LANES);
+        declaration.waiting = waiting_at(engine);
+        declaration.spin_ns = duration_or_none(engine, "spin");
+        if (engine.contains("stack")) declaration.stack_size = bytes_at(engine, "stack");
+        if (engine.contains("starvation_limit"))
+            declaration.starvation_limit = static_cast<unsigned>(number_between(engine, "starvation_limit", 1, 32767));
+        declaration.watchdog_ns = duration_or_none(engine, "watchdog");
+        declaration.caller_runs_workers = flag_or(engine, "caller_runs_workers", false);
+        if (engine.contains("overhead")) declaration.overhead_ns = duration_or_none(engine, "overhead");
+        declaration.inline_urgencies = usual;
+        if (const toml::node *node = engine.get("inline")) {
+            const toml::table *limits = node->as_table();
+            if (limits == nullptr) fail(*node, "`inline` is not a table: write one, such as { service = \"5us\" }");
+            require_keys(*limits, {"grants", "worker_grants", "service", "urgencies"});
+            declaration.inline_limits = limits_at(*limits);
+            declaration.inline_urgencies = urgencies_at(*limits, usual);
+        }
+        located(engine, [&] { (void)plan_engine(EngineOptions(declaration).get(), use_of(declaration)); });
+        return declaration;
+    }
+
+    flat_class read_class(const toml::table &each) const {
+        const flat_class made{bytes_at(each, "size"), number_at(each, "count")};
+        located(each, [&] { (void)plan_pool({made}); });
+        return made;
+    }
+
+    flat_share read_share(const toml::table &each) const {
+        return {bytes_at(each, "size"), static_cast<unsigned>(number_between(each, "percent", 1, 100))};
+    }
+
     void read_pool(const toml::table &pool, Declaration &declaration) const {
         require_keys(pool, {"classes", "bytes", "shares"});
         if (pool.contains("classes") == (pool.contains("bytes") || pool.contains("shares")))
@@ -165,8 +347,7 @@ class Reader {
         }
         each_at(pool, "classes", [&](const toml::table &each) {
             require_keys(each, {"size", "count"});
-            declaration.classes.push_back({bytes_at(each, "size"), number_at(each, "count")});
-            located(each, [&] { (void)plan_pool({declaration.classes.back()}); });
+            declaration.classes.push_back(read_class(each));
         });
         located(node_at(pool, "classes"), [&] { (void)plan_pool(declaration.classes); });
     }
@@ -187,10 +368,7 @@ class Reader {
         std::vector<flat_share> shares;
         each_at(pool, "shares", [&](const toml::table &each) {
             require_keys(each, {"size", "percent"});
-            const std::uint64_t percent = number_at(each, "percent");
-            if (percent < 1 || percent > 100)
-                fail(node_at(each, "percent"), "`percent` is not between 1 and 100: change it");
-            shares.push_back({bytes_at(each, "size"), static_cast<unsigned>(percent)});
+            shares.push_back(read_share(each));
         });
         return shares;
     }
@@ -211,12 +389,6 @@ class Reader {
     const std::string &name_;
 };
 
-std::string row_text(const DemandRow &row) {
-    return row.alignment == 1
-               ? fmt::format("    {{ size = {}, count = {} }},\n", row.size, row.count)
-               : fmt::format("    {{ size = {}, count = {}, alignment = {} }},\n", row.size, row.count, row.alignment);
-}
-
 } // namespace
 
 Declaration declaration_from_toml(std::string_view text, const std::string &name) {
@@ -229,33 +401,6 @@ Declaration declaration_from_toml(std::string_view text, const std::string &name
     } catch (const toml::parse_error &error) {
         reader.fail(error.source().begin, fmt::format("{}: correct the TOML here", shown(error.description(), 120)));
     }
-}
-
-std::string toml_of(const Plan &plan, const std::vector<std::string> &remarks) {
-    std::string text;
-    for (const std::string &remark : remarks) text += "# " + remark + "\n";
-    if (plan.pool) {
-        text += "\n[pool]\nclasses = [\n";
-        for (const PlannedClass &each : plan.pool->classes)
-            text +=
-                fmt::format("    {{ size = {}, count = {} }},\n", each.declared.block_size, each.declared.block_count);
-        text += "]\n";
-    }
-    if (plan.arena)
-        text += fmt::format("\n[arena]\nbytes = {}\nalignment = {}\n", plan.arena->bytes, plan.arena->alignment);
-    if (plan.heap) {
-        const flat_heap_demand &demand = plan.heap->demand;
-        text += fmt::format("\n[heap]\nlive = {}\nsmallest = {}\nlargest = {}\n", demand.live, demand.smallest,
-                            demand.largest);
-        if (demand.alignment != 0) text += fmt::format("alignment = {}\n", demand.alignment);
-        if (demand.reallocates) text += "reallocates = true\n";
-    }
-    if (!plan.demand.empty()) {
-        text += "\n# Blocks live at once, by size.\n[demand]\nsizes = [\n";
-        for (const DemandRow &row : plan.demand) text += row_text(row);
-        text += "]\n";
-    }
-    return text;
 }
 
 } // namespace flat::plan

@@ -209,7 +209,7 @@ TEST(toml, numbers_out_of_range_are_refused) {
     expect_refused("[pool]\nclasses = [" + repeated("{ size = 64, count = 1 },", 65) + "]", "2:11", "65 classes");
     expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 99 }]", "1:1", "99 %");
     expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 4294967396 }]", "3:34",
-                   "between 1 and 100");
+                   "give 1 to 100");
     expect_refused("[pool]\nbytes = 0\nshares = [{ size = 64, percent = 100 }]", "1:1", "are too few");
     expect_refused("[pool]\nbytes = 1\nclasses = []", "1:1", "one of them");
     expect_refused("[arena]\nbytes = 0", "1:1", "arena of 0 bytes");
