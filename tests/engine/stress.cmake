@@ -1,0 +1,7 @@
+# The engine under threads, stops and time. Options and tasks name the members that are not zero, and only those.
+function(flatline_engine_stress name)
+  flatline_test(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
+endfunction()
+
+flatline_engine_stress(engine_many_tasks_test SOURCES many_tasks_test.cpp LABELS core)
