@@ -1,0 +1,313 @@
+// Stops a submitter after each instruction of each of its calls in turn, for ever or until its thread ends there. All
+// others must go on, and what it had accepted must be done once.
+#include "engine/stress.hpp"
+#include "percore/stopped_call.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+#include <sys/mman.h>
+
+namespace {
+
+using test::millisecond;
+using test::stopped_call;
+
+constexpr std::size_t workers = 2, lanes = 3;
+constexpr std::array<flat_class, 2> classes{{{64, 40}, {1024, 20}}};
+constexpr std::array<flat_class_limits, 2> limits{{{4, 2, 0}, {3, 2, 0}}};
+constexpr flat_class_limits inline_limits{5, 2, 0};
+const std::vector<std::size_t> sizes{64, 1024};
+constexpr std::size_t live = lanes * (4 + 3) + workers * (2 + 2);
+
+void *map_shared(std::size_t bytes) {
+    void *start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) throw std::runtime_error("no memory");
+    return start;
+}
+
+// What the stopped call and the test share.
+struct scene {
+    flat_task task;
+    void *granted;
+    flat_ticket ticket; // of a task that waits for its start
+    std::array<char, 1000> payload;
+    std::atomic<unsigned> runs;                         // of the stopped call's task
+    std::atomic<unsigned> others_runs, completed_unrun; // of the other submitter's; of the stopped one's that waited
+};
+
+scene *shared;
+
+// An engine that forked processes share, whose workers the test steps.
+class shared_engine {
+  public:
+    shared_engine() {
+        options_ = {.worker_count = workers,
+                    .classes = classes.data(),
+                    .class_count = classes.size(),
+                    .class_limits = limits.data(),
+                    .inline_limits = inline_limits,
+                    .lane_count = lanes,
+                    .caller_runs_workers = true};
+        if (flat_engine_footprint(&options_, &need_) != FLAT_OK) throw std::runtime_error("no footprint");
+        metadata_ = map_shared(need_.metadata_bytes);
+        blocks_ = map_shared(need_.block_bytes);
+        if (flat_engine_init(&engine_, &options_, {metadata_, need_.metadata_bytes}, {blocks_, need_.block_bytes}) !=
+            FLAT_OK) {
+            throw std::runtime_error("no engine");
+        }
+    }
+    shared_engine(const shared_engine &) = delete;
+    shared_engine &operator=(const shared_engine &) = delete;
+    ~shared_engine() {
+        flat_engine_destroy(engine_);
+        (void)munmap(metadata_, need_.metadata_bytes);
+        (void)munmap(blocks_, need_.block_bytes);
+    }
+
+    operator flat_engine *() const { return engine_; } // NOLINT: it stands for the engine
+
+    void step_workers() const {
+        for (bool any = true; any;) {
+            any = false;
+            for (std::size_t i = 0; i < workers; i++) any |= flat_engine_step(engine_, i);
+        }
+    }
+
+    flat_submitter *lane() const {
+        flat_submitter *made = nullptr;
+        if (flat_engine_register(engine_, &made) != FLAT_OK) throw std::runtime_error("no lane");
+        return made;
+    }
+
+    // A lane of a thread that has ended.
+    flat_submitter *lane_of_the_dead() const {
+        flat_submitter *made = nullptr;
+        std::thread([&] { made = lane(); }).join();
+        return made;
+    }
+
+  private:
+    flat_engine_options options_{};
+    flat_footprint need_{};
+    void *metadata_, *blocks_;
+    flat_engine *engine_ = nullptr;
+};
+
+// The calls. Each returns a flat_status; that of the task which runs is counted.
+constexpr std::size_t to = 1; // the worker
+constexpr int no_block = 127;
+
+void count_run(flat_worker *, void *, std::size_t) { shared->runs++; }
+void count_other(flat_worker *, void *, std::size_t) { shared->others_runs++; }
+void count_unrun(flat_worker *here, void *, std::size_t) {
+    shared->completed_unrun += flat_engine_outcome(here) == FLAT_TASK_CANCELLED;
+}
+
+int call_grant(flat_submitter *lane, scene *) { return flat_engine_grant(lane, to, 64) != nullptr ? 0 : no_block; }
+int call_release(flat_submitter *lane, scene *in) { return flat_engine_release(lane, in->granted); }
+int call_post(flat_submitter *lane, scene *in) { return flat_engine_post(lane, in->granted, &in->task); }
+int submit_inline(flat_submitter *lane, scene *in) {
+    return flat_engine_submit(lane, to, &in->task, in->payload.data(), 20);
+}
+int submit_copied(flat_submitter *lane, scene *in) {
+    return flat_engine_submit(lane, to, &in->task, in->payload.data(), 90);
+}
+int call_cancel(flat_submitter *lane, scene *in) { return flat_engine_cancel(lane, in->ticket); }
+
+struct one_call {
+    const char *name;
+    int (*function)(flat_submitter *, scene *);
+    bool submits; // a task, whose run is counted
+};
+
+const one_call calls[] = {{"grant", call_grant, false},          {"release", call_release, false},
+                          {"post", call_post, true},             {"submit_inline", submit_inline, true},
+                          {"submit_copied", submit_copied, true}, {"cancel", call_cancel, false}};
+
+// What the lane has before the call: a completion that was not polled, a grant that is held, a task that waits for its
+// start if that is asked for, and all that the call needs.
+void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits) {
+    shared->runs = shared->others_runs = shared->completed_unrun = 0;
+    shared->ticket = 0;
+    const flat_task polled = {.run = test::do_nothing, .completion = true};
+    const flat_task later = {.run = count_unrun,
+                             .always_run = true,
+                             .start_ns = flat_engine_now(engine) + test::hour,
+                             .ticket = &shared->ticket};
+    ASSERT_EQ(flat_engine_submit(lane, to, &polled, nullptr, 0), FLAT_OK);
+    if (one_waits) {
+        ASSERT_EQ(flat_engine_submit(lane, to, &later, nullptr, 0), FLAT_OK);
+    }
+    shared->granted = flat_engine_grant(lane, to, 64);
+    ASSERT_NE(shared->granted, nullptr);
+    ASSERT_NE(flat_engine_grant(lane, 0, 64), nullptr);
+    shared->task = {.run = count_run};
+    engine.step_workers();
+}
+
+// Everything that another submitter can have in flight is accepted, and runs. So does what tasks submit.
+void expect_others_go_on(const shared_engine &engine, flat_submitter *lane) {
+    shared->others_runs = 0;
+    const auto nest = [](flat_worker *here, void *payload, std::size_t size) {
+        count_other(here, payload, size);
+        const flat_task task = {.run = count_other};
+        for (std::size_t i = 0; i < workers; i++) {
+            if (flat_engine_submit(flat_engine_submitter(here), i, &task, nullptr, 0) != FLAT_OK) std::abort();
+        }
+    };
+    const flat_task task = {.run = count_other}, nesting = {.run = nest};
+    unsigned accepted = 0;
+    for (std::size_t worker = 0; worker < workers; worker++) {
+        ASSERT_EQ(flat_engine_submit(lane, worker, &nesting, nullptr, 0), FLAT_OK);
+        accepted += 1 + workers;
+        for (const std::size_t size : {std::size_t{1}, std::size_t{64}, std::size_t{900}}) {
+            while (flat_engine_submit(lane, worker, &task, shared->payload.data(), size) == FLAT_OK) {
+                accepted++;
+            }
+        }
+    }
+    ASSERT_EQ(accepted, workers * (inline_limits.grants + limits[0].grants + limits[1].grants + workers));
+    engine.step_workers();
+    ASSERT_EQ(shared->others_runs, accepted);
+}
+
+// Whether the one thing that a drain waits for is this thread, in the middle of a submit.
+void expect_stuck(const shared_engine &engine, bool is_inside) {
+    std::array<flat_stuck, 4> stuck;
+    ASSERT_EQ(flat_engine_stuck(engine, stuck.data(), stuck.size()), is_inside ? 1u : 0u);
+    if (!is_inside) return;
+    EXPECT_EQ(stuck[0].worker, FLAT_ANY_WORKER);
+    EXPECT_EQ(stuck[0].thread, static_cast<std::uint32_t>(gettid()));
+}
+
+void expect_whole(const shared_engine &engine) {
+    std::atomic<bool> is_over{false};
+    std::thread stepping([&] {
+        while (!is_over) engine.step_workers();
+    });
+    const std::string missing = test::missing_of(engine, lanes, workers, sizes, live);
+    is_over = true;
+    stepping.join();
+    ASSERT_EQ(missing, "");
+}
+
+// Stops the call after `steps` instructions, goes on without it, and then lets it return. False: the call is shorter.
+// `*was_inside` says whether a drain waited for it, or a stop where a task waits for its start.
+bool stop_for_a_while(const one_call &call, unsigned steps, bool *was_inside) {
+    const shared_engine engine;
+    flat_submitter *lane = engine.lane(), *other = engine.lane();
+    const bool one_waits = call.function == call_cancel;
+    const auto settle = one_waits ? flat_engine_stop : flat_engine_drain;
+    prepare(engine, lane, one_waits);
+    stopped_call stopped(call.function, lane, shared);
+    const bool goes_on = stopped.step(steps);
+    expect_others_go_on(engine, other);
+    flat_submitter *third = engine.lane();
+    EXPECT_EQ(flat_engine_reclaim(engine).lanes, 0u) << "its thread has not ended";
+    EXPECT_NE(settle(engine, 0), FLAT_INVALID_ARGUMENT);
+    engine.step_workers();
+    *was_inside = settle(engine, millisecond) == FLAT_TIMED_OUT;
+    expect_stuck(engine, *was_inside);
+    const unsigned runs = shared->runs;
+    const int result = stopped.finish();
+    if (!call.submits) {
+        EXPECT_TRUE(result == FLAT_OK || (one_waits && result == FLAT_STALE_TICKET)) << result;
+    } else if (!*was_inside) {
+        EXPECT_EQ(result, runs == 1 ? FLAT_OK : FLAT_DRAINING);
+    }
+    engine.step_workers();
+    EXPECT_EQ(settle(engine, millisecond), FLAT_OK);
+    expect_stuck(engine, false);
+    EXPECT_EQ(shared->runs, call.submits && result == FLAT_OK ? 1u : 0u);
+    EXPECT_TRUE(*was_inside || shared->runs == runs);
+    EXPECT_EQ(shared->completed_unrun, one_waits ? 1u : 0u);
+    for (flat_submitter *each : {lane, other, third}) flat_engine_unregister(each);
+    expect_whole(engine);
+    return goes_on;
+}
+
+// Ends the call after `steps` instructions, as if its thread had ended there.
+bool end_there(const one_call &call, unsigned steps, bool by_drain) {
+    const shared_engine engine;
+    flat_submitter *lane = engine.lane_of_the_dead(), *other = engine.lane();
+    prepare(engine, lane, true);
+    bool goes_on = false;
+    {
+        stopped_call stopped(call.function, lane, shared);
+        goes_on = stopped.step(steps);
+    }
+    expect_others_go_on(engine, other);
+    const unsigned runs = shared->runs;
+    EXPECT_LE(runs, 1u);
+    EXPECT_TRUE(goes_on || !call.submits || runs == 1);
+    if (by_drain) {
+        EXPECT_TRUE(flat_engine_stop(engine, 0) != FLAT_INVALID_ARGUMENT); // cancels what waits for its start
+        engine.step_workers();
+        EXPECT_TRUE(test::comes([&] { return flat_engine_stop(engine, millisecond) == FLAT_OK; }));
+        expect_stuck(engine, false);
+        flat_engine_resume(engine);
+    } else {
+        const flat_reclaimed before = flat_engine_reclaim(engine);
+        EXPECT_EQ(before.lanes, 0u);
+        EXPECT_EQ(before.waiting, shared->completed_unrun == 0 ? 1u : 0u);
+        EXPECT_EQ(before.in_flight, shared->completed_unrun == 0 ? 1u : 0u);
+        EXPECT_TRUE(flat_engine_stop(engine, 0) != FLAT_INVALID_ARGUMENT);
+        engine.step_workers();
+        flat_engine_resume(engine);
+        const flat_reclaimed found = flat_engine_reclaim(engine);
+        EXPECT_EQ(found.lanes, 1u);
+        EXPECT_EQ(found.unread, 1u);
+        EXPECT_GE(found.held, call.function == call_release || call.function == call_post ? 1u : 2u);
+        EXPECT_LE(found.held, call.function == call_grant ? 3u : 2u);
+    }
+    EXPECT_EQ(shared->runs, runs);
+    EXPECT_EQ(shared->completed_unrun, 1u);
+    flat_engine_unregister(other);
+    expect_whole(engine);
+    EXPECT_EQ(shared->runs, runs);
+    return goes_on;
+}
+
+class engine_stopping : public testing::TestWithParam<one_call> {
+  protected:
+    void SetUp() override {
+        if (shared == nullptr) shared = new (map_shared(sizeof(scene))) scene();
+        try {
+            const shared_engine engine;
+            stopped_call once(call_grant, engine.lane(), shared);
+        } catch (const test::cannot_trace &why) {
+            GTEST_SKIP() << why.what();
+        }
+    }
+};
+
+} // namespace
+
+TEST_P(engine_stopping, after_any_instruction_a_submitter_holds_up_nobody_and_is_named_iff_it_is_inside) {
+    unsigned steps = 0, inside = 0;
+    for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+        SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
+        bool was_inside = false;
+        goes_on = stop_for_a_while(GetParam(), steps, &was_inside);
+        inside += was_inside;
+    }
+    std::printf("%s: %u instructions, a drain waits for %u of them\n", GetParam().name, steps - 1, inside);
+    EXPECT_EQ(inside > 0, GetParam().submits || GetParam().function == call_cancel);
+}
+
+TEST_P(engine_stopping, after_any_instruction_a_thread_can_end_and_its_lane_comes_back) {
+    unsigned steps = 0;
+    for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+        SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
+        goes_on = end_there(GetParam(), steps, steps % 2 == 0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(in, engine_stopping, testing::ValuesIn(calls),
+                         [](const auto &of) { return std::string(of.param.name); });
