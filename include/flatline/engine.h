@@ -214,7 +214,7 @@ FLAT_HOSTED_API void flat_engine_unregister(flat_submitter *submitter);
 typedef struct flat_reclaimed {
     size_t lanes;     /**< that are free again */
     size_t waiting;   /**< lanes whose thread has ended or left, with tasks that are not done: they are not free yet */
-    size_t in_flight; /**< those tasks */
+    size_t in_flight; /**< those tasks, and cancellations that no worker has seen yet */
     size_t held;      /**< grants of lanes that are free again that were never posted */
     size_t unread;    /**< completions of lanes that are free again that were never polled */
 } flat_reclaimed;

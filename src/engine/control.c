@@ -8,20 +8,20 @@ uint64_t flat_engine_now(const flat_engine *engine) { return time_of_ticks(&engi
 
 static inbox *other_side(const lane *of, uint32_t submitter) { return &of->worker->inboxes[submitter]; }
 
-/* Descriptors of a lane that are not done. What is finished is read first: it is never more than what was posted. */
-static uint64_t count_in_flight(const lane *of, uint32_t submitter) {
-    uint64_t finished = step_read_finished(&other_side(of, submitter)->finished);
-    return step_read_posted(&of->posted) - finished;
+/* Descriptors of a lane that its worker can see, or has seen. Its thread may stand, or may have ended, where it has
+ * counted one that it has not published: then the place has the lap before. */
+static uint64_t count_published(const lane *of) {
+    uint64_t posted = step_read_posted(&of->posted);
+    if (posted == 0) return 0;
+    const task_descriptor *last = &of->descriptors[(posted - 1) % of->length];
+    uint32_t lap_before = (uint32_t)((posted - 1) / of->length);
+    return step_look_at_descriptor(&last->lap, lap_before) ? posted - 1 : posted;
 }
 
-/* The same for a lane whose thread posts no more. The thread may have ended before it published what it had counted, so
- * only what the worker can see counts. */
-static uint64_t count_left(const lane *of, uint32_t submitter) {
-    const inbox *there = other_side(of, submitter);
-    uint64_t finished = step_read_finished(&there->finished), taken = step_read_taken(&there->taken);
-    const task_descriptor *next = &of->descriptors[taken % of->length];
-    uint32_t lap = (uint32_t)(taken / of->length) + 1;
-    return taken - finished + (step_look_at_descriptor(&next->lap, lap) ? 1 : 0);
+/* Those of them that are not done. What is finished is read first: it is never more than what was published. */
+static uint64_t count_in_flight(const lane *of, uint32_t submitter) {
+    uint64_t finished = step_read_finished(&other_side(of, submitter)->finished);
+    return count_published(of) - finished;
 }
 
 /* Makes the submitter's side of a lane as new: it holds no grant, none is in flight, and the places in the rings are
@@ -66,7 +66,7 @@ static void account_for(const lane *of, uint32_t submitter, flat_reclaimed *foun
 static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclaimed *found) {
     uint32_t count = submitter->engine->worker_count, times = state & ~LANE_STATE_MASK;
     uint64_t left = 0;
-    for (uint32_t i = 0; i < count; i++) left += count_left(&submitter->lanes[i], submitter->number);
+    for (uint32_t i = 0; i < count; i++) left += count_in_flight(&submitter->lanes[i], submitter->number);
     if (left != 0) {
         found->waiting++;
         found->in_flight += (size_t)left;

@@ -30,7 +30,7 @@ ALWAYS_INLINE void step_light_fence(bool fenced) {
     }
 }
 
-/* By a submitter. It is inside of a submit while the number is odd. */
+/* By a submitter. It is inside of a submit, or of a cancellation, while the number is odd. */
 ALWAYS_INLINE void step_enter(uint32_t *entered) { __atomic_store_n(entered, *entered + 1, __ATOMIC_RELAXED); }
 ALWAYS_INLINE void step_leave_submit(uint32_t *entered) { __atomic_store_n(entered, *entered + 1, __ATOMIC_RELEASE); }
 

@@ -347,6 +347,7 @@ flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
         bool same = grant->cancelled_generation == grant->generation;
         return same ? FLAT_OK : FLAT_RING_FULL;
     }
+    step_enter(&submitter->entered); /* a drain that finds its thread ended before it has left reclaims the lane */
     task_descriptor *descriptor = &to->descriptors[to->at];
     descriptor->submitted = grant->generation;
     descriptor->grant = (uint16_t)number;
@@ -354,6 +355,7 @@ flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
     publish_descriptor(to, descriptor);
     grant->cancelled = to->posted;
     grant->cancelled_generation = grant->generation;
+    step_leave_submit(&submitter->entered);
     step_light_fence(submitter->engine->fenced);
     if (step_look_asleep(&to->worker->sleeping)) flat_engine_wake(&to->worker->sleeping);
     return FLAT_OK;
