@@ -8,8 +8,15 @@
  *
  * since it began to wait, or was itself chosen.
  *
- * The first task of the list of urgency u is chosen within limit + 1 + 2 * u choices. Each less urgent list can be
- * overdue at most twice in that time, since it is then passed over `limit` times again. */
+ * The first task of the list of urgency u is chosen within `passes` + 1 choices:
+ *
+ *     passes = limit, but 0 for the highest urgency; then for each less urgent list, the most urgent of them first:
+ *     passes = passes + 1 + passes / limit, rounded down
+ *
+ * More urgent lists are chosen at most `limit` times before u is overdue, and then not before u. A less urgent list is
+ * chosen before u only while it is overdue: perhaps once at first, and then once for each further `limit` choices that
+ * passed it over. Those are the ones of all lists above it, which the formula has added up by then. An adversary
+ * reaches this bound. With a limit of 3 or more it is limit + 1 + 2 * u choices, and 4 for the highest urgency. */
 #ifndef FLATLINE_ENGINE_READY_H
 #define FLATLINE_ENGINE_READY_H
 
