@@ -215,6 +215,10 @@ static inline uint64_t units_after_ticks(const flat_engine *engine, uint64_t tic
 
 /* What the files call of each other. Each is described where it is defined. */
 void flat_engine_wake(uint32_t *sleeping);
+void flat_engine_copy(void *to, const void *from, size_t size);
+flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to, const flat_task *task, flat_payload payload);
+flat_status flat_engine_submit_or_refuse(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                         flat_payload payload);
 void flat_engine_clear_lane(lane *of, uint32_t submitter);
 bool flat_engine_collect(flat_submitter *submitter);
 task_record *flat_engine_choose(flat_worker *worker);

@@ -2,6 +2,8 @@
 #include "engine.h"
 #include "submit_steps.h"
 
+#include <flatline/bounded.h>
+
 void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
     if (submitter == NULL || worker >= submitter->engine->worker_count) return NULL;
     lane *to = &submitter->lanes[worker];
@@ -18,6 +20,7 @@ void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
     taken->size = (uint32_t)size;
     return class->start + (grant - class->first) * class->size;
 }
+FLAT_BOUNDED("flat_engine_grant");
 
 /* The grant that `block` is, if the submitter holds it; `*to` gets its lane. */
 static inline flat_status find_grant(flat_submitter *submitter, const void *block, lane **to, uint32_t *grant) {
@@ -51,6 +54,7 @@ flat_status flat_engine_post(flat_submitter *submitter, void *granted, const fla
     recover_some(to, &to->classes[to->grants[grant].size_class]);
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_engine_post apart=flat_engine_wake");
 
 flat_status flat_engine_release(flat_submitter *submitter, void *granted) {
     lane *to;
@@ -62,14 +66,12 @@ flat_status flat_engine_release(flat_submitter *submitter, void *granted) {
     push_grant(to, &to->classes[to->grants[grant].size_class], grant);
     return FLAT_OK;
 }
+FLAT_BOUNDED("flat_engine_release");
 
-/* Copies `size` bytes to a block. Blocks are whole granules, but the payload may be anywhere and of any size. */
-static inline void copy_payload(void *to, const void *from, size_t size) {
+/* Copies `size` bytes to a block, more than FLAT_ENGINE_INLINE_BYTES. The one loop of a submit: it repeats once for
+ * each 32 bytes. Blocks are whole granules, but the payload may be anywhere and of any size. */
+NOINLINE void flat_engine_copy(void *to, const void *from, size_t size) {
     typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
-    if (size <= FLAT_ENGINE_INLINE_BYTES) {
-        copy_small(to, from, size);
-        return;
-    }
     char *into = to;
     const char *of = from;
     size_t last = size - 2 * sizeof(pair);
@@ -113,7 +115,12 @@ static NOINLINE flat_status submit_copy(flat_submitter *submitter, lane *to, uin
         step_leave_submit(&submitter->entered);
         return FLAT_NO_GRANT;
     }
-    copy_payload(class->start + (grant - class->first) * class->size, payload.start, payload.size);
+    char *block = class->start + (grant - class->first) * class->size;
+    if (payload.size > FLAT_ENGINE_INLINE_BYTES) {
+        flat_engine_copy(block, payload.start, payload.size);
+    } else {
+        copy_small(block, payload.start, payload.size);
+    }
     task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
     publish_task(to, descriptor, task, grant);
     end_submit(submitter, to);
@@ -132,9 +139,9 @@ static inline flat_status choose_class(const lane *to, const flat_task *task, si
     return size <= to->classes[*number].size ? FLAT_OK : FLAT_INVALID_ARGUMENT;
 }
 
-/* A submit of any kind. */
-static NOINLINE flat_status submit_any(flat_submitter *submitter, lane *to, const flat_task *task,
-                                       flat_payload payload) {
+/* A submit of any kind to one worker. */
+NOINLINE flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to, const flat_task *task,
+                                            flat_payload payload) {
     checked_task checked;
     uint32_t number;
     uint64_t now = read_ticks();
@@ -148,6 +155,7 @@ static NOINLINE flat_status submit_any(flat_submitter *submitter, lane *to, cons
     if (status != FLAT_OK) return status;
     return submit_copy(submitter, to, number, task, &checked, payload, now);
 }
+FLAT_BOUNDED("flat_engine_submit_any apart=flat_engine_wake apart=flat_engine_copy");
 
 /* FLAT_ANY_WORKER: each in turn, from the one after the last that was chosen. */
 static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const flat_task *task, flat_payload payload) {
@@ -156,7 +164,7 @@ static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const fla
     for (uint32_t tried = 0; tried < count; tried++) {
         uint32_t worker = submitter->next_worker;
         submitter->next_worker = worker + 1 == count ? 0 : worker + 1;
-        status = submit_any(submitter, &submitter->lanes[worker], task, payload);
+        status = flat_engine_submit_any(submitter, &submitter->lanes[worker], task, payload);
         if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) break;
     }
     return status;
@@ -165,12 +173,15 @@ static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const fla
 static NOINLINE flat_status try_to_submit(flat_submitter *submitter, size_t worker, const flat_task *task,
                                           flat_payload payload) {
     if (submitter == NULL || task == NULL) return FLAT_INVALID_ARGUMENT;
-    if (worker < submitter->worker_count) return submit_any(submitter, &submitter->lanes[worker], task, payload);
+    if (worker < submitter->worker_count) {
+        return flat_engine_submit_any(submitter, &submitter->lanes[worker], task, payload);
+    }
     return worker == FLAT_ANY_WORKER ? submit_anywhere(submitter, task, payload) : FLAT_INVALID_ARGUMENT;
 }
 
-static NOINLINE flat_status submit_or_refuse(flat_submitter *submitter, size_t worker, const flat_task *task,
-                                             flat_payload payload) {
+/* A submit of any kind, whose refusal is counted. */
+NOINLINE flat_status flat_engine_submit_or_refuse(flat_submitter *submitter, size_t worker, const flat_task *task,
+                                                  flat_payload payload) {
     flat_status status = try_to_submit(submitter, worker, task, payload);
     return status == FLAT_OK || submitter == NULL ? status : refuse_submit(submitter, status);
 }
@@ -186,18 +197,19 @@ flat_status flat_engine_submit(flat_submitter *submitter, size_t worker, const f
     flat_payload copied = {payload, size};
     if (UNLIKELY(submitter == NULL || task == NULL || worker >= submitter->worker_count || !is_plain(task) ||
                  payload == NULL || size > FLAT_ENGINE_INLINE_BYTES)) {
-        return submit_or_refuse(submitter, worker, task, copied);
+        return flat_engine_submit_or_refuse(submitter, worker, task, copied);
     }
     lane *to = &submitter->lanes[worker];
     checked_task checked;
     uint64_t now = read_ticks();
     if (UNLIKELY(to->classes[to->class_count].count == 0 ||
                  check_task(submitter->engine, task, now, &checked) != FLAT_OK)) {
-        return submit_or_refuse(submitter, worker, task, copied);
+        return flat_engine_submit_or_refuse(submitter, worker, task, copied);
     }
     flat_status status = submit_inline(submitter, to, task, &checked, copied, now);
     return LIKELY(status == FLAT_OK) ? FLAT_OK : refuse_submit(submitter, status);
 }
+FLAT_BOUNDED("flat_engine_submit apart=flat_engine_wake apart=flat_engine_submit_or_refuse");
 
 /* One after another: a submit reads the counter anew, so that waiting times are those of each task. */
 size_t flat_engine_submit_many(flat_submitter *submitter, size_t worker, const flat_task *task,
@@ -362,6 +374,6 @@ flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
 }
 
 /* Wakes the thread that announced by `sleeping` that it sleeps, unless another thread does. At most one system call. */
-void flat_engine_wake(uint32_t *sleeping) {
+NOINLINE void flat_engine_wake(uint32_t *sleeping) {
     if (step_take_wake(sleeping)) flat_wake_sleepers(sleeping);
 }

@@ -1,6 +1,8 @@
 /* The worker's side: takes tasks in, chooses, runs, gives back; and what a task may ask of its worker. */
 #include "engine.h"
 
+#include <flatline/bounded.h>
+
 /* Nodes of the wheel that are moved between two tasks. With more, tasks whose time has come are ready sooner, and the
  * next task waits longer. */
 #define WHEEL_STEPS 4
@@ -171,15 +173,16 @@ static NOINLINE void empty_wheel(flat_worker *worker) {
 }
 
 /* The task to run next, which waits no longer; NULL iff none waits. No loop, no call. */
-task_record *flat_engine_choose(flat_worker *worker) {
+NOINLINE task_record *flat_engine_choose(flat_worker *worker) {
     uint32_t number = ready_choose(&worker->ready);
     if (number == READY_NOBODY) return NULL;
     worker->records[number].is_waiting = false;
     return &worker->records[number];
 }
+FLAT_BOUNDED("flat_engine_choose");
 
 /* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
-void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome) {
+NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome) {
     inbox *in = &worker->inboxes[record->inbox];
     uint32_t grant = record->task.grant, class = record->task.size_class;
     worker_statistics *statistics = worker->statistics;
@@ -206,6 +209,7 @@ void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome o
     uint32_t *sleeping = &in->submitter->sleeping;
     if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);
 }
+FLAT_BOUNDED("flat_engine_finish apart=flat_engine_wake");
 
 static inline void count_service(worker_statistics *statistics, const task_descriptor *task, uint64_t begun,
                                  uint64_t ended) {

@@ -7,6 +7,7 @@ its counts with those of the second implementation.
 With --write, today's figures become the limits.
 """
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -51,10 +52,15 @@ def proved(flatline, library):
 
 
 def stated(source):
-    """What the core's source states with FLAT_BOUNDED, by function."""
-    text = "".join(path.read_text() for path in sorted(pathlib.Path(source, "src/core").glob("*.c")))
-    return {name: dict(each.split("=") for each in rest.split())
-            for name, rest in re.findall(r'^FLAT_BOUNDED\("(\w+)(.*)"\);', text, re.M)}
+    """What the library's source states with FLAT_BOUNDED, by function: lists of values by key."""
+    text = "".join(path.read_text() for folder in ("core", "engine")
+                   for path in sorted(pathlib.Path(source, "src", folder).glob("*.c")))
+    statements = {}
+    for name, rest in re.findall(r'^FLAT_BOUNDED\("(\w+)(.*)"\);', text, re.M):
+        statement = statements[name] = collections.defaultdict(list)
+        for key, value in (each.split("=") for each in rest.split()):
+            statement[key].append(value)
+    return statements
 
 
 def disagreements(functions, library, machine, source):
@@ -65,8 +71,8 @@ def disagreements(functions, library, machine, source):
         yield "other functions are proved than the source marks: " + ", ".join(statements)
     for function in functions:
         statement = statements.get(function["name"], {})
-        apart = [statement["apart"]] if "apart" in statement else []
-        counted = by_objdump.bound_of(program, function["name"], apart, int(statement.get("hands-over", 0)))
+        hands_over = sum(int(places) for places in statement.get("hands-over", []))
+        counted = by_objdump.bound_of(program, function["name"], statement.get("apart", []), hands_over)
         for figure in FIGURES:
             if counted[figure] != function[figure]:
                 yield "%s: %d %s are proved, and %d by objdump" % (function["name"], function[figure], figure, counted[figure])

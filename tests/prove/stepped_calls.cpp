@@ -1,13 +1,15 @@
 // Steps through calls of the library's functions, both random calls and calls that take the longest paths. Prints for
 // each function the number of calls and the largest number of instructions in a call.
 //
-//     stepped_calls OFFSET BYTES NAME...
+//     stepped_calls OFFSET BYTES NAME=OFFSET... [apart=OFFSET...]
 //
-// OFFSET and BYTES locate the library's code in its file, without the procedure linkage table. The last line names the
+// OFFSET and BYTES locate the library's code in its file, without the procedure linkage table; the other offsets locate
+// functions, which need not be exported. The cost of those that are apart is stated apart. The last line names the
 // file. Exit status 77: this system does not let a process trace its child.
 #include "stepper.hpp"
 
 #include <flatline/arena.h>
+#include <flatline/engine.h>
 #include <flatline/heap.h>
 #include <flatline/percore.h>
 #include <flatline/pool.h>
@@ -15,8 +17,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -453,6 +458,115 @@ void call_heaps() {
     flat::test::watch(false);
 }
 
+/// An engine whose workers the caller runs, and the calls that a program could make on it.
+class EngineCalls {
+  public:
+    explicit EngineCalls(const std::vector<flat_class> &classes) : classes_(classes) {
+        flat_engine_options options{};
+        options.worker_count = 2;
+        options.classes = classes.data();
+        options.class_count = classes.size();
+        options.inline_limits.grants = 6;
+        options.lane_count = 1;
+        options.caller_runs_workers = true;
+        require(flat_engine_create(&engine_, &options) == FLAT_OK, "no memory for an engine");
+        require(flat_engine_register(engine_, &submitter_) == FLAT_OK, "no lane");
+    }
+
+    void at_random(int steps) {
+        for (int step = 0; step < steps; step++) {
+            submit(below(3), any_task());
+            hold();
+            if (below(4) == 0) run(below(2));
+            if (below(16) == 0) end_all();
+        }
+        end_all();
+    }
+
+  private:
+    static void run_task(flat_worker *here, void *, std::size_t size) {
+        if (size % 3 == 0 && below(4) == 0) take_any(flat_engine_defer(here, below(2)));
+    }
+
+    flat_task any_task() {
+        flat_task task{};
+        task.run = run_task;
+        task.urgency = static_cast<unsigned>(below(5));
+        task.type = static_cast<unsigned>(below(17));
+        task.size_class = below(8) == 0 ? static_cast<unsigned>(below(classes_.size() + 2)) : 0;
+        task.completion = below(3) == 0;
+        task.always_run = below(3) == 0;
+        const std::uint64_t now = flat_engine_now(engine_);
+        if (below(3) == 0) task.deadline_ns = now + below(200'000'000);
+        if (below(3) == 0) task.start_ns = 1 + now + below(4) * 50'000'000;
+        if (below(64) == 0) task.start_ns = UINT64_MAX - 1;
+        if (below(2) == 0) task.ticket = &ticket_;
+        return task;
+    }
+
+    std::size_t any_payload() { return below(3) == 0 ? below(40) : below(classes_.back().block_size + 20); }
+
+    void submit(std::size_t worker, const flat_task &task) {
+        take_any(flat_engine_submit(submitter_, worker, &task, payload_.data(), any_payload()));
+        flat_task plain{};
+        plain.run = run_task;
+        plain.urgency = static_cast<unsigned>(below(4));
+        plain.completion = below(2) == 0;
+        plain.ticket = below(2) == 0 ? &ticket_ : nullptr;
+        take_any(flat_engine_submit(submitter_, worker, &plain, payload_.data(), below(33)));
+        if (ticket_ != 0) take_any(flat_engine_cancel(submitter_, ticket_));
+    }
+
+    /// Takes a grant, and posts or releases one that is held, or what is none.
+    void hold() {
+        void *block = flat_engine_grant(submitter_, below(3), any_payload());
+        if (block != nullptr) held_.push_back(block);
+        if (held_.empty()) return;
+        const std::size_t which = below(held_.size());
+        void *chosen = held_[which];
+        require(flat_engine_release(submitter_, static_cast<char *>(chosen) + 1) == FLAT_FOREIGN_POINTER,
+                "half a block");
+        require(flat_engine_release(submitter_, this) == FLAT_FOREIGN_POINTER, "no block");
+        const flat_task task = any_task();
+        const flat_status done =
+            below(4) == 0 ? flat_engine_release(submitter_, chosen) : flat_engine_post(submitter_, chosen, &task);
+        if (done == FLAT_OK) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+
+    void run(std::size_t worker) {
+        while (flat_engine_step(engine_, worker)) {
+        }
+        std::array<flat_completion, 4> completions;
+        take_any(flat_engine_poll(submitter_, completions.data(), completions.size()));
+    }
+
+    /// Cancels what waits, and begins anew.
+    void end_all() {
+        require(flat_engine_stop(engine_, 0) != FLAT_INVALID_ARGUMENT, "no engine");
+        submit(below(2), any_task()); // is refused
+        for (std::size_t worker = 0; worker < 2; worker++) run(worker);
+        flat_engine_resume(engine_);
+    }
+
+    std::vector<flat_class> classes_;
+    flat_engine *engine_ = nullptr;
+    flat_submitter *submitter_ = nullptr;
+    flat_ticket ticket_ = 0;
+    std::vector<void *> held_;
+    std::array<char, 8192> payload_ = {};
+};
+
+void call_engines() {
+    EngineCalls few({{64, 32}, {1024, 16}});
+    std::vector<flat_class> classes;
+    for (std::size_t size = 48; size <= 40 * 48; size += 48) classes.push_back({size, 8});
+    EngineCalls many(classes);
+    flat::test::watch(true);
+    few.at_random(150);
+    many.at_random(150);
+    flat::test::watch(false);
+}
+
 void call_exact() {
     flat::test::watch(true);
     exact_line();
@@ -476,17 +590,37 @@ Library find_library() {
     return {reinterpret_cast<std::uintptr_t>(found.dli_fbase), found.dli_fname};
 }
 
+/// A function by NAME=OFFSET.
+struct Place {
+    std::string name;
+    std::uintptr_t offset;
+};
+
+Place place_of(const char *text) {
+    const char *equals = std::strchr(text, '=');
+    require(equals != nullptr, "NAME=OFFSET is missing");
+    return {std::string(text, equals), std::strtoull(equals + 1, nullptr, 0)};
+}
+
+std::vector<std::uintptr_t> what_is_apart(const Library &library, int names, char **name) {
+    std::vector<std::uintptr_t> apart;
+    for (int i = 0; i < names; i++) {
+        const Place place = place_of(name[i]);
+        if (place.name == "apart") apart.push_back(library.base + place.offset);
+    }
+    return apart;
+}
+
 std::vector<Watched> what_to_watch(const Library &library, int names, char **name) {
     std::vector<Watched> watched{{"exact_line", reinterpret_cast<const void *>(exact_line)},
                                  {"exact_loop", reinterpret_cast<const void *>(exact_loop)},
                                  {"exact_call", reinterpret_cast<const void *>(exact_call)},
                                  {"exact_call_outside", reinterpret_cast<const void *>(exact_call_outside)},
                                  {"exact_recursion", reinterpret_cast<const void *>(exact_recursion)}};
-    void *handle = dlopen(library.path, RTLD_NOW | RTLD_NOLOAD);
     for (int i = 0; i < names; i++) {
-        const void *entry = dlsym(handle, name[i]);
-        require(entry != nullptr, name[i]);
-        watched.push_back({name[i], entry});
+        const Place place = place_of(name[i]);
+        if (place.name != "apart")
+            watched.push_back({place.name, reinterpret_cast<const void *>(library.base + place.offset)});
     }
     return watched;
 }
@@ -494,7 +628,7 @@ std::vector<Watched> what_to_watch(const Library &library, int names, char **nam
 } // namespace
 
 int main(int argc, char **argv) {
-    require(argc >= 3, "usage: stepped_calls OFFSET BYTES NAME...");
+    require(argc >= 3, "usage: stepped_calls OFFSET BYTES NAME=OFFSET...");
     const Library library = find_library();
     const std::uintptr_t code = library.base + std::strtoull(argv[1], nullptr, 0);
     const std::vector<CodeRange> ranges{
@@ -502,13 +636,15 @@ int main(int argc, char **argv) {
         {reinterpret_cast<std::uintptr_t>(exact_begin), reinterpret_cast<std::uintptr_t>(exact_end)}};
     std::vector<Watched> watched = what_to_watch(library, argc - 3, argv + 3);
     try {
-        flat::test::step_through(watched, ranges, [] {
+        const auto calls = [] {
             call_exact();
             call_pools();
             call_arena();
             call_heaps();
             call_sets();
-        });
+            call_engines();
+        };
+        flat::test::step_through(watched, ranges, calls, what_is_apart(library, argc - 3, argv + 3));
     } catch (const flat::test::CannotTrace &why) {
         std::fprintf(stderr, "%s\n", why.what());
         return 77;

@@ -23,8 +23,9 @@ constexpr int watch_signal = SIGUSR1, ignore_signal = SIGUSR2;
 
 class Stepper {
   public:
-    Stepper(pid_t child, std::vector<Watched> &watched, const std::vector<CodeRange> &code)
-        : child_(child), watched_(watched), code_(code) {
+    Stepper(pid_t child, std::vector<Watched> &watched, const std::vector<CodeRange> &code,
+            const std::vector<std::uintptr_t> &apart)
+        : child_(child), watched_(watched), code_(code), apart_(apart) {
         for (const Watched &each : watched) first_words_.push_back(word_at(each.entry));
     }
 
@@ -95,6 +96,12 @@ class Stepper {
                            [=](const CodeRange &each) { return address >= each.start && address < each.end; });
     }
 
+    bool is_apart(std::uintptr_t address) const { return std::ranges::find(apart_, address) != apart_.end(); }
+
+    std::uintptr_t return_address(const user_regs_struct &at_entry) {
+        return static_cast<std::uintptr_t>(word_at(reinterpret_cast<const void *>(at_entry.rsp)));
+    }
+
     /// Counts from the breakpoint at a function's first instruction until the call has returned. Nested calls of
     /// watched functions are part of the call and do not count as calls themselves.
     void count_call() {
@@ -103,14 +110,20 @@ class Stepper {
         const std::size_t at = beginning_at(now.rip);
         if (at == watched_.size()) fail("a trap elsewhere than where a watched function begins");
         if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
-        const auto back_to = static_cast<std::uintptr_t>(word_at(reinterpret_cast<const void *>(now.rsp)));
+        const std::uintptr_t back_to = return_address(now);
         const std::uintptr_t stack_after = now.rsp + sizeof(std::uintptr_t);
+        std::uintptr_t resumes_at = 0, stack_at_resume = 0; // after a call that is apart; 0: in none
         std::uint64_t count = 0, made = 0;
         std::set<std::size_t> begun;
         while (now.rip != back_to || now.rsp != stack_after) {
             const std::size_t begins = beginning_at(now.rip);
             if (begins != watched_.size() && begun.insert(begins).second) place_breakpoint(begins, false);
-            count += counts(now.rip) ? 1U : 0U;
+            if (now.rip == resumes_at && now.rsp == stack_at_resume) resumes_at = 0;
+            if (made != 0 && resumes_at == 0 && is_apart(now.rip)) {
+                resumes_at = return_address(now);
+                stack_at_resume = now.rsp + sizeof(std::uintptr_t);
+            }
+            count += resumes_at == 0 && counts(now.rip) ? 1U : 0U;
             if (++made > most_steps) fail(watched_[at].name + " did not end");
             request(PTRACE_SINGLESTEP, 0);
             const int status = wait_for_it();
@@ -126,6 +139,7 @@ class Stepper {
     pid_t child_;
     std::vector<Watched> &watched_;
     const std::vector<CodeRange> &code_;
+    const std::vector<std::uintptr_t> &apart_;
     std::vector<long> first_words_;
 };
 
@@ -141,8 +155,8 @@ void stay_on_this_processor() {
 
 void watch(bool on) { (void)std::raise(on ? watch_signal : ignore_signal); }
 
-void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code,
-                  const std::function<void()> &calls) {
+void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code, const std::function<void()> &calls,
+                  const std::vector<std::uintptr_t> &apart) {
     stay_on_this_processor();
     const pid_t child = fork();
     if (child < 0) fail(std::strerror(errno));
@@ -155,7 +169,7 @@ void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &c
     int status = 0;
     if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) throw CannotTrace("a child cannot be traced here");
     if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL) != 0) fail(std::strerror(errno));
-    const int ended = Stepper(child, watched, code).run();
+    const int ended = Stepper(child, watched, code, apart).run();
     if (ended != 0) fail("the child ended with status " + std::to_string(ended));
 }
 

@@ -29,10 +29,11 @@ struct CannotTrace : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Runs `calls` in a child and fills `watched`. Only calls between watch(true) and watch(false) count.
+/// Runs `calls` in a child and fills `watched`. Only calls between watch(true) and watch(false) count. A call of a
+/// function that begins at an address in `apart` counts none of its instructions, unless it is the watched call itself.
 /// Throws CannotTrace, or std::runtime_error if the child ends without returning from `calls`.
-void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code,
-                  const std::function<void()> &calls);
+void step_through(std::vector<Watched> &watched, const std::vector<CodeRange> &code, const std::function<void()> &calls,
+                  const std::vector<std::uintptr_t> &apart = {});
 
 /// Must be called in the child only.
 void watch(bool on);

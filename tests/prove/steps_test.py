@@ -18,6 +18,9 @@ FLATLINE, CALLS, LIBRARY = sys.argv[1:4]
 EXECUTED = sys.argv[4] if len(sys.argv) > 4 else None
 WRITE = sys.argv[5:] == ["--write"]
 
+#: Functions of the library that the marks in its source state apart.
+APART = ("flat_engine_copy", "flat_engine_submit_or_refuse", "flat_engine_wake")
+
 LEAST_OF_THE_POOL = 0.85
 EXACT = {"exact_line": 4, "exact_loop": 8, "exact_call": 8, "exact_call_outside": 4, "exact_recursion": 16}
 SKIP = 77
@@ -53,11 +56,19 @@ def prove():
     return {each["name"]: each["instructions"] for each in json.loads(proving.stdout)["functions"]}
 
 
+def places():
+    """The offset of each function in the library, by name."""
+    listed = subprocess.run(["nm", LIBRARY], text=True, stdout=subprocess.PIPE, check=True)
+    return {name: int(address, 16) for address, name in re.findall(r"^(\w+) [tT] (\w+)$", listed.stdout, re.M)}
+
+
 def step(names):
     """What stepped_calls says, and the file that it ran."""
+    found = places()
+    of = ["%s=%d" % (name, found[name]) for name in names] + ["apart=%d" % found[name] for name in APART]
     sections = subprocess.run(["readelf", "--sections", "--wide", LIBRARY], text=True, stdout=subprocess.PIPE, check=True)
     address, size = re.search(r" \.text +PROGBITS +(\w+) +\w+ +(\w+)", sections.stdout).groups()
-    ran = subprocess.run([CALLS, "0x" + address, "0x" + size, *names], text=True, stdout=subprocess.PIPE,
+    ran = subprocess.run([CALLS, "0x" + address, "0x" + size, *of], text=True, stdout=subprocess.PIPE,
                          env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(LIBRARY)})
     if ran.returncode == SKIP:
         sys.exit(SKIP)
