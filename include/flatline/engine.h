@@ -50,10 +50,10 @@ extern "C" {
 #define FLAT_ENGINE_MAX_WORKERS 256
 #define FLAT_ENGINE_MAX_LANES 1024   /**< submitters outside of the workers */
 #define FLAT_ENGINE_MAX_GRANTS 65535 /**< of one lane, inline ones included */
-#define FLAT_ENGINE_INLINE_BYTES 32  /**< of a payload in the descriptor; 8 less with a deadline, 8 less with a start  \
-                                      */
 #define FLAT_ENGINE_URGENCIES 4      /**< levels: 0, the lowest, to 3 */
 #define FLAT_ENGINE_TASK_TYPES 16    /**< for estimates of service time */
+/** Bytes of a payload in the descriptor; 8 less with a deadline, 8 less with a start. */
+#define FLAT_ENGINE_INLINE_BYTES 32
 #define FLAT_ENGINE_MAX_DELAY_NS (FLAT_STATIC_CAST(uint64_t, 1) << 56) /**< 2.3 years */
 #define FLAT_ANY_WORKER SIZE_MAX                                       /**< as a worker's number: the engine chooses */
 #define FLAT_NO_GRANTS SIZE_MAX /**< as a number of grants: none, where 0 is the default */
@@ -259,6 +259,12 @@ FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_post(flat_submitter *subm
 
 /** Gives a grant back without a task. FLAT_FOREIGN_POINTER iff the submitter does not hold it. No loop, no call. */
 FLAT_HOSTED_API flat_status flat_engine_release(flat_submitter *submitter, void *granted);
+
+/** Holds the grant of a completion again that was just polled and whose `payload` is not NULL: as if
+ * `flat_engine_grant` had returned it, for the same size, and with what is in it. For the last completion that a call
+ * of `flat_engine_poll` took, before the submitter's next call. FLAT_FOREIGN_POINTER iff the block is not the one that
+ * `flat_engine_grant` would return next for its class: it may be in use again. No loop, no call. */
+FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_keep(flat_submitter *submitter, void *payload);
 
 /** The number of grants, held, in flight or left, that the submitter has at `worker` for a payload of `size` bytes: as
  * many as it can have in flight at once. 0 iff there is no such worker or class. O(1). */

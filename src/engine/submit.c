@@ -22,26 +22,32 @@ void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
 }
 FLAT_BOUNDED("flat_engine_grant");
 
-/* The grant that `block` is, if the submitter holds it; `*to` gets its lane. */
-static inline flat_status find_grant(flat_submitter *submitter, const void *block, lane **to, uint32_t *grant) {
+/* The grant that `block` is; `*to` gets its lane. NO_GRANT_LEFT iff it is none of this submitter's. */
+static inline uint32_t find_grant(flat_submitter *submitter, const void *block, lane **to) {
     const flat_engine *engine = submitter->engine;
     uintptr_t offset = (uintptr_t)block - engine->blocks;
-    if (offset >= engine->block_bytes) return FLAT_FOREIGN_POINTER;
+    if (offset >= engine->block_bytes) return NO_GRANT_LEFT;
     lane *found = &submitter->lanes[engine->worker_of_page[offset / ENGINE_PAGE]];
     const pool_class *class = class_of_address(found->pool, block);
     const lane_class *of = &found->classes[number_of_class(found, class)];
     size_t index = block_index_at((uintptr_t)block - (uintptr_t)of->start, of->inverse, of->twos);
-    if (index >= of->count) return FLAT_FOREIGN_POINTER;
+    if (index >= of->count) return NO_GRANT_LEFT;
     *to = found;
-    *grant = of->first + (uint32_t)index;
-    return found->grants[*grant].state == GRANT_HELD ? FLAT_OK : FLAT_FOREIGN_POINTER;
+    return of->first + (uint32_t)index;
+}
+
+/* The same, if the submitter holds the grant. */
+static inline flat_status find_held_grant(flat_submitter *submitter, const void *block, lane **to, uint32_t *grant) {
+    *grant = find_grant(submitter, block, to);
+    if (*grant == NO_GRANT_LEFT) return FLAT_FOREIGN_POINTER;
+    return (*to)->grants[*grant].state == GRANT_HELD ? FLAT_OK : FLAT_FOREIGN_POINTER;
 }
 
 flat_status flat_engine_post(flat_submitter *submitter, void *granted, const flat_task *task) {
     lane *to;
     uint32_t grant;
     if (submitter == NULL || task == NULL) return FLAT_INVALID_ARGUMENT;
-    flat_status status = find_grant(submitter, granted, &to, &grant);
+    flat_status status = find_held_grant(submitter, granted, &to, &grant);
     if (UNLIKELY(status != FLAT_OK)) return status;
     checked_task checked;
     uint64_t now = read_ticks();
@@ -60,13 +66,27 @@ flat_status flat_engine_release(flat_submitter *submitter, void *granted) {
     lane *to;
     uint32_t grant;
     if (submitter == NULL) return FLAT_INVALID_ARGUMENT;
-    flat_status status = find_grant(submitter, granted, &to, &grant);
+    flat_status status = find_held_grant(submitter, granted, &to, &grant);
     if (status != FLAT_OK) return status;
     to->grants[grant].state = GRANT_LEFT;
     push_grant(to, &to->classes[to->grants[grant].size_class], grant);
     return FLAT_OK;
 }
 FLAT_BOUNDED("flat_engine_release");
+
+flat_status flat_engine_keep(flat_submitter *submitter, void *payload) {
+    lane *from;
+    if (submitter == NULL) return FLAT_INVALID_ARGUMENT;
+    uint32_t grant = find_grant(submitter, payload, &from);
+    if (grant == NO_GRANT_LEFT) return FLAT_FOREIGN_POINTER;
+    lane_grant *kept = &from->grants[grant];
+    lane_class *class = &from->classes[kept->size_class];
+    if (class->top != grant || kept->state != GRANT_LEFT) return FLAT_FOREIGN_POINTER;
+    (void)take_grant(from, class);
+    kept->state = GRANT_HELD;
+    return FLAT_OK;
+}
+FLAT_BOUNDED("flat_engine_keep");
 
 /* Copies `size` bytes to a block, more than FLAT_ENGINE_INLINE_BYTES. The one loop of a submit: it repeats once for
  * each 32 bytes. Blocks are whole granules, but the payload may be anywhere and of any size. */
