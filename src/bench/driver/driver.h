@@ -10,6 +10,7 @@
  *   arrivals.c    arrivals: requests that arrive on a schedule
  *   stalls.c      stalls: how long calls wait because of other work in the process
  *   containers.c  containers: the standard containers, in drivers of their own
+ *   engine.c      engine: tasks that one thread submits and another runs, in drivers of their own
  *
  * team.c is shared by the suites with several threads; core.c, counters.c and code.c by all suites.
  *
@@ -90,7 +91,7 @@ typedef void suite(run *r);
 suite hot, fifo, churn, mixed, order, throughput;
 suite startup, memory, drift;
 suite anysize, new_delete, threads, pipeline, arrivals, stalls;
-suite containers; /* in drivers that have no other suite */
+suite containers, engine; /* each in drivers that have no other suite */
 
 /* Ends the process. Any thread may call it. */
 _Noreturn __attribute__((cold)) void fail(int status, const char *message, const char *detail);
