@@ -94,7 +94,7 @@ typedef struct return_ring {
 
 /* The worker's side of a lane: it alone writes this. */
 typedef struct inbox {
-    _Alignas(CACHE_LINE) const task_descriptor *descriptors;
+    _Alignas(CACHE_LINE) task_descriptor *descriptors;
     uint32_t at, length, lap;
     uint32_t first_record;
     return_ring *returns; /* of each class, and of the inline payloads */
@@ -116,7 +116,7 @@ typedef struct awaited_lap {
 typedef struct task_record {
     task_descriptor task;
     uint64_t due;              /* in the wheel: units */
-    void *payload;             /* the block of the grant, or `task.room` */
+    void *block;               /* of the grant; NULL: the payload is in the descriptor */
     uint32_t generation;       /* as in lane_grant, while the task is in flight */
     uint32_t inbox;            /* the number of its lane */
     bool is_waiting, is_timed; /* in a list of the ready tasks, or in the wheel */
@@ -222,7 +222,7 @@ flat_status flat_engine_submit_or_refuse(flat_submitter *submitter, size_t worke
 void flat_engine_clear_lane(lane *of, uint32_t submitter);
 bool flat_engine_collect(flat_submitter *submitter);
 task_record *flat_engine_choose(flat_worker *worker);
-void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome);
+void flat_engine_finish(flat_worker *worker, task_record *record, const task_descriptor *task, flat_outcome outcome);
 bool flat_engine_work(flat_worker *worker);
 void flat_engine_set_state(flat_engine *engine, engine_state to);
 void flat_engine_attend(flat_worker *worker);

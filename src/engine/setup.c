@@ -200,8 +200,8 @@ static void place_worker(construction *of, uint32_t number, const worker_plan *p
 static void take_blocks(flat_worker *worker, const lane_class *class, task_record *records, uint32_t inbox_number) {
     for (uint32_t i = 0; i < class->count; i++) {
         task_record *record = &records[class->first + i];
-        void *block = class->size != 0 ? flat_pool_alloc(worker->pool, class->size) : (void *)record->task.room;
-        *record = (task_record){.payload = block, .inbox = inbox_number};
+        void *block = class->size != 0 ? flat_pool_alloc(worker->pool, class->size) : NULL;
+        *record = (task_record){.block = block, .inbox = inbox_number};
     }
 }
 

@@ -51,14 +51,18 @@ static void take_out(flat_worker *worker, task_record *record) {
     record->is_waiting = record->is_timed = false;
 }
 
+static inline task_record *record_of(const flat_worker *worker, const inbox *in, const task_descriptor *task) {
+    return &worker->records[in->first_record + task->grant];
+}
+
 /* A task that is to be run nevertheless keeps its place among the ready ones, or gets one: a worker that takes tasks in
  * runs none. */
 static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const task_descriptor *cancellation) {
-    task_record *record = &worker->records[in->first_record + cancellation->grant];
+    task_record *record = record_of(worker, in, cancellation);
     if (record->generation != (uint32_t)cancellation->submitted || !(record->is_waiting || record->is_timed)) return;
     if ((record->task.flags & ALWAYS_RUN) == 0) {
         take_out(worker, record);
-        flat_engine_finish(worker, record, FLAT_TASK_CANCELLED);
+        flat_engine_finish(worker, record, &record->task, FLAT_TASK_CANCELLED);
         return;
     }
     record->task.flags |= IS_CANCELLED;
@@ -67,12 +71,15 @@ static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const tas
     make_ready(worker, record);
 }
 
-/* Copies a task to its record: from here on its descriptor may be written again. */
+/* Copies a task to its record: then its descriptor may be written again. */
 static inline task_record *copy_task(flat_worker *worker, const inbox *in, const task_descriptor *from) {
-    task_record *record = &worker->records[in->first_record + from->grant];
+    task_record *record = record_of(worker, in, from);
     record->task = *from;
-    count_up(&worker->statistics->classes[from->size_class].in_flight, 1);
     return record;
+}
+
+static inline void count_in(const flat_worker *worker, const task_descriptor *task) {
+    count_up(&worker->statistics->classes[task->size_class].in_flight, 1);
 }
 
 /* The next descriptor of a lane is the one after this one. */
@@ -84,7 +91,6 @@ static inline void go_to_next(inbox *in, awaited_lap *awaited) {
     }
     in->at = at;
     awaited->lap = &in->descriptors[at].lap;
-    step_count_taken(&in->taken);
 }
 
 static inline bool has_more(const awaited_lap *awaited) {
@@ -104,6 +110,7 @@ static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
             cancel_task(worker, in, from);
         } else {
             task_record *record = copy_task(worker, in, from);
+            count_in(worker, from);
             if (UNLIKELY((record->task.flags & HAS_START) != 0)) {
                 make_timed(worker, record, *start_of(&record->task));
             } else {
@@ -111,37 +118,53 @@ static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
             }
         }
         go_to_next(in, awaited);
+        step_count_taken(&in->taken);
         if (UNLIKELY(cancels)) step_count_finished(&in->finished);
         taken++;
     } while (taken < in->length && has_more(awaited));
     return taken;
 }
 
-/* Takes in the first task of a lane without making it ready; NULL: it is nothing to be run at once. */
-static inline task_record *take_in_alone(flat_worker *worker, uint32_t number) {
+/* Makes the next task of a lane ready. */
+static inline void take_in_task(flat_worker *worker, inbox *in, const task_descriptor *from) {
+    make_ready(worker, copy_task(worker, in, from));
+    step_count_taken(&in->taken);
+}
+
+/* What a worker runs next: a task in its record, or one that came alone and is still in its descriptor. */
+typedef struct chosen_task {
+    task_record *record;
+    task_descriptor *task;
+    inbox *in; /* NULL: it is in the record */
+} chosen_task;
+
+/* The next task of a lane, left where it is; false: it is nothing to be run at once. Its descriptor is not written
+ * again before its grant goes back: the ring has two places for each grant, and until then the submitter has at most
+ * one task and one cancellation for each of the others, and one cancellation of this one. */
+static inline bool leave_in_ring(flat_worker *worker, uint32_t number, chosen_task *alone) {
     inbox *in = &worker->inboxes[number];
-    const task_descriptor *from = &in->descriptors[in->at];
-    if (UNLIKELY((from->flags & (IS_CANCELLATION | HAS_START)) != 0)) return NULL;
-    task_record *record = copy_task(worker, in, from);
+    task_descriptor *task = &in->descriptors[in->at];
+    if (UNLIKELY((task->flags & (IS_CANCELLATION | HAS_START)) != 0)) return false;
+    *alone = (chosen_task){.record = record_of(worker, in, task), .task = task, .in = in};
+    count_in(worker, task);
     go_to_next(in, &worker->awaited[number]);
-    return record;
+    return true;
 }
 
 /* Takes in what all lanes have. If that is one task, and no other one waits, it is the one to be run: `*alone` gets it,
- * and it need not be put into a list first. Returns the number of descriptors. */
-static inline uint32_t take_in(flat_worker *worker, task_record **alone) {
+ * and it is neither copied nor put into a list. Returns the number of descriptors. */
+static inline uint32_t take_in(flat_worker *worker, chosen_task *alone) {
     uint32_t taken = 0;
     const awaited_lap *end = worker->awaited + worker->inbox_count;
     for (const awaited_lap *awaited = worker->awaited; awaited != end; awaited++) {
         if (LIKELY(!has_more(awaited))) continue;
         uint32_t number = (uint32_t)(awaited - worker->awaited);
-        if (taken == 0 && worker->ready.waiting == 0) {
-            *alone = take_in_alone(worker, number);
-            taken = *alone != NULL;
-            if (taken != 0 && LIKELY(!has_more(awaited))) continue;
+        if (taken == 0 && worker->ready.waiting == 0 && leave_in_ring(worker, number, alone)) {
+            taken = 1;
+            if (LIKELY(!has_more(awaited))) continue;
         }
-        if (*alone != NULL) make_ready(worker, *alone);
-        *alone = NULL;
+        if (alone->in != NULL) take_in_task(worker, alone->in, alone->task);
+        alone->in = NULL;
         taken += take_in_lane(worker, number);
     }
     if (taken != 0) count_up(&worker->statistics->taken, taken);
@@ -182,15 +205,16 @@ NOINLINE task_record *flat_engine_choose(flat_worker *worker) {
 FLAT_BOUNDED("flat_engine_choose");
 
 /* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
-NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, flat_outcome outcome) {
+NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, const task_descriptor *task,
+                                 flat_outcome outcome) {
     inbox *in = &worker->inboxes[record->inbox];
-    uint32_t grant = record->task.grant, class = record->task.size_class;
+    uint32_t grant = task->grant, class = task->size_class;
     worker_statistics *statistics = worker->statistics;
     record->generation++;
     count_up(&statistics->outcomes[outcome], 1);
     count_up(&statistics->classes[class].done, 1);
     count_up(&statistics->classes[class].in_flight, UINT64_MAX);
-    if ((record->task.flags & WANTS_COMPLETION) != 0) {
+    if ((task->flags & WANTS_COMPLETION) != 0) {
         uint64_t entry =
             (uint64_t)grant << COMPLETION_SHIFT | (uint64_t)outcome << OUTCOME_SHIFT | in->completion_parity;
         step_complete(&in->completions[in->completion_at], entry);
@@ -237,34 +261,45 @@ static NOINLINE void wait_again(flat_worker *worker, task_record *record) {
     make_timed(worker, record, worker->deferred_to);
 }
 
-static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome) {
+/* The descriptor of a task that was left in its ring is done with; it is copied if the task waits again. */
+static inline void leave_ring(flat_worker *worker, const chosen_task *chosen) {
+    if (chosen->in == NULL) return;
+    if (UNLIKELY(worker->is_deferred)) chosen->record->task = *chosen->task;
+    step_count_taken(&chosen->in->taken);
+}
+
+static void run_task(flat_worker *worker, const chosen_task *chosen, uint64_t now, flat_outcome outcome) {
     worker_statistics *statistics = worker->statistics;
-    task_descriptor *task = &record->task;
+    task_descriptor *task = chosen->task;
+    void *block = chosen->record->block;
     worker->outcome = (uint8_t)outcome;
     worker->is_deferred = false;
-    count_up(&statistics->begun, 1);
     show(&statistics->running_since, now);
     show(&statistics->running, (uintptr_t)task->run);
-    task->run(worker, record->payload, task->size);
+    task->run(worker, block != NULL ? block : task->room, task->size);
     uint64_t ended = read_ticks();
     worker->last = ended;
     show(&statistics->running, 0);
+    count_up(&statistics->begun, 1);
     check_service(statistics, task, ended - now);
+    leave_ring(worker, chosen);
     if (UNLIKELY(worker->is_deferred)) {
-        wait_again(worker, record);
+        wait_again(worker, chosen->record);
         return;
     }
     if (LIKELY(outcome == FLAT_TASK_DONE)) count_service(statistics, task, now, ended);
-    flat_engine_finish(worker, record, outcome);
+    flat_engine_finish(worker, chosen->record, task, outcome);
 }
 
 /* Ends a task that will not run; `run` is called nevertheless if the task wants that. */
-static void end_unrun(flat_worker *worker, task_record *record, flat_outcome outcome, uint64_t now) {
-    if ((record->task.flags & ALWAYS_RUN) != 0) {
-        run_task(worker, record, now, outcome);
-    } else {
-        flat_engine_finish(worker, record, outcome);
+static NOINLINE void end_unrun(flat_worker *worker, const chosen_task *chosen, flat_outcome outcome, uint64_t now) {
+    if ((chosen->task->flags & ALWAYS_RUN) != 0) {
+        run_task(worker, chosen, now, outcome);
+        return;
     }
+    worker->is_deferred = false;
+    leave_ring(worker, chosen);
+    flat_engine_finish(worker, chosen->record, chosen->task, outcome);
 }
 
 /* What becomes of a task that is about to begin. */
@@ -290,35 +325,37 @@ static NOINLINE void count_free_blocks(flat_worker *worker) {
     if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
 
-/* The task to run next, once tasks whose time has come are ready; NULL iff there is none. */
-static NOINLINE task_record *choose_task(flat_worker *worker) {
+/* The task to run next, once tasks whose time has come are ready; false iff there is none. */
+static NOINLINE bool choose_task(flat_worker *worker, chosen_task *chosen) {
     if (UNLIKELY(worker->wheel.length != 0)) {
         turn_wheel(worker);
         if (step_look_at_state(&worker->engine->state) >= ENGINE_STOPPED) empty_wheel(worker);
     }
-    return flat_engine_choose(worker);
+    task_record *record = flat_engine_choose(worker);
+    if (record == NULL) return false;
+    *chosen = (chosen_task){.record = record, .task = &record->task};
+    return true;
 }
 
 /* Takes in what there is and runs one task. Returns whether there was one. A task begins when the one before it ended,
  * unless the worker had nothing to do, or much to take in: this saves a read of the counter. */
 bool flat_engine_work(flat_worker *worker) {
-    task_record *record = NULL;
-    uint32_t taken = take_in(worker, &record);
-    if (record == NULL || UNLIKELY(worker->wheel.length != 0)) {
-        if (UNLIKELY(record != NULL)) make_ready(worker, record);
-        record = choose_task(worker);
-        if (record == NULL) {
+    chosen_task chosen = {.in = NULL};
+    uint32_t taken = take_in(worker, &chosen);
+    if (chosen.in == NULL || UNLIKELY(worker->wheel.length != 0)) {
+        if (UNLIKELY(chosen.in != NULL)) take_in_task(worker, chosen.in, chosen.task);
+        if (!choose_task(worker, &chosen)) {
             worker->last = 0;
             return false;
         }
     }
     uint64_t now = worker->last == 0 || taken > TAKEN_UNTIMED ? read_ticks() : worker->last;
-    flat_outcome outcome = judge_task(worker, &record->task, now);
+    flat_outcome outcome = judge_task(worker, chosen.task, now);
     if (LIKELY(outcome == FLAT_TASK_DONE)) {
-        run_task(worker, record, now, outcome);
+        run_task(worker, &chosen, now, outcome);
         if (UNLIKELY(worker->statistics->begun % TASKS_PER_COUNT == 0)) count_free_blocks(worker);
     } else {
-        end_unrun(worker, record, outcome, now);
+        end_unrun(worker, &chosen, outcome, now);
         worker->last = 0; /* many may end at once: the next one is judged by a new time */
     }
     return true;

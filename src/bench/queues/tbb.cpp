@@ -35,14 +35,14 @@ class Pin final : public tbb::task_scheduler_observer {
     int processor_;
 };
 
-class Arena {
+class TaskArena {
   public:
-    virtual ~Arena() = default;
+    virtual ~TaskArena() = default;
     virtual bool submit(queue_task *run, const void *payload) = 0;
     virtual void await() = 0;
 };
 
-template <std::size_t size> class Tasks final : public Arena {
+template <std::size_t size> class Tasks final : public TaskArena {
   public:
     explicit Tasks(const queue_plan &plan)
         : threads_(tbb::global_control::max_allowed_parallelism, 2), arena_(1, 0), pin_(arena_, plan.processor),
@@ -88,7 +88,7 @@ template <std::size_t size> class Tasks final : public Arena {
     alignas(128) std::atomic<std::size_t> done_ = 0;
 };
 
-std::unique_ptr<Arena> arena;
+std::unique_ptr<TaskArena> arena;
 
 } // namespace
 } // namespace flat::bench
