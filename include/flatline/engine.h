@@ -20,7 +20,7 @@
  * tasks that submit tasks cannot block one another.
  *
  * Order. A worker runs the most urgent task that it has, and among equally urgent ones the one that came first. A task
- * that waits is passed over by at most `starvation_limit` more urgent ones in a row; then its level comes before theirs.
+ * that waits is passed over by at most `starvation_limit` more urgent ones in a row; then it comes before those.
  *
  * Time is in nanoseconds since the engine's start (`flat_engine_now`), counted by the processor's counter.
  *

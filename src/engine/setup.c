@@ -492,6 +492,14 @@ static flat_status start_workers(const construction *of) {
     return FLAT_OK;
 }
 
+/* Memory checkers take the blocks for plain memory again. */
+static void end_pools(const flat_engine *engine) {
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        const flat_pool *pool = engine->workers[i].pool;
+        instrument_end(pool, (void *)pool->start, pool->length);
+    }
+}
+
 /* Makes an engine in memory that was measured. With `own` the memory is the engine's: it gets guards, and shows its
  * statistics. */
 static flat_status make(flat_engine **engine, construction *of, flat_memory metadata, flat_memory blocks,
@@ -514,9 +522,10 @@ static flat_status make(flat_engine **engine, construction *of, flat_memory meta
     status = start_workers(of);
     if (status == FLAT_OK) {
         *engine = of->engine;
-    } else if (of->engine->shown >= 0) {
-        (void)close(of->engine->shown); /* nothing is to be written */
+        return FLAT_OK;
     }
+    end_pools(of->engine);
+    if (of->engine->shown >= 0) (void)close(of->engine->shown); /* nothing is to be written */
     return status;
 }
 
@@ -559,10 +568,7 @@ flat_status flat_engine_create(flat_engine **engine, const flat_engine_options *
 void flat_engine_destroy(flat_engine *engine) {
     if (engine == NULL) return;
     end_threads(engine, engine->runs_workers ? engine->worker_count : 0);
-    for (uint32_t i = 0; i < engine->worker_count; i++) {
-        const flat_pool *pool = engine->workers[i].pool;
-        instrument_end(pool, (void *)pool->start, pool->length);
-    }
+    end_pools(engine);
     if (engine->shown >= 0) (void)close(engine->shown);                 /* no data is left to be written */
     if (engine->backing != NULL) flat_backing_destroy(engine->backing); /* the engine itself is in it */
 }
