@@ -103,7 +103,10 @@ class shared_engine {
 constexpr std::size_t to = 1; // the worker
 constexpr int no_block = 127;
 
-void count_run(flat_worker *, void *, std::size_t) { shared->runs++; }
+void count_run(flat_worker *, void *payload, std::size_t size) {
+    if (std::memcmp(payload, shared->payload.data(), size) != 0) std::abort();
+    shared->runs++;
+}
 void count_other(flat_worker *, void *, std::size_t) { shared->others_runs++; }
 void count_unrun(flat_worker *here, void *, std::size_t) {
     shared->completed_unrun += flat_engine_outcome(here) == FLAT_TASK_CANCELLED;
@@ -147,6 +150,8 @@ void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits) 
     shared->granted = flat_engine_grant(lane, to, 64);
     ASSERT_NE(shared->granted, nullptr);
     ASSERT_NE(flat_engine_grant(lane, 0, 64), nullptr);
+    for (std::size_t i = 0; i < shared->payload.size(); i++) shared->payload[i] = static_cast<char>(i);
+    std::memcpy(shared->granted, shared->payload.data(), 64);
     shared->task = {.run = count_run};
     engine.step_workers();
 }
@@ -272,7 +277,43 @@ bool end_there(const shared_engine &engine, const one_call &call, unsigned steps
     return goes_on;
 }
 
-class engine_stopping : public testing::TestWithParam<one_call> {
+int call_drain(flat_engine *engine, scene *) { return flat_engine_drain(engine, 0); }
+int call_resume(flat_engine *engine, scene *) {
+    flat_engine_resume(engine);
+    return FLAT_OK;
+}
+
+// Ends the engine while the call stands after `steps` instructions. Whether the workers' threads still leave then.
+bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *goes_on) {
+    const shared_engine engine;
+    if (call == call_resume) {
+        EXPECT_EQ(flat_engine_drain(engine, 0), FLAT_OK);
+    }
+    stopped_call stopped(call, static_cast<flat_engine *>(engine), shared);
+    *goes_on = stopped.step(steps);
+    flat_engine_end(engine);
+    (void)stopped.finish();
+    std::atomic<bool> has_left{false};
+    std::thread worker([&] { has_left = flat_engine_run(engine, 0) == FLAT_OK; });
+    const bool leaves = test::comes([&] { return has_left.load(); });
+    flat_engine_end(engine);
+    worker.join();
+    return leaves;
+}
+
+// Stops the engine while a drain stands after `steps` instructions. Whether tasks are cancelled then.
+bool stop_meanwhile(unsigned steps, bool *goes_on) {
+    const shared_engine engine;
+    prepare(engine, engine.lane(), true);
+    stopped_call stopped(call_drain, static_cast<flat_engine *>(engine), shared);
+    *goes_on = stopped.step(steps);
+    EXPECT_EQ(flat_engine_stop(engine, 0), FLAT_TIMED_OUT);
+    (void)stopped.finish();
+    engine.step_workers();
+    return shared->completed_unrun == 1;
+}
+
+class engine_stopping_of_states : public testing::Test {
   protected:
     void SetUp() override {
         if (shared == nullptr) shared = new (map_shared(sizeof(scene))) scene();
@@ -284,6 +325,8 @@ class engine_stopping : public testing::TestWithParam<one_call> {
         }
     }
 };
+
+class engine_stopping : public engine_stopping_of_states, public testing::WithParamInterface<one_call> {};
 
 } // namespace
 
@@ -306,6 +349,23 @@ TEST_P(engine_stopping, after_any_instruction_a_thread_can_end_and_its_lane_come
     for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
         SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
         goes_on = end_there(engine, GetParam(), steps, steps % 2 == 0);
+    }
+}
+
+TEST_F(engine_stopping_of_states, a_drain_or_a_resume_stopped_anywhere_undoes_no_end) {
+    for (auto *call : {call_drain, call_resume}) {
+        unsigned steps = 0;
+        for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+            ASSERT_TRUE(end_meanwhile(call, steps, &goes_on)) << "after " << steps << " instructions";
+        }
+        std::printf("%u instructions\n", steps - 1);
+    }
+}
+
+TEST_F(engine_stopping_of_states, a_drain_stopped_anywhere_undoes_no_stop) {
+    unsigned steps = 0;
+    for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+        ASSERT_TRUE(stop_meanwhile(steps, &goes_on)) << "after " << steps << " instructions";
     }
 }
 
