@@ -78,7 +78,7 @@ static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclai
         flat_engine_clear_lane(&submitter->lanes[i], submitter->number);
     }
     found->lanes++;
-    if (step_is_inside(&submitter->entered)) step_leave_submit(&submitter->entered);
+    if (step_is_inside(&submitter->entered) != 0) step_leave_submit(&submitter->entered);
     show(&submitter->statistics->thread, 0);
     step_set_lane(&submitter->state, times | LANE_FREE);
 }
@@ -140,23 +140,60 @@ void flat_engine_unregister(flat_submitter *submitter) {
     reclaim_lanes(submitter, state, &found);
 }
 
-/* Changes what the engine accepts, and lets sleeping workers see it. */
-void flat_engine_set_state(flat_engine *engine, engine_state to) {
-    step_set_state(&engine->state, to);
+/* Changes what the engine accepts, if that is `from`, and lets sleeping workers see it. */
+static bool change_state(flat_engine *engine, uint32_t from, engine_state to) {
+    if (!step_set_state(&engine->state, from, to)) return false;
     for (uint32_t i = 0; i < engine->worker_count; i++) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (step_look_asleep(&engine->workers[i].sleeping)) flat_engine_wake(&engine->workers[i].sleeping);
     }
     show(&engine->statistics->state, to);
+    return true;
 }
 
-/* Whether an outside submitter is in the middle of a submit. One that has left it since the state was changed, and
- * since all threads had a fence, finds the new state when it comes again. */
-static bool is_submitting(const flat_engine *engine) {
-    for (uint32_t i = 0; i < engine->lane_count; i++) {
-        if (step_is_inside(&engine->submitters[i].entered)) return true;
+/* The state is `to` or a later one when this returns. No other thread's change to a later one is undone. */
+static void raise_state(flat_engine *engine, engine_state to) {
+    uint32_t state;
+    do state = step_look_at_state(&engine->state);
+    while (state < to && !change_state(engine, state, to));
+}
+
+static void sleep_for(uint64_t ns) {
+    const uint32_t nobody_changes_it = 0;
+    flat_sleep_while(&nobody_changes_it, 0, ns);
+}
+
+/* From here on every submit that begins sees the state, and every one that began before is seen to be inside. */
+static void let_all_see(const flat_engine *engine) {
+    if (!fence_both(engine)) sleep_for(UNFENCED_SLEEP_NS);
+}
+
+/* Whether one of the submitters from number `first` on to before `end` is in the middle of a submit. */
+static bool is_submitting(const flat_engine *engine, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        if (step_is_inside(&engine->submitters[i].entered) != 0) return true;
     }
     return false;
+}
+
+/* How far a drain has come: outside submitters below `passed` were seen outside of a submit since the state was
+ * changed, or in one that they have entered since. Whatever they submit from then on is refused. */
+typedef struct drain_progress {
+    uint32_t passed;
+    uint32_t inside; /* of submitter number `passed`: the submit that it was seen in; 0: none */
+} drain_progress;
+
+/* Whether all have passed. One that tries again and again is inside at most looks, but not of the same submit. */
+static bool all_have_passed(const flat_engine *engine, drain_progress *of) {
+    for (; of->passed < engine->lane_count; of->passed++) {
+        uint32_t inside = step_is_inside(&engine->submitters[of->passed].entered);
+        if (inside != 0 && (of->inside == 0 || of->inside == inside)) {
+            of->inside = inside;
+            return false;
+        }
+        of->inside = 0;
+    }
+    return true;
 }
 
 /* Whether every task is done that was ever posted. All that is finished is read before what was posted. In each lane
@@ -181,20 +218,19 @@ static bool is_done(const flat_engine *engine) {
 /* Waits until everything is done, in a state of at least `to`. */
 static flat_status settle(flat_engine *engine, engine_state to, uint64_t within_ns) {
     if (engine == NULL) return FLAT_INVALID_ARGUMENT;
+    drain_progress progress = {0, 0};
     uint64_t begun = read_ticks();
-    if (step_look_at_state(&engine->state) < to) flat_engine_set_state(engine, to);
-    const uint32_t nobody_changes_it = 0;
-    if (!engine->fenced && !flat_fence_all()) flat_sleep_while(&nobody_changes_it, 0, UNFENCED_SLEEP_NS);
+    raise_state(engine, to);
+    let_all_see(engine);
     for (;;) {
-        if (is_submitting(engine)) {
+        if (all_have_passed(engine, &progress) && is_done(engine)) return FLAT_OK;
+        if (is_submitting(engine, 0, engine->lane_count)) {
             (void)flat_engine_reclaim(engine); /* its thread may have ended there */
-        } else if (is_done(engine)) {
-            return FLAT_OK;
         }
         uint64_t passed = ns_of_ticks(&engine->rate, read_ticks() - begun);
         if (passed >= within_ns) return FLAT_TIMED_OUT;
         uint64_t rest = within_ns - passed;
-        flat_sleep_while(&nobody_changes_it, 0, rest < DRAIN_LOOK_NS ? rest : DRAIN_LOOK_NS);
+        sleep_for(rest < DRAIN_LOOK_NS ? rest : DRAIN_LOOK_NS);
     }
 }
 
@@ -207,10 +243,19 @@ flat_status flat_engine_stop(flat_engine *engine, uint64_t within_ns) {
 }
 
 void flat_engine_resume(flat_engine *engine) {
-    if (step_look_at_state(&engine->state) < ENGINE_ENDING) flat_engine_set_state(engine, ENGINE_OPEN);
+    uint32_t state;
+    do state = step_look_at_state(&engine->state);
+    while (state != ENGINE_OPEN && state != ENGINE_ENDING && !change_state(engine, state, ENGINE_OPEN));
 }
 
-void flat_engine_end(flat_engine *engine) { flat_engine_set_state(engine, ENGINE_ENDING); }
+/* Tasks submit no more once the engine is stopped, except for those that are in the middle of it. Workers leave after
+ * these: each finds all that was submitted to it. */
+void flat_engine_end(flat_engine *engine) {
+    raise_state(engine, ENGINE_STOPPED);
+    let_all_see(engine);
+    while (is_submitting(engine, engine->lane_count, engine->submitter_count)) sleep_for(DRAIN_LOOK_NS);
+    raise_state(engine, ENGINE_ENDING);
+}
 
 static uint64_t count_waiting(const flat_engine *engine, uint32_t worker) {
     uint64_t waiting = 0;
@@ -241,7 +286,7 @@ size_t flat_engine_stuck(const flat_engine *engine, flat_stuck *stuck, size_t ca
     }
     for (uint32_t i = 0; i < engine->lane_count; i++) {
         const flat_submitter *submitter = &engine->submitters[i];
-        if (!step_is_inside(&submitter->entered)) continue;
+        if (step_is_inside(&submitter->entered) == 0) continue;
         uint32_t thread = __atomic_load_n(&submitter->owner.number, __ATOMIC_RELAXED);
         if (found < capacity) stuck[found] = (flat_stuck){.worker = FLAT_ANY_WORKER, .thread = thread};
         found++;

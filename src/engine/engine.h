@@ -213,6 +213,13 @@ static inline uint64_t units_after_ticks(const flat_engine *engine, uint64_t tic
     return (ticks + ((uint64_t)1 << engine->unit_shift) - 1) >> engine->unit_shift;
 }
 
+/* By a thread that has written a word and is about to look at others': from here on, whoever wrote one of these has been
+ * seen, or sees the word. False: the system refused to make the other threads' fence, and a look may come too early. */
+static inline bool fence_both(const flat_engine *engine) {
+    step_light_fence(engine->fenced);
+    return engine->fenced || flat_fence_all();
+}
+
 /* What the files call of each other. Each is described where it is defined. */
 void flat_engine_wake(uint32_t *sleeping);
 void flat_engine_copy(void *to, const void *from, size_t size);
@@ -224,7 +231,6 @@ bool flat_engine_collect(flat_submitter *submitter);
 task_record *flat_engine_choose(flat_worker *worker);
 void flat_engine_finish(flat_worker *worker, task_record *record, const task_descriptor *task, flat_outcome outcome);
 bool flat_engine_work(flat_worker *worker);
-void flat_engine_set_state(flat_engine *engine, engine_state to);
 void flat_engine_attend(flat_worker *worker);
 
 #endif

@@ -467,7 +467,7 @@ static flat_status thread_refusal(const construction *of, int error, const worke
 }
 
 static void end_threads(flat_engine *engine, uint32_t started) {
-    flat_engine_set_state(engine, ENGINE_ENDING);
+    flat_engine_end(engine);
     for (uint32_t i = 0; i < started; i++) flat_thread_join(&engine->workers[i].thread);
 }
 

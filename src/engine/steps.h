@@ -78,11 +78,18 @@ ALWAYS_INLINE void step_count_finished(uint64_t *finished) {
     __atomic_store_n(finished, *finished + 1, __ATOMIC_RELEASE);
 }
 
-/* By a drain. It reads all that was finished before it reads what was posted. */
-ALWAYS_INLINE void step_set_state(uint32_t *state, uint32_t to) { __atomic_store_n(state, to, __ATOMIC_SEQ_CST); }
-ALWAYS_INLINE bool step_is_inside(const uint32_t *entered) {
-    return (__atomic_load_n(entered, __ATOMIC_ACQUIRE) & 1) != 0;
+/* By whoever drains, stops, ends or resumes the engine; false: the state is no longer `from`, and stays as it is. */
+ALWAYS_INLINE bool step_set_state(uint32_t *state, uint32_t from, uint32_t to) {
+    return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
+
+/* By a drain: which submit the submitter is inside of; 0: none. */
+ALWAYS_INLINE uint32_t step_is_inside(const uint32_t *entered) {
+    uint32_t number = __atomic_load_n(entered, __ATOMIC_ACQUIRE);
+    return (number & 1) != 0 ? number : 0;
+}
+
+/* By a drain. It reads all that was finished before it reads what was posted. */
 ALWAYS_INLINE uint64_t step_read_finished(const uint64_t *finished) {
     return __atomic_load_n(finished, __ATOMIC_ACQUIRE);
 }

@@ -249,7 +249,7 @@ static void sleep_until_returned(flat_submitter *submitter, uint64_t until_ticks
                                  bool (*is_there)(flat_submitter *submitter)) {
     const flat_engine *engine = submitter->engine;
     step_announce_sleep(&submitter->sleeping);
-    bool fenced = engine->fenced || flat_fence_all();
+    bool fenced = fence_both(engine);
     uint64_t now = read_ticks();
     if (!is_there(submitter) && now < until_ticks) {
         uint64_t within = ns_of_ticks(&engine->rate, until_ticks - now);

@@ -379,7 +379,7 @@ static bool has_to_stop(const flat_worker *worker) {
 static NOINLINE void sleep_worker(flat_worker *worker) {
     const flat_engine *engine = worker->engine;
     step_announce_sleep(&worker->sleeping);
-    bool fenced = engine->fenced || flat_fence_all();
+    bool fenced = fence_both(engine);
     uint64_t within = fenced ? SLEEP_FOR_EVER : UNFENCED_SLEEP_NS;
     if (worker->wheel.length != 0) {
         uint64_t due = wheel_next(&worker->wheel) << engine->unit_shift, now = read_ticks();

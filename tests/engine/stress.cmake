@@ -7,5 +7,5 @@ endfunction()
 flatline_engine_stress(engine_many_tasks_test SOURCES many_tasks_test.cpp LABELS core)
 
 if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS core)
+  flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS engine)
 endif()
