@@ -212,8 +212,7 @@ flat_status try_to_send(source &by, const task_kind &kind, flat_ticket &ticket, 
     }
     fill(by.scratch.data(), is, kind.size);
     const std::size_t to = by.random.one_in(8) ? FLAT_ANY_WORKER : worker;
-    if (!is_outside || by.random.one_in(2))
-        return flat_engine_submit(by.lane, to, &task, by.scratch.data(), kind.size);
+    if (!is_outside || by.random.one_in(2)) return flat_engine_submit(by.lane, to, &task, by.scratch.data(), kind.size);
     return flat_engine_submit_until(by.lane, to, &task, by.scratch.data(), kind.size,
                                     flat_engine_now(all->engine) + test::millisecond);
 }
@@ -311,8 +310,8 @@ void expect_accounts(const everything &of) {
         for (const ledger &each : of.ledgers) {
             for (std::size_t k = 0; k < outcomes.size(); k++) outcomes[k] += each.outcomes[i][k];
         }
-        std::printf("source %zu: %" PRIu64 " accepted, %" PRIu64 " done, %" PRIu64 " expired, %" PRIu64 " cancelled; %" PRIu64
-                    " tries refused, %" PRIu64 " too late\n",
+        std::printf("source %zu: %" PRIu64 " accepted, %" PRIu64 " done, %" PRIu64 " expired, %" PRIu64
+                    " cancelled; %" PRIu64 " tries refused, %" PRIu64 " too late\n",
                     i, from.next, outcomes[0], outcomes[1], outcomes[2], from.refused, from.late);
         EXPECT_EQ(from.next, outcomes[0] + outcomes[1] + outcomes[2]);
         EXPECT_EQ(from.polled, from.wanted);

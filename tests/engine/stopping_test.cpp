@@ -129,9 +129,9 @@ struct one_call {
     bool submits; // a task, whose run is counted
 };
 
-const one_call calls[] = {{"grant", call_grant, false},          {"release", call_release, false},
-                          {"post", call_post, true},             {"submit_inline", submit_inline, true},
-                          {"submit_copied", submit_copied, true}, {"cancel", call_cancel, false}};
+const one_call calls[] = {
+    {"grant", call_grant, false},           {"release", call_release, false},       {"post", call_post, true},
+    {"submit_inline", submit_inline, true}, {"submit_copied", submit_copied, true}, {"cancel", call_cancel, false}};
 
 // What the lane has before the call: a completion that was not polled, a grant that is held, a task that waits for its
 // start if that is asked for, and all that the call needs.

@@ -9,3 +9,4 @@ flatline_engine_stress(engine_many_tasks_test SOURCES many_tasks_test.cpp LABELS
 if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS engine)
 endif()
+flatline_engine_stress(engine_surge_test SOURCES surge_test.cpp LABELS core)

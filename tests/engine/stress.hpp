@@ -133,8 +133,7 @@ struct worker_report {
     static void make(flat_worker *here, void *payload, std::size_t) {
         worker_report &report = *payload_as<worker_report *>(payload);
         for (std::size_t i = 0; i < report.workers; i++) {
-            report.missing +=
-                missing_grants(flat_engine_of(here), flat_engine_submitter(here), i, *report.sizes);
+            report.missing += missing_grants(flat_engine_of(here), flat_engine_submitter(here), i, *report.sizes);
         }
         std::array<flat_pool_stats, FLAT_POOL_MAX_CLASSES> stats{};
         const std::size_t classes = flat_pool_get_stats(flat_engine_pool(here), stats.data(), stats.size());
