@@ -83,6 +83,74 @@ json heap_json(const plan::HeapPlan &heap) {
             {"metadata_alignment", heap.footprint.metadata_alignment}};
 }
 
+json urgencies_json(plan::Urgencies urgencies) {
+    json all = json::array();
+    for (unsigned urgency = 0; urgency < FLAT_ENGINE_URGENCIES; ++urgency) {
+        if ((urgencies >> urgency & 1) != 0) all.push_back(urgency);
+    }
+    return all;
+}
+
+json bound_json(const plan::SojournBound &bound) {
+    const plan::TasksBefore &before = bound.before;
+    json less = json::array();
+    for (unsigned urgency = 0; urgency < bound.urgency; ++urgency) less.push_back(before.less_urgent[urgency]);
+    return {{"urgency", bound.urgency},
+            {"sojourn_ns", bound.ns ? json(*bound.ns) : json(nullptr)},
+            {"tasks_before", before.all()},
+            {"running", before.running},
+            {"as_urgent", before.as_urgent},
+            {"more_urgent", before.more_urgent},
+            {"less_urgent", less}};
+}
+
+json payload_json(const plan::PlannedPayload &payload) {
+    const bool inlined = payload.block_size == 0;
+    json bounds = json::array();
+    for (const plan::SojournBound &each : payload.bounds) bounds.push_back(bound_json(each));
+    return {{"block_size", inlined ? json(nullptr) : json(payload.block_size)},
+            {"block_count", inlined ? json(nullptr) : json(payload.block_count)},
+            {"grants_of_each_lane", payload.lane_grants},
+            {"grants_of_each_worker", payload.worker_grants},
+            {"granted", payload.granted},
+            {"left_to_tasks", inlined ? json(nullptr) : json(payload.left())},
+            {"service_ns", payload.service_ns != 0 ? json(payload.service_ns) : json(nullptr)},
+            {"urgencies", urgencies_json(payload.urgencies)},
+            {"bounds", bounds}};
+}
+
+json engine_json(const plan::EnginePlan &engine) {
+    json kinds = json::array();
+    for (const plan::PlannedWorkers &kind : engine.kinds) {
+        json payloads = json::array();
+        for (const plan::PlannedPayload &each : kind.payloads) payloads.push_back(payload_json(each));
+        kinds.push_back({{"workers", kind.numbers}, {"payloads", payloads}});
+    }
+    const engine_parts &parts = engine.parts;
+    return {{"bytes", engine.bytes()},
+            {"metadata_bytes", engine.footprint.metadata_bytes},
+            {"metadata_alignment", engine.footprint.metadata_alignment},
+            {"block_bytes", engine.footprint.block_bytes},
+            {"block_alignment", engine.footprint.block_alignment},
+            {"metadata_parts",
+             {{"workers", parts.workers},
+              {"lanes", parts.lanes},
+              {"statistics", parts.statistics},
+              {"stacks", parts.stacks},
+              {"guards", parts.stack_guards},
+              {"others", parts.others}}},
+            {"block_parts",
+             {{"grants", engine.parked_bytes},
+              {"left_to_tasks", engine.left_bytes},
+              {"guards", parts.block_guards},
+              {"padding", engine.padding}}},
+            {"workers", engine.workers},
+            {"lanes", engine.lanes},
+            {"starvation_limit", engine.starvation_limit},
+            {"overhead_ns", engine.overhead_ns},
+            {"kinds", kinds}};
+}
+
 } // namespace
 
 std::string plan_document(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking) {
@@ -90,6 +158,7 @@ std::string plan_document(const plan::Plan &plan, const std::optional<plan::Trac
                   {"pool", plan.pool ? pool_json(*plan.pool) : json(nullptr)},
                   {"arena", nullptr},
                   {"heap", plan.heap ? heap_json(*plan.heap) : json(nullptr)},
+                  {"engine", plan.engine ? engine_json(*plan.engine) : json(nullptr)},
                   {"demand", plan.demand.empty() ? json(nullptr) : demand_json(plan)},
                   {"choice", plan.choice ? choice_json(plan) : json(nullptr)},
                   {"tracking", tracking ? tracking_json(*tracking) : json(nullptr)}};

@@ -1,5 +1,8 @@
 #include "plan_text.hpp"
 
+#include "engine_text.hpp"
+#include "plan_lines.hpp"
+
 #include "bench/catalogue.hpp"
 
 #include <algorithm>
@@ -20,17 +23,6 @@ using plan::Plan;
 using plan::PlannedClass;
 using plan::PoolPlan;
 
-/// "64 B", "4 KiB", "1 GiB"; any other size is in bytes.
-std::string size_text(std::uint64_t bytes) {
-    constexpr std::array<std::string_view, 3> units{"KiB", "MiB", "GiB"};
-    std::size_t unit = 0;
-    while (unit < units.size() && bytes >= 1024 && bytes % 1024 == 0) {
-        bytes /= 1024;
-        ++unit;
-    }
-    return fmt::format("{} {}", grouped(bytes), unit == 0 ? "B" : units[unit - 1]);
-}
-
 /// The bytes, rounded to be read at a glance.
 std::string roughly(std::uint64_t bytes) {
     constexpr std::array<std::string_view, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -47,10 +39,6 @@ std::string count_text(std::uint64_t count, std::string_view one) {
 
 /// Rounded down, so that it never promises too much.
 std::string times_text(double growth) { return fmt::format("{:.2f}", std::floor(growth * 100 + 1e-9) / 100); }
-
-double percent_of(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
 
 // The map -------------------------------------------------------------------------------------------------------------
 
@@ -259,21 +247,6 @@ std::string margins_text(const Plan &plan, const Look &look) {
 
 // The summary ---------------------------------------------------------------------------------------------------------
 
-/// A line of the summary: its topic, and next to it a sentence that is wrapped.
-std::string about(std::string_view what, const std::string &sentence, const Look &look, Style style = Style::plain) {
-    constexpr std::size_t label = 11;
-    const std::size_t width = std::clamp<std::size_t>(look.width, 50, widest) - label;
-    constexpr char bond = '\x1f'; // between a number and its %, which stay on one line
-    std::string text = sentence;
-    for (std::size_t at = text.find(" %"); at != std::string::npos; at = text.find(" %", at)) text[at] = bond;
-    text = wrapped(text, width);
-    text.pop_back();
-    std::ranges::replace(text, bond, ' ');
-    for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at + label))
-        text.replace(at, 3, "\n" + std::string(label, ' '));
-    return look.dress(fmt::format("{:<{}}", what, label), Style::faint) + look.dress(text, style) + "\n";
-}
-
 std::string pool_summary(const Plan &plan, const Look &look) {
     const PoolPlan &pool = *plan.pool;
     const flat_footprint &need = pool.footprint;
@@ -369,19 +342,16 @@ std::string heap_summary(const plan::HeapPlan &heap, const Look &look) {
         look, Style::strong);
 }
 
-std::string section(const std::string &title, const std::string &text, const Look &look) {
-    return text.empty() ? "" : look.dress(title, Style::strong) + "\n" + text + "\n";
-}
-
 /// The arena of a tracking file is an alternative to the pool, so the map leaves it out if there is a pool.
 std::string tables_text(const Plan &plan, bool with_arena, const Look &look) {
-    if (!plan.pool && !plan.arena && !plan.heap) return {};
-    std::string text = section("Map", map_text(plan, with_arena, look), look);
+    std::string text;
+    if (plan.pool || plan.arena || plan.heap) text = section("Map", map_text(plan, with_arena, look), look);
     if (plan.fit) text += section("Demand", loads_text(plan, look) + unserved_text(plan.fit->unserved, look), look);
     if (plan.choice && plan.pool) {
         text += section("Numbers of classes", counts_text(plan, look), look);
         text += section("Margins, with the same classes", margins_text(plan, look), look);
     }
+    if (plan.engine) text += engine_tables(*plan.engine, look);
     return text;
 }
 
@@ -393,6 +363,7 @@ std::string plan_text(const Plan &plan, const std::optional<plan::Tracking> &tra
     if (plan.pool) text += pool_summary(plan, look);
     if (plan.arena) text += arena_summary(plan, tracking, look);
     if (plan.heap) text += heap_summary(*plan.heap, look);
+    if (plan.engine) text += engine_summary(*plan.engine, plan.declared_engine, look);
     if (plan.choice && plan.pool) text += margin_summary(plan, look);
     if (plan.fit) return text + waste_summary(plan, look) + first_summary(plan, look);
     if (!plan.demand.empty())
