@@ -18,16 +18,14 @@ template <std::size_t size> class Tasks final : public ByValue {
 
     void serve() override {
         while (!consumer_ends()) {
-            if (tasks_.consume_one([](Element<size> &next) { next.run(nullptr, next.payload, size); }) == 0) {
-                look_again();
-                continue;
-            }
+            if (tasks_.consume_one([](Element<size> &next) { next.run(nullptr, next.payload, size); }) == 0) continue;
             if (has_completions_ && !completions_.push(0)) queue_failed("a completion did not fit");
         }
     }
 
     void await() override {
-        for (int completion = 0; !completions_.pop(completion);) look_again();
+        for (int completion = 0; !completions_.pop(completion);) {
+        }
     }
 
     void stop() override {}

@@ -53,11 +53,7 @@ template <typename What> class Polled {
   public:
     explicit Polled(std::size_t capacity) : of_(capacity) {}
     bool put(const What &what) { return of_.queue.try_enqueue(of_.producer, what); }
-    bool take(What &what) {
-        if (of_.queue.try_dequeue(of_.consumer, what)) return true;
-        look_again();
-        return false;
-    }
+    bool take(What &what) { return of_.queue.try_dequeue(of_.consumer, what); }
 
   private:
     OneProducer<moodycamel::ConcurrentQueue<What>> of_;

@@ -30,15 +30,6 @@ queue_task consumer_nothing;
 void sleep_on_word(const uint32_t *word, uint32_t value);
 void wake_by_word(const uint32_t *word);
 
-/* After a look that found nothing. */
-static inline void look_again(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 #ifdef __cplusplus
 }
 #endif

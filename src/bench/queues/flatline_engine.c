@@ -30,6 +30,7 @@ bool queue_begin(const queue_plan *plan) {
         .workers = &worker,
         .lane_count = 1,
         .waiting = plan->sleeping ? FLAT_WAITING_SLEEP : FLAT_WAITING_BUSY,
+        .spin_ns = 1, /* a submitter that waits sleeps at once */
         .message = message,
         .message_size = sizeof message,
     };

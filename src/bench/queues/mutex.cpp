@@ -32,7 +32,6 @@ template <typename What, bool sleeps> class Locked {
         if constexpr (!sleeps) {
             while (count_.load(std::memory_order_relaxed) == 0) {
                 if (consumer_ends()) return;
-                look_again();
             }
         }
         std::unique_lock lock(mutex_);

@@ -18,10 +18,7 @@ template <std::size_t size> class Busy final : public ByValue {
     void serve() override {
         while (!consumer_ends()) {
             Element<size> *next = tasks_.peek();
-            if (next == nullptr) {
-                look_again();
-                continue;
-            }
+            if (next == nullptr) continue;
             next->run(nullptr, next->payload, size);
             (void)tasks_.pop(); // there is one
             if (has_completions_ && !completions_.try_enqueue(0)) queue_failed("a completion did not fit");
@@ -29,7 +26,8 @@ template <std::size_t size> class Busy final : public ByValue {
     }
 
     void await() override {
-        for (int completion = 0; !completions_.try_dequeue(completion);) look_again();
+        for (int completion = 0; !completions_.try_dequeue(completion);) {
+        }
     }
 
     void stop() override {}

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_OF_CACHE = 64, PAIR_OF_LINES = 128, LEAST_BLOCK = 64 /* bytes: no line holds two payloads */ };
+enum { LINE_OF_CACHE = 64, PAIR_OF_LINES = 128, PAGE = 4096, LEAST_BLOCK = 64 /* bytes: no line holds two payloads */ };
 
 typedef struct note {
     _Alignas(LINE_OF_CACHE) uint32_t sequence; /* 1 + the number of the task that was written last, in all */
@@ -33,10 +33,7 @@ static void serve(void) {
     uint32_t at = 0;
     while (!consumer_ends()) {
         const note *next = &ring.notes[at & (ring.capacity - 1)];
-        if (__atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) != at + 1) {
-            look_again();
-            continue;
-        }
+        if (__atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) != at + 1) continue;
         next->run(NULL, next->payload, ring.size);
         if (flat_percore_free(ring.set, next->payload) != FLAT_OK) queue_failed("a block could not be freed");
         __atomic_store_n(&ring.done, ++at, __ATOMIC_RELEASE);
@@ -50,7 +47,7 @@ bool queue_begin(const queue_plan *plan) {
     ring.size = plan->size;
     ring.capacity = (uint32_t)plan->capacity;
     ring.shard = flat_percore_shard(ring.set, 0);
-    ring.notes = aligned_alloc(4096, (sizeof(note) * plan->capacity + 4095) / 4096 * 4096);
+    ring.notes = aligned_alloc(PAGE, (sizeof(note) * plan->capacity + PAGE - 1) / PAGE * PAGE);
     if (ring.notes == NULL) return false;
     memset(ring.notes, 0, sizeof(note) * plan->capacity);
     return consumer_begin(serve, plan->processor);
@@ -69,7 +66,7 @@ bool queue_submit(queue_task *run, const void *payload) {
 }
 
 void queue_await(void) {
-    while (__atomic_load_n(&ring.done, __ATOMIC_ACQUIRE) != ring.written) look_again();
+    while (__atomic_load_n(&ring.done, __ATOMIC_ACQUIRE) != ring.written) continue;
 }
 
 void queue_end(void) {

@@ -3,14 +3,15 @@
  *
  * Each cell has its own sequence number, so that a small task is one cache line that moves from one processor to the
  * other. The reader's count of cells that it is done with is on a line of its own. The writer reads it only when the
- * ring was full by its last reading. */
+ * ring was full by its last reading. Cells lie close together: with one on each pair of lines a saturated ring was not
+ * faster. The reader looks without a pause instruction, which would let a task wait for 20 ns more (AMD EPYC). */
 #include "../backend.h"
 #include "consumer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_OF_CACHE = 64, PAIR_OF_LINES = 128 };
+enum { PAIR_OF_LINES = 128 /* bytes */, PAGE = 4096 /* bytes */ };
 
 typedef struct cell {
     uint32_t sequence; /* 1 + the number of the task that was written last, in all */
@@ -37,10 +38,7 @@ static void serve(void) {
     uint32_t at = 0;
     while (!consumer_ends()) {
         cell *next = cell_of(at);
-        if (__atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) != at + 1) {
-            look_again();
-            continue;
-        }
+        if (__atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) != at + 1) continue;
         next->run(NULL, next->payload, ring.size);
         __atomic_store_n(&ring.done, ++at, __ATOMIC_RELEASE);
     }
@@ -50,8 +48,8 @@ bool queue_begin(const queue_plan *plan) {
     if (plan->sleeping) return false;
     ring.size = plan->size;
     ring.capacity = (uint32_t)plan->capacity;
-    ring.stride = (sizeof(cell) + plan->size + LINE_OF_CACHE - 1) / LINE_OF_CACHE * LINE_OF_CACHE;
-    ring.cells = aligned_alloc(4096, (ring.stride * plan->capacity + 4095) / 4096 * 4096);
+    ring.stride = sizeof(cell) + plan->size;
+    ring.cells = aligned_alloc(PAGE, (ring.stride * plan->capacity + PAGE - 1) / PAGE * PAGE);
     if (ring.cells == NULL) return false;
     memset(ring.cells, 0, ring.stride * plan->capacity);
     return consumer_begin(serve, plan->processor);
@@ -82,7 +80,7 @@ bool queue_submit(queue_task *run, const void *payload) {
 }
 
 void queue_await(void) {
-    while (__atomic_load_n(&ring.done, __ATOMIC_ACQUIRE) != ring.written) look_again();
+    while (__atomic_load_n(&ring.done, __ATOMIC_ACQUIRE) != ring.written) continue;
 }
 
 void queue_end(void) {

@@ -60,10 +60,7 @@ template <std::size_t size> class Tasks final : public TaskArena {
 
     void await() override {
         for (std::size_t seen; (seen = done_.load(std::memory_order_acquire)) != submitted_;) {
-            if (sleeps_)
-                done_.wait(seen, std::memory_order_acquire);
-            else
-                look_again();
+            if (sleeps_) done_.wait(seen, std::memory_order_acquire);
         }
     }
 
