@@ -130,10 +130,37 @@ FAULTS = {
                                    ["object_pool_test"]),
     "object_never_ended": ("object_pool.hpp", r"object->~T\(\);", r"", ["object_pool_test"]),
     "objects_outlive_their_pool": ("object_pool.hpp", r"this->end_all\(\);", r"", ["object_pool_test"]),
+    "task_not_destroyed": ("engine.hpp", r"(static_cast<void>\(call\(work, here\)\);)\s*if \(!here\.is_deferred\(\)\) work\.~Work\(\);",
+                           r"\1", ["../engine/engine_hpp_test"]),
+    "deferred_task_destroyed": ("engine.hpp", r"if \(!here\.is_deferred\(\)\) work", r"work", ["../engine/engine_hpp_test"]),
+    "expired_task_run": ("engine.hpp", r"if \(flat_engine_outcome\(in\) == FLAT_TASK_DONE\)", r"", ["../engine/engine_hpp_test"]),
+    "expired_task_not_destroyed": ("engine.hpp", r"task\.always_run = [^;]*;", r"", ["../engine/engine_hpp_test"]),
+    "refused_task_not_destroyed": ("engine.hpp", r"if \(status != FLAT_OK\) placed->~work\(\);", r"",
+                                   ["../engine/engine_hpp_test"]),
+    "refused_task_with_a_handle_not_destroyed": ("engine.hpp", r"inside->~work\(\);", r"", ["../engine/engine_hpp_test"]),
+    "refused_grant_lost": ("engine.hpp", r"if \(block != nullptr\) \(void\)flat_engine_release\(submitter, block\);", r"",
+                           ["../engine/engine_hpp_test"]),
+    "task_moved_without_a_grant": ("engine.hpp", r"detail::held_grant grant\(submitter_, number, sizeof\(work\)\);",
+                                   r"\g<0> work gone(std::forward<Callable>(callable));", ["../engine/engine_hpp_test"]),
+    "every_task_in_a_block": ("engine.hpp", r"sizeof\(Work\) <= FLAT_ENGINE_INLINE_BYTES", r"sizeof(Work) == 0",
+                              ["../engine/engine_hpp_test"]),
+    "task_on_the_heap": ("engine.hpp", r"const work copied\(", r"delete new int; \g<0>", ["../engine/engine_hpp_test"]),
+    "task_may_throw": ("engine.hpp", r"(std::size_t\)) noexcept \{(\s*worker here)", r"\1 {\2", ["../engine/engine_hpp_test"]),
+    "result_not_kept": ("engine.hpp", r"handle != nullptr && flat_engine_keep\(submitter_, done\.payload\) == FLAT_OK",
+                        r"handle != nullptr", ["../engine/engine_hpp_test"]),
+    "kept_result_not_released": ("engine.hpp", r"\(void\)flat_engine_release\(submitter_, block_\);", r";",
+                                 ["../engine/engine_hpp_test"]),
+    "handle_given_up_and_found": ("engine.hpp", r"block_->handle = nullptr;", r";", ["../engine/engine_hpp_test"]),
+    "handle_moved_and_not_found": ("engine.hpp", r"if \(block_ != nullptr && !is_ready_\) block_->handle = this;", r"",
+                                   ["../engine/engine_hpp_test"]),
+    "outcome_forgotten": ("engine.hpp", r"outcome_ = outcome;", r"(void)outcome;", ["../engine/engine_hpp_test"]),
+    "array_of_another_length": ("engine.hpp", r"\(workers != 0 && workers != to\.worker_count\) \|\|", r"",
+                                ["../engine/engine_hpp_test"]),
     "object_words_too_narrow": ("object_pool.hpp", r"\(N < 65534\)", r"(N < 70000)", ["object_pool_test"]),
 }
 TESTS = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
-         "allocator_test", "percore_resource_test", "percore_allocator_test", "object_pool_test"]
+         "allocator_test", "percore_resource_test", "percore_allocator_test", "object_pool_test",
+         "../engine/engine_hpp_test"]
 
 
 def planted_copy(fault, source, work):
@@ -149,7 +176,7 @@ def planted_copy(fault, source, work):
 
 def build(copy, arguments, test):
     """The program of a test, unoptimised: what counts here is how soon it is built."""
-    program = os.path.join(arguments.work, test)
+    program = os.path.join(arguments.work, os.path.basename(test))
     tests = os.path.join(arguments.source, "tests")
     if subprocess.run([arguments.compiler, "-std=c++20", "-O0", "-w", "-I", copy, "-I", tests,
                        os.path.join(tests, "resource", test + ".cpp"), *arguments.libraries, "-pthread", "-o",
