@@ -173,8 +173,8 @@ typedef struct flat_engine_options {
  * (classes + lanes)).
  * FLAT_INVALID_ARGUMENT iff a pointer is NULL, a member is out of its range, the classes of a worker are invalid (see
  * `flat_pool_footprint`), a class or the inline payloads have no grant for a lane by default or more grants than
- * blocks, a lane has none at all or more than FLAT_ENGINE_MAX_GRANTS, or a total exceeds PTRDIFF_MAX / 2 bytes. On
- * failure `*footprint` is unchanged. */
+ * blocks, an outside lane has none at all or any lane more than FLAT_ENGINE_MAX_GRANTS, or a total exceeds
+ * PTRDIFF_MAX / 2 bytes. On failure `*footprint` is unchanged. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_footprint(const flat_engine_options *options,
                                                                  flat_footprint *footprint);
 
@@ -230,7 +230,8 @@ FLAT_HOSTED_API flat_reclaimed flat_engine_reclaim(flat_engine *engine);
  * than FLAT_ENGINE_MAX_DELAY_NS from now; FLAT_DEADLINE_PAST iff the deadline has passed;
  * FLAT_DRAINING iff the engine takes no more tasks; FLAT_RING_FULL iff the payload is inline and the lane has no inline
  * grant left; FLAT_NO_GRANT iff it is not and the lane has no grant of its class left.
- * With FLAT_ANY_WORKER up to each worker is tried, and the answer is the last one's. */
+ * With FLAT_ANY_WORKER up to each worker is tried, and the answer is that of the last one whose classes hold the
+ * payload. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_submit(flat_submitter *submitter, size_t worker,
                                                               const flat_task *task, const void *payload, size_t size);
 
@@ -267,7 +268,8 @@ FLAT_HOSTED_API flat_status flat_engine_release(flat_submitter *submitter, void 
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_keep(flat_submitter *submitter, void *payload);
 
 /** The number of grants, held, in flight or left, that the submitter has at `worker` for a payload of `size` bytes: as
- * many as it can have in flight at once. 0 iff there is no such worker or class. O(1). */
+ * many as it can have in flight at once, of tasks without class, deadline and start. 0 iff there is no such worker or
+ * no such grant. O(1). */
 FLAT_HOSTED_API size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size);
 
 /** Asks for a task that was not begun to be completed as cancelled. FLAT_OK: it will be, unless it is begun or expires

@@ -177,14 +177,17 @@ NOINLINE flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to,
 }
 FLAT_BOUNDED("flat_engine_submit_any apart=flat_engine_wake apart=flat_engine_copy");
 
-/* FLAT_ANY_WORKER: each in turn, from the one after the last that was chosen. */
+/* FLAT_ANY_WORKER: each in turn, from the one after the last that was chosen. What is invalid for one worker may fit
+ * another's classes. */
 static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const flat_task *task, flat_payload payload) {
     flat_status status = FLAT_INVALID_ARGUMENT;
     uint32_t count = submitter->engine->worker_count;
     for (uint32_t tried = 0; tried < count; tried++) {
         uint32_t worker = submitter->next_worker;
         submitter->next_worker = worker + 1 == count ? 0 : worker + 1;
-        status = flat_engine_submit_any(submitter, &submitter->lanes[worker], task, payload);
+        flat_status answer = flat_engine_submit_any(submitter, &submitter->lanes[worker], task, payload);
+        if (answer == FLAT_INVALID_ARGUMENT) continue;
+        status = answer;
         if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) break;
     }
     return status;
