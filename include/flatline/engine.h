@@ -193,7 +193,8 @@ FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_create(flat_engine **engi
 
 /** Stops the engine (see `flat_engine_stop`), waits for the tasks that run to return, ends the workers, and unmaps what
  * `flat_engine_create` mapped. No thread may use the engine or its submitters from then on. With
- * `caller_runs_workers` each `flat_engine_run` must have returned. NULL has no effect. */
+ * `caller_runs_workers` each `flat_engine_run` must have returned, and what was not begun is cancelled by the calling
+ * thread. NULL has no effect. */
 FLAT_HOSTED_API void flat_engine_destroy(flat_engine *engine);
 
 /** Nanoseconds since the engine was made, from the processor's counter: some 10 ns a call. The rate was measured at

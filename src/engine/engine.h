@@ -232,5 +232,6 @@ task_record *flat_engine_choose(flat_worker *worker);
 void flat_engine_finish(flat_worker *worker, task_record *record, const task_descriptor *task, flat_outcome outcome);
 bool flat_engine_work(flat_worker *worker);
 void flat_engine_attend(flat_worker *worker);
+void flat_engine_empty(flat_worker *worker);
 
 #endif

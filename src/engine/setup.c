@@ -568,6 +568,7 @@ flat_status flat_engine_create(flat_engine **engine, const flat_engine_options *
 void flat_engine_destroy(flat_engine *engine) {
     if (engine == NULL) return;
     end_threads(engine, engine->runs_workers ? engine->worker_count : 0);
+    for (uint32_t i = 0; i < engine->worker_count; i++) flat_engine_empty(&engine->workers[i]);
     end_pools(engine);
     if (engine->shown >= 0) (void)close(engine->shown);                 /* no data is left to be written */
     if (engine->backing != NULL) flat_backing_destroy(engine->backing); /* the engine itself is in it */

@@ -238,8 +238,10 @@ FLAT_BOUNDED("flat_engine_finish apart=flat_engine_wake");
 static inline void count_service(worker_statistics *statistics, const task_descriptor *task, uint64_t begun,
                                  uint64_t ended) {
     uint64_t service = ended - begun, sojourn = ended - task->submitted;
+    /* It may have come after the end of the task before it, from which on it is counted as begun. */
+    uint64_t waited = begun > task->submitted ? begun - task->submitted : 0;
     class_statistics *class = &statistics->classes[task->size_class];
-    histogram_add(&statistics->waiting, begun - task->submitted);
+    histogram_add(&statistics->waiting, waited);
     histogram_add(&statistics->service, service);
     histogram_add(&statistics->sojourn, sojourn);
     show_longest(&class->longest_sojourn, sojourn);
@@ -412,6 +414,11 @@ static inline void pass_time(flat_worker *worker, uint32_t looks, uint64_t *sinc
     }
 }
 
+/* Cancels what is left. The engine is ending: nothing more comes. */
+void flat_engine_empty(flat_worker *worker) {
+    while (flat_engine_work(worker) || worker->wheel.length != 0) continue;
+}
+
 /* Is the worker until the engine ends. */
 void flat_engine_attend(flat_worker *worker) {
     uint32_t looks = 0;
@@ -424,7 +431,7 @@ void flat_engine_attend(flat_worker *worker) {
             pass_time(worker, ++looks, &since);
         }
     }
-    while (flat_engine_work(worker) || worker->wheel.length != 0) continue;
+    flat_engine_empty(worker);
     show(&worker->statistics->thread, 0);
 }
 
@@ -443,8 +450,10 @@ flat_status flat_engine_run(flat_engine *engine, size_t worker) {
 
 bool flat_engine_step(flat_engine *engine, size_t worker) {
     if (!attend(engine, worker)) return false;
-    bool worked = flat_engine_work(&engine->workers[worker]);
-    step_leave_worker(&engine->workers[worker].attended);
+    flat_worker *stepped = &engine->workers[worker];
+    stepped->last = 0; /* time has passed since its last step */
+    bool worked = flat_engine_work(stepped);
+    step_leave_worker(&stepped->attended);
     return worked;
 }
 
