@@ -5,8 +5,15 @@ function(flatline_engine_stress name)
 endfunction()
 
 flatline_engine_stress(engine_many_tasks_test SOURCES many_tasks_test.cpp LABELS core)
-
-if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS engine)
-endif()
 flatline_engine_stress(engine_surge_test SOURCES surge_test.cpp LABELS core)
+flatline_engine_stress(engine_waiting_test SOURCES waiting_test.cpp LABELS core guest)
+
+# What takes processes of its own: submitters that are stopped, and filters of system calls, which a sanitizer makes too.
+if(FLATLINE_PLAIN_BUILD)
+  flatline_engine_stress(engine_refused_calls_test SOURCES refused_calls_test.cpp LABELS engine guest)
+  flatline_engine_stress(engine_steady_state_test SOURCES steady_state_test.cpp ../resource/heap_calls.cpp LABELS engine
+                         guest)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS engine)
+  endif()
+endif()
