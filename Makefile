@@ -26,7 +26,7 @@ help:
 	@echo "  make failing-calls         the malloc while its calls of the system fail at random: a million operations a policy"
 	@echo "  make soundness             100,000 random functions, each proved and stepped through; some 20 minutes"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
-	@echo "  make soak SECONDS=1200     threads that come, go and free each other's blocks, for so long (default 20 minutes)"
+	@echo "  make soak SECONDS=1200     threads that come, go, free each other's blocks and submit tasks, for so long each"
 	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
@@ -97,9 +97,10 @@ soundness:
 
 soak:
 	@scripts/bootstrap test
-	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target percore_soak malloc_soak
+	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON --target percore_soak malloc_soak engine_soak
 	$(BUILD)/tests/percore_soak $(SECONDS)
 	$(BUILD)/tests/malloc_soak $(SECONDS)
+	$(BUILD)/tests/engine_soak $(SECONDS)
 
 real-programs:
 	@scripts/bootstrap real-programs

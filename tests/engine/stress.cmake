@@ -17,3 +17,21 @@ if(FLATLINE_PLAIN_BUILD)
     flatline_engine_stress(engine_stopping_test SOURCES stopping_test.cpp LABELS engine)
   endif()
 endif()
+
+# `make check` runs ten million tasks. A test gets labels of its own only once it is known.
+add_test(NAME engine.ten_million_tasks_end_once COMMAND engine_many_tasks_test)
+set_tests_properties(engine.ten_million_tasks_end_once PROPERTIES LABELS long ENVIRONMENT FLATLINE_TEST_SCALE=21 TIMEOUT
+                                                                  600)
+
+# `make soak` runs it for 20 minutes.
+find_package(Threads REQUIRED)
+add_executable(engine_soak soak.cpp)
+target_link_libraries(engine_soak PRIVATE flatline-options flatline::static Threads::Threads)
+target_include_directories(engine_soak PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_compile_options(engine_soak PRIVATE -Wno-missing-field-initializers)
+set_target_properties(engine_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(threads-tests engine_soak)
+add_test(NAME engine.submitters_that_come_and_go_lose_no_grant COMMAND engine_soak 5)
+set_tests_properties(engine.submitters_that_come_and_go_lose_no_grant PROPERTIES LABELS "engine;threads" TIMEOUT 120)
+add_test(NAME engine.soak_of_a_minute COMMAND engine_soak 60)
+set_tests_properties(engine.soak_of_a_minute PROPERTIES LABELS long TIMEOUT 300)

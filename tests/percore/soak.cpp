@@ -3,7 +3,7 @@
 // refused while more blocks were free than the bound says, and resident memory did not grow. Growth is judged only in
 // runs of 30 seconds or more, because the pools' memory becomes resident at its first use.
 #include "os/system_memory.hpp"
-#include "sanitizers.hpp"
+#include "resident_growth.hpp"
 
 #include <flatline/percore.h>
 
@@ -29,8 +29,6 @@ using milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t shards = 5, most_threads = 8, slot_count = 3000;
 constexpr std::array<flat_class, 4> classes = {{{32, 90}, {128, 1200}, {1024, 300}, {4096, 40}}};
-constexpr std::size_t steady_pages = 256; // tolerated growth of resident memory, 1 MiB
-constexpr std::size_t settled = 30;       // seconds
 
 flat_percore *set;
 
@@ -176,33 +174,6 @@ void live_on(std::uint64_t seed) {
     }
 }
 
-// A sanitizer's own memory grows with the program's.
-constexpr bool memory_is_its_own = !test::address_sanitizer && !test::thread_sanitizer;
-
-// Returns by how much the maximum of the second half exceeds that of the first. The pools' memory becomes resident at
-// its first use, at a pace that depends on the machine's load, so growth within the first half does not count.
-double growth(const std::vector<std::size_t> &pages) {
-    const auto middle = pages.begin() + static_cast<std::ptrdiff_t>(pages.size() / 2);
-    const double first = static_cast<double>(*std::max_element(pages.begin(), middle));
-    return static_cast<double>(*std::max_element(middle, pages.end())) - first;
-}
-
-bool growth_is_seen() {
-    std::vector<std::size_t> settles(1200, 3000), grows(1200);
-    for (std::size_t i = 0; i < settles.size(); i++) {
-        settles[i] -= i < 300 ? 2000 - 6 * i : 0;
-        grows[i] = 3000 + i;
-    }
-    return growth(settles) <= steady_pages && growth(grows) > steady_pages;
-}
-
-void require_flat(const std::vector<std::size_t> &pages) {
-    const auto [least, most] = std::minmax_element(pages.begin(), pages.end());
-    std::printf("resident: %zu to %zu pages, the second half's most %+.0f beside the first's\n", *least, *most,
-                growth(pages));
-    if (growth(pages) > steady_pages && pages.size() >= settled) fail("resident memory grows");
-}
-
 void require_all_back() {
     for (std::atomic<stamp *> &slot : slots) {
         if (stamp *block = slot.exchange(nullptr)) life::give_back(nullptr, block);
@@ -232,7 +203,7 @@ int main(int argc, char **argv) {
     if (flat_percore_create(&set, &options, nullptr) != FLAT_OK) fail("no memory for the set");
     std::printf("%u seconds, seed %" PRIu64 "\n", seconds, seed);
     std::vector<std::thread> threads;
-    if (!growth_is_seen()) fail("growth of memory would not be seen");
+    if (!test::growth_is_seen()) fail("growth of memory would not be seen");
     std::vector<std::size_t> pages;
     for (std::size_t i = 0; i < most_threads; i++) threads.emplace_back(live_on, seed + i);
     for (unsigned second = 0; second < seconds; second++) {
@@ -245,7 +216,7 @@ int main(int argc, char **argv) {
     std::printf("%" PRIu64 " lives; %" PRIu64 " allocs, %" PRIu64 " refused; %" PRIu64 " local frees, %" PRIu64
                 " remote: every block is back\n",
                 lives.load(), allocs.load(), refused.load(), local_frees.load(), remote_frees.load());
-    if (memory_is_its_own) require_flat(pages);
+    if (test::memory_is_its_own && !test::is_flat(pages)) fail("resident memory grows");
     flat_percore_destroy(set);
     return 0;
 }
