@@ -3,6 +3,8 @@
 #ifndef FLATLINE_TESTS_ENGINE_STRESS_HPP
 #define FLATLINE_TESTS_ENGINE_STRESS_HPP
 
+#include "sanitizers.hpp"
+
 #include <flatline/engine.h>
 
 #include <array>
@@ -38,6 +40,7 @@ class owned_engine {
         flat_engine_options told = options;
         told.message = message;
         told.message_size = sizeof message;
+        if (thread_sanitizer) told.stack_size = std::size_t{2} << 20; // it takes more than the default for itself
         if (flat_engine_create(&engine_, &told) != FLAT_OK) throw std::runtime_error(message);
     }
     owned_engine(const owned_engine &) = delete;
