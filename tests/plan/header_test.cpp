@@ -39,3 +39,29 @@ TEST(header, has_only_what_was_planned) {
     EXPECT_NE(header_of(heap, "a").find("#define A_HEAP_BYTES " + std::to_string(heap.heap->bytes) + "\n"),
               std::string::npos);
 }
+
+TEST(header, states_the_options_of_an_engine) {
+    EngineDeclaration engine;
+    engine.worker_count = 2;
+    engine.classes = {{{64, 1000}}, {{5, FLAT_NO_GRANTS, 20000}}, {every_urgency}};
+    engine.inline_limits = {7, 0, 3000};
+    engine.workers.resize(2);
+    engine.workers[0].processor = 4;
+    engine.workers[1].own = EngineClasses{{{128, 500}}, {{9, 1, 0}}, {every_urgency}};
+    engine.waiting = FLAT_WAITING_BUSY;
+    engine.lane_count = 3;
+    engine.starvation_limit = 9;
+    const Plan plan = make_plan({.engine = engine}, {});
+    const std::string text = header_of(plan, "orders");
+    for (const std::string &part :
+         {std::string("#include <flatline/engine.h>\n"),
+          std::string("static const flat_class orders_engine_classes[1] = {\n    {64, 1000},\n"),
+          std::string("    {5, FLAT_NO_GRANTS, 20000},\n"), std::string("    {9, 1, 0},\n"),
+          std::string("    {NULL, 0, NULL, true, 4},\n    {orders_worker_1_classes, 1, orders_worker_1_class_limits, "
+                      "false, 0},\n"),
+          std::string("options.inline_limits.grants = 7;"), std::string("options.waiting = FLAT_WAITING_BUSY;"),
+          std::string("options.lane_count = 3;"), std::string("options.starvation_limit = 9;"),
+          "#define ORDERS_ENGINE_METADATA_BYTES " + std::to_string(plan.engine->footprint.metadata_bytes) + "\n",
+          "#define ORDERS_ENGINE_BLOCK_BYTES " + std::to_string(plan.engine->footprint.block_bytes) + "\n"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
+}

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Plants one fault in a copy of one file of src/plan, links plan_test with it, and demands that a test fails.
+"""Plants one fault in a copy of one file, links plan_test or plan_engine_test with it, and demands that a test fails.
 
     planted_faults.py --list
-    planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --objects OBJECT... --libraries LIBRARY...
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --objects OBJECT... --engine-objects OBJECT...
+                      --libraries LIBRARY...
 
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
@@ -51,51 +52,107 @@ FAULTS = {
     "heap_alignment_forgotten": ("plan.cpp", r"std::max\(heap\.footprint\.block_alignment, demand\.alignment\)",
                                  "heap.footprint.block_alignment"),
     "dots_not_counted": ("toml.cpp", r"std::ranges::count\(text, '\.'\) > most_dots", "text.empty() && most_dots < 0"),
+    "limits_not_sorted_with_their_sizes": (
+        "toml.cpp", r"all\.limits\.push_back\(row\.limits\);", "all.limits.insert(all.limits.begin(), row.limits);"),
+    "no_grants_read_as_the_default": ("toml.cpp", r"return FLAT_NO_GRANTS;", "return 0;"),
+    "urgencies_of_a_class_not_read": ("toml.cpp", r"limits_at\(each\), urgencies_at\(each, usual\)", "limits_at(each), usual"),
+    "too_few_tables_of_workers": ("toml.cpp", r"tables != 0 && tables != declaration\.worker_count", "false"),
+    "engine_not_tried": ("toml.cpp", r"located\(engine, \[&\] \{ \(void\)plan_engine[^\n]*", ""),
+    "any_duration": ("toml.cpp", r"\*ns == 0 \|\| \*ns > FLAT_ENGINE_MAX_DELAY_NS", "false"),
+    "durations_overflow": ("number_text.cpp", r" && \*number <= UINT64_MAX / ns", ""),
+    "no_grants_not_written": ("toml_text.cpp", r"grants == FLAT_NO_GRANTS \? [^;]*: ", ""),
+    "own_classes_not_written": ("toml_text.cpp", r"if \(each\.own\) text \+= classes_text\(\*each\.own\);", ""),
+    "header_without_the_limits": ("header.cpp", r"of\.limits\) *\n? *text \+=", "of.limits) if (false) text +="),
+    "header_without_own_classes": ("header.cpp", r"if \(each\.own\) \{", "if (false) {"),
     "not_utf8_taken": ("toml.cpp", r"if \(length == 0\) fail\(at, \"not UTF-8[^;]*;", "if (length == 0) break;"),
+}
+
+# The same, for plan_engine_test.
+ENGINE_FAULTS = {
+    CONTROL + "_in_the_engine": ("sojourn.cpp", r"\A", ""),
+    "running_task_forgotten": ("sojourn.hpp", r"std::uint64_t running = 1;", "std::uint64_t running = 0;"),
+    "one_task_less_ahead": ("sojourn.cpp", r"before\.as_urgent = grants - 1;", "before.as_urgent = grants > 1 ? grants - 2 : 0;"),
+    "passed_over_once_for_all_ahead": ("sojourn.cpp", r"before\.more_urgent = grants \* limit;", "before.more_urgent = limit;"),
+    "passed_over_once_less": ("sojourn.cpp", r"grants \* limit;", "grants * limit - 1;"),
+    "overdue_tasks_forgotten": ("sojourn.cpp", r"before\.less_urgent\[less\] = 1 \+ passing / limit;", ""),
+    "overdue_only_later": ("sojourn.cpp", r"= 1 \+ passing / limit;", "= passing / limit;"),
+    "overdue_tasks_pass_nobody_over": ("sojourn.cpp", r"passing \+= before\.less_urgent\[less\];", ""),
+    "own_task_passes_nobody_over": ("sojourn.cpp", r"passing = before\.as_urgent \+ before\.more_urgent;",
+                                    "passing = before.more_urgent;"),
+    "other_kinds_of_the_same_urgency_forgotten": (
+        "sojourn.cpp", r"ns \+= sum_of\(kinds, only\(urgency\)\) - kinds\[kind\]\.service_ns;",
+        "ns += static_cast<Wide>(kinds[kind].grants - 1) * kinds[kind].service_ns;"),
+    "shortest_runs_pass": ("sojourn.cpp", r"std::max\(longest, each\.service_ns\)",
+                           "longest == 0 ? each.service_ns : std::min(longest, each.service_ns)"),
+    "overhead_forgotten": ("sojourn.cpp", r"ns \+= static_cast<Wide>\(overhead_ns\)[^;]*;", ""),
+    "a_bound_without_a_limit": ("sojourn.cpp", r"if \(unlimited != kinds\.end\(\)\)", "if (false)"),
+    "a_bound_that_wraps_around": ("sojourn.cpp", r"if \(ns <= UINT64_MAX\) ", ""),
+    "grants_of_workers_not_counted": ("engine_plan.cpp", r" \+ each\.worker_grants \* options\.worker_count", ""),
+    "workers_all_alike": ("engine_plan.cpp", r"return kind\.payloads == payloads;", "return !payloads.empty();"),
+    "own_classes_not_given": ("engine_plan.cpp", r"if \(each\.own\) pointers\(\*each\.own, worker\);", ""),
+    "urgencies_of_the_engine_for_all": ("engine_plan.cpp", r"return use\.by_worker\.empty\(\)[^;]*;", "return use.urgencies;"),
+    "refusal_without_a_reason": ("engine_plan.cpp", r"std::string\(message\.data\(\)\)", "std::string()"),
+    "cancelled_tasks_dispose_as_they_come_in": (
+        "../engine/worker.c", r"    record->task\.flags \|= IS_CANCELLED;.*?make_ready\(worker, record\);\n",
+        "    take_out(worker, record);\n    run_task(worker, record, 1, FLAT_TASK_CANCELLED);\n"),
+    "a_run_that_defers_itself_not_checked": (
+        "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);\n(.*?wait_again\(worker, record\);\s*return;\s*\})",
+        r"\1 check_service(statistics, task, ended - now);"),
+    "stacks_not_in_the_bound_of_sizes": ("../engine/setup.c", r"return judge_size\(of\);\n\}", "return FLAT_OK;\n}"),
+    "a_page_too_little": ("../engine/setup.c", r"of->parts\.stacks \+ of->parts\.stack_guards, ENGINE_PAGE\)",
+                          "of->parts.stacks, ENGINE_PAGE)"),
+    "guards_of_the_stacks_left_out": ("../engine/setup.c", r"flat_guard_page\(stack_number[^;]*;", "(void)stack_number;"),
+    "parts_do_not_add_up": ("../engine/setup.c", r"of->parts\.lanes \+= ", "of->parts.lanes = "),
 }
 
 
 def planted(fault, source, work):
     """The .cpp to compile in place of the project's: a copy with the fault in it, or beside a header that has it."""
-    file, pattern, replacement = FAULTS[fault]
+    path, pattern, replacement = (FAULTS | ENGINE_FAULTS)[fault]
+    file = os.path.basename(path)
     plan = os.path.join(source, "src", "plan")
     os.makedirs(work, exist_ok=True)
     unit = file.replace(".hpp", ".cpp")
     for name in {file, unit}:
-        shutil.copyfile(os.path.join(plan, name), os.path.join(work, name))
-    plant(fault, os.path.join(work, file), pattern, replacement, "src/plan/" + file)
+        shutil.copyfile(os.path.join(plan, os.path.dirname(path), name), os.path.join(work, name))
+    plant(fault, os.path.join(work, file), pattern, replacement, os.path.normpath(os.path.join("src/plan", path)))
     return os.path.join(work, unit)
 
 
 def compile_into(unit, arguments):
     """The object of the unit, whose own headers come from beside it first and from src/plan otherwise."""
     source = arguments.source
-    made = unit[:-4] + ".o"
-    subprocess.run([arguments.linker, "-std=c++20", "-O0", "-fPIC", "-w", "-DNDEBUG", "-I",
+    stem, ending = os.path.splitext(unit)
+    language = ["-x", "c", "-std=c11", "-I", os.path.join(source, "src", "engine")] if ending == ".c" else ["-std=c++20"]
+    subprocess.run([arguments.linker, *language, "-O0", "-fPIC", "-w", "-DNDEBUG", "-I",
                     os.path.join(source, "src", "plan"), "-I", os.path.join(source, "src"), "-I",
-                    os.path.join(source, "include"), "-c", unit, "-o", made], check=True)
-    return made
+                    os.path.join(source, "include"), "-c", unit, "-o", stem + ".o"], check=True)
+    return stem + ".o"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
+    parser.add_argument("--fault", choices=sorted(FAULTS | ENGINE_FAULTS))
     parser.add_argument("--source")
     parser.add_argument("--work")
     parser.add_argument("--linker")
     parser.add_argument("--objects", nargs="+", default=[])
+    parser.add_argument("--engine-objects", nargs="+", default=[])
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
     if arguments.list:
-        print(";".join(FAULTS), end="")
+        print(";".join(FAULTS | ENGINE_FAULTS), end="")
         return 0
     unit = planted(arguments.fault, arguments.source, arguments.work)
-    program = os.path.join(arguments.work, "plan_test")
+    objects, test = (arguments.objects, "plan_test")
+    if arguments.fault in ENGINE_FAULTS:
+        objects, test = (arguments.engine_objects, "plan_engine_test")
+    program = os.path.join(arguments.work, test)
     # The linker takes this object instead of the library's copy, because it comes first.
-    subprocess.run([arguments.linker, *arguments.objects, compile_into(unit, arguments), *arguments.libraries,
-                    "-lfmt", "-pthread", "-o", program], check=True)
-    return verdict(arguments.fault, [("plan_test", passes(program))])
+    subprocess.run([arguments.linker, *objects, compile_into(unit, arguments), *arguments.libraries, "-lfmt", "-pthread",
+                    "-o", program], check=True)
+    return verdict(arguments.fault, [(test, passes(program))])
 
 
 if __name__ == "__main__":

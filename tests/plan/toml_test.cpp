@@ -2,6 +2,7 @@
 
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
+#include "plan/engine_declarations.hpp"
 #include "plan/texts.hpp"
 
 #include <gtest/gtest.h>
@@ -21,10 +22,34 @@ void expect_refused(const std::string &text, const std::string &place, const std
     EXPECT_NE(message.find(part), std::string::npos) << message << "\nof " << text.substr(0, 200);
 }
 
+bool is_possible(const EngineDeclaration &engine) {
+    return test::refusal_of([&] { (void)make_plan({.engine = engine}, {}); }).empty();
+}
+
+const std::string class_line = "classes = [{ size = 64, count = 100 }]\n";
+
+/// Expects the refusal of an engine with this line as its third, after the workers.
+void expect_engine_refused(const std::string &line, const std::string &place, const std::string &part) {
+    expect_refused("[engine]\nworkers = 1\n" + line + "\n" + (line.find("classes") == 0 ? "" : class_line), place,
+                   part);
+}
+
 std::string repeated(const std::string &text, std::size_t times) {
     std::string all;
     for (std::size_t i = 0; i < times; ++i) all += text;
     return all;
+}
+
+void expect_same(const EnginePlan &a, const EnginePlan &b) {
+    ASSERT_EQ(a.bytes(), b.bytes());
+    ASSERT_EQ(a.parked_bytes, b.parked_bytes);
+    ASSERT_EQ(a.starvation_limit, b.starvation_limit);
+    ASSERT_EQ(a.overhead_ns, b.overhead_ns);
+    ASSERT_EQ(a.kinds.size(), b.kinds.size());
+    for (std::size_t i = 0; i < a.kinds.size(); ++i) {
+        ASSERT_EQ(a.kinds[i].numbers, b.kinds[i].numbers);
+        ASSERT_EQ(a.kinds[i].payloads, b.kinds[i].payloads);
+    }
 }
 
 void expect_same(const Plan &a, const Plan &b) {
@@ -44,6 +69,10 @@ void expect_same(const Plan &a, const Plan &b) {
         ASSERT_EQ(a.heap->footprint.block_bytes, b.heap->footprint.block_bytes);
         ASSERT_EQ(a.heap->footprint.block_alignment, b.heap->footprint.block_alignment);
         ASSERT_EQ(a.heap->demand.reallocates, b.heap->demand.reallocates);
+    }
+    ASSERT_EQ(a.engine.has_value(), b.engine.has_value());
+    if (a.engine) {
+        expect_same(*a.engine, *b.engine);
     }
     ASSERT_EQ(a.demand, b.demand);
     ASSERT_EQ(a.fit.has_value(), b.fit.has_value());
@@ -115,6 +144,8 @@ TEST(toml, what_is_written_is_read_back_as_the_same_plan) {
                 flat_heap_demand{largest + random.below(1 << 20), 1 + random.below(largest), largest,
                                  random.one_in(2) ? 0 : std::size_t{1} << random.below(13), random.one_in(2)};
         }
+        if (const EngineDeclaration engine = test::random_engine(random); random.one_in(2) && is_possible(engine))
+            declaration.engine = engine;
         const Plan plan = make_plan(declaration, {});
         const std::string text = toml_of(plan, {"A remark."});
         expect_same(plan, make_plan(read(text), {}));
@@ -169,7 +200,7 @@ TEST(toml, nothing_is_refused_as_nothing) {
 }
 
 TEST(toml, unknown_keys_are_refused_and_the_known_ones_named) {
-    expect_refused("pol = 1", "1:1", "pool, arena, heap, demand");
+    expect_refused("pol = 1", "1:1", "pool, arena, heap, engine, demand");
     expect_refused("[pool]\nclases = []", "2:1", "classes, bytes, shares");
     expect_refused("[pool]\nclasses = [{ size = 64, cuont = 3 }]", "2:25", "size, count");
     expect_refused("[arena]\nbytes = 3\nalign = 4", "3:1", "bytes, alignment");
@@ -208,8 +239,7 @@ TEST(toml, numbers_out_of_range_are_refused) {
     expect_refused("[pool]\nclasses = [{ size = 64, count = 1 }, { size = 60, count = 1 }]", "2:11", "60 and 64");
     expect_refused("[pool]\nclasses = [" + repeated("{ size = 64, count = 1 },", 65) + "]", "2:11", "65 classes");
     expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 99 }]", "1:1", "99 %");
-    expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 4294967396 }]", "3:34",
-                   "give 1 to 100");
+    expect_refused("[pool]\nbytes = \"1M\"\nshares = [{ size = 64, percent = 4294967396 }]", "3:34", "give 1 to 100");
     expect_refused("[pool]\nbytes = 0\nshares = [{ size = 64, percent = 100 }]", "1:1", "are too few");
     expect_refused("[pool]\nbytes = 1\nclasses = []", "1:1", "one of them");
     expect_refused("[arena]\nbytes = 0", "1:1", "arena of 0 bytes");
@@ -242,4 +272,117 @@ TEST(toml, every_file_cut_short_is_refused_or_a_plan) {
         const std::string message = test::refusal_of([&] { (void)read(whole.substr(0, length)); });
         EXPECT_TRUE(message.empty() || message.starts_with("plan.toml:")) << message;
     }
+}
+
+TEST(toml, declares_an_engine) {
+    const Declaration read_back = read("[engine]\n"
+                                       "lanes = 3\n"
+                                       "waiting = \"busy\"\n"
+                                       "spin = \"30us\"\n"
+                                       "stack = \"128K\"\n"
+                                       "starvation_limit = 9\n"
+                                       "watchdog = \"10ms\"\n"
+                                       "caller_runs_workers = true\n"
+                                       "urgencies = [0, 2]\n"
+                                       "overhead = \"700ns\"\n"
+                                       "classes = [\n"
+                                       "    { size = \"4K\", count = 70, grants = 8, worker_grants = \"none\" },\n"
+                                       "    { size = 64, count = 100, service = \"20us\", urgencies = [3] },\n"
+                                       "]\n"
+                                       "inline = { grants = 5, worker_grants = 6, service = \"1ms\" }\n"
+                                       "[[engine.worker]]\n"
+                                       "processor = 5\n"
+                                       "[[engine.worker]]\n"
+                                       "bytes = \"64K\"\n"
+                                       "shares = [{ size = 1024, percent = 70, grants = 2, worker_grants = 1 }, "
+                                       "{ size = 64, percent = 30, grants = 3 }]\n");
+    ASSERT_TRUE(read_back.engine.has_value());
+    const EngineDeclaration &engine = *read_back.engine;
+    EXPECT_EQ(engine.worker_count, 2U);
+    EXPECT_EQ(engine.lane_count, 3U);
+    EXPECT_EQ(engine.waiting, FLAT_WAITING_BUSY);
+    EXPECT_EQ(engine.spin_ns, 30000U);
+    EXPECT_EQ(engine.stack_size, 128U << 10);
+    EXPECT_EQ(engine.starvation_limit, 9U);
+    EXPECT_EQ(engine.watchdog_ns, 10000000U);
+    EXPECT_TRUE(engine.caller_runs_workers);
+    EXPECT_EQ(engine.overhead_ns, 700U);
+    ASSERT_EQ(engine.classes.classes.size(), 2U);
+    EXPECT_EQ(engine.classes.classes[0].block_size, 64U); // sorted, with all that goes with it
+    EXPECT_EQ(engine.classes.limits[0].service_ns, 20000U);
+    EXPECT_EQ(engine.classes.limits[0].grants, 0U);
+    EXPECT_EQ(engine.classes.urgencies, (std::vector<Urgencies>{8, 1 | 4}));
+    EXPECT_EQ(engine.classes.limits[1].grants, 8U);
+    EXPECT_EQ(engine.classes.limits[1].worker_grants, FLAT_NO_GRANTS);
+    EXPECT_EQ(engine.inline_limits.grants, 5U);
+    EXPECT_EQ(engine.inline_limits.worker_grants, 6U);
+    EXPECT_EQ(engine.inline_limits.service_ns, 1000000U);
+    EXPECT_EQ(engine.inline_urgencies, Urgencies{1 | 4});
+    ASSERT_EQ(engine.workers.size(), 2U);
+    EXPECT_EQ(engine.workers[0].processor, 5U);
+    EXPECT_FALSE(engine.workers[0].own || engine.workers[1].processor);
+    ASSERT_TRUE(engine.workers[1].own.has_value());
+    EXPECT_EQ(engine.workers[1].own->classes[0].block_size, 64U);
+    EXPECT_EQ(engine.workers[1].own->limits[0].grants, 3U);
+    EXPECT_EQ(engine.workers[1].own->limits[1].worker_grants, 1U);
+    EXPECT_LE(plan_pool(engine.workers[1].own->classes).buffer_bytes(), 64U << 10);
+}
+
+TEST(toml, an_engine_has_its_defaults_where_it_says_nothing) {
+    const EngineDeclaration engine = *read("[engine]\nworkers = 3\n" + class_line).engine;
+    EXPECT_EQ(engine.worker_count, 3U);
+    EXPECT_EQ(engine.lane_count, 0U);
+    EXPECT_EQ(engine.waiting, FLAT_WAITING_DEFAULT);
+    EXPECT_EQ(engine.classes.urgencies[0], every_urgency);
+    EXPECT_EQ(engine.inline_urgencies, every_urgency);
+    EXPECT_FALSE(engine.overhead_ns.has_value());
+    EXPECT_EQ(read("[engine]\nworkers = 1\nwaiting = \"sleep\"\n" + class_line).engine->waiting, FLAT_WAITING_SLEEP);
+    EXPECT_EQ(read("[engine]\nworkers = 1\nwaiting = \"spin\"\n" + class_line).engine->waiting, FLAT_WAITING_DEFAULT);
+    // Where every worker has classes of its own, the engine needs none.
+    EXPECT_TRUE(read("[engine]\n[[engine.worker]]\n" + class_line).engine->classes.classes.empty());
+}
+
+TEST(toml, an_engine_that_cannot_be_is_refused_where_it_is_wrong) {
+    expect_refused("[engine]\n" + class_line, "1:1", "`workers` is missing");
+    expect_refused("[engine]\nworkers = 1", "1:1", "either `classes`, or `bytes` and `shares`");
+    expect_refused("[engine]\nworkers = 0\n" + class_line, "2:11", "give 1 to 256");
+    expect_refused("[engine]\nworkers = 3\n" + class_line + "[[engine.worker]]\nprocessor = 1\n", "2:11",
+                   "one for each worker, or none");
+    expect_refused("[engine]\n" + class_line + "[engine.worker]\nprocessor = 1\n", "3:1", "[[engine.worker]]");
+    expect_refused("[engine]\n" + class_line + repeated("[[engine.worker]]\n", 257), "1:1", "257 workers");
+    expect_refused("[engine]\n" + class_line + "[[engine.worker]]\npinned = 1\n", "4:1", "processor, classes");
+    expect_refused("[engine]\n" + class_line + "[[engine.worker]]\nprocessor = -1\n", "4:13", "whole number");
+    expect_refused("[engine]\n" + class_line + "[[engine.worker]]\nclasses = [{ size = 0, count = 1 }]\n", "4:12",
+                   "class of 0 bytes");
+    expect_engine_refused("worker_count = 1", "3:1", "workers, lanes");
+    expect_engine_refused("lanes = 0", "3:9", "give 1 to 1024");
+    expect_engine_refused("waiting = \"idle\"", "3:11", "\"spin\", \"busy\" or \"sleep\"");
+    expect_engine_refused("waiting = 3", "3:11", "\"spin\", \"busy\" or \"sleep\"");
+    expect_engine_refused("spin = 30", "3:8", "\"20us\"");
+    expect_engine_refused("spin = \"30\"", "3:8", "\"20us\"");
+    expect_engine_refused("watchdog = \"0us\"", "3:12", "leave it out");
+    expect_engine_refused("watchdog = \"100000000s\"", "3:12", "2 years");
+    expect_engine_refused("starvation_limit = 32768", "3:20", "give 1 to 32767");
+    expect_engine_refused("stack = \"many\"", "3:9", "number of bytes");
+    expect_engine_refused("stack = 4097", "1:1", "a stack of 4097 bytes");
+    expect_engine_refused("caller_runs_workers = 1", "3:23", "true nor false");
+    expect_engine_refused("urgencies = 3", "3:13", "[0, 3]");
+    expect_engine_refused("urgencies = []", "3:13", "[0, 3]");
+    expect_engine_refused("urgencies = [4]", "3:14", "0, the lowest, to 3");
+    expect_engine_refused("urgencies = [\"0\"]", "3:14", "0, the lowest, to 3");
+    expect_engine_refused("inline = 3", "3:10", "{ service = \"5us\" }");
+    expect_engine_refused("inline = { count = 3 }", "3:12", "grants, worker_grants, service, urgencies");
+    expect_engine_refused("inline = { grants = 0 }", "3:21", "give 1 to 65535");
+    expect_engine_refused("inline = { grants = \"all\" }", "3:21", "\"none\"");
+    expect_engine_refused("classes = [{ size = 64, count = 1, service = \"1h\" }]", "3:46", "\"20us\"");
+    expect_engine_refused("classes = [{ size = 64, count = 1, block = 1 }]", "3:36", "size, count, grants");
+    expect_engine_refused("classes = [{ size = 64, count = 9 }, { size = 60, count = 9 }]", "3:11", "60 and 64");
+    expect_engine_refused("classes = [{ size = 64, count = 1 }]", "1:1", "half of 1 blocks among 5 lanes");
+    expect_engine_refused("classes = [{ size = 64, count = 9, grants = 9, worker_grants = 1 }]", "1:1",
+                          "37 grants of 9");
+    expect_engine_refused("classes = 1\nbytes = 2", "1:1", "write one of them");
+    expect_refused("[engine]\nworkers = 1\nbytes = \"1M\"\nshares = [{ size = 64, percent = 0 }]", "4:34",
+                   "give 1 to 100");
+    expect_refused("[engine]\nworkers = 1\nbytes = \"1M\"\nshares = [{ size = 64, percent = 99 }]", "4:10", "99 %");
+    expect_refused("[engine]\nworkers = 1\nbytes = 1\nshares = [{ size = 64, percent = 100 }]", "4:10", "too few");
 }
