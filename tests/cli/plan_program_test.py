@@ -224,6 +224,79 @@ class Plan(unittest.TestCase):
             self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
             self.build_and_run(demand, ["-DEXACT", "-DPLANNED_WITH_ARENA=0", "-DPLANNED_WITH_HEAP=0"])
 
+    ENGINE = (PROJECT / "examples/engine.toml")
+
+    def test_engine_is_shown(self):
+        result = self.plan(str(self.ENGINE))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
+        engine = self.document(str(self.ENGINE))["engine"]
+        self.assertIn(f"Engine     {engine['bytes']:,} bytes exactly: {engine['block_bytes']:,} for the blocks",
+                      result.stdout)
+        self.assertEqual(engine["bytes"], sum(engine["metadata_parts"].values()) + sum(engine["block_parts"].values()))
+        for part in ({**engine["metadata_parts"], "guards": 0, **engine["block_parts"]}).values():
+            self.assertTrue(part == 0 or f"{part:,}" in result.stdout or part == engine["block_parts"]["guards"], part)
+        (kind,) = engine["kinds"]
+        self.assertEqual(kind["workers"], [0, 1])
+        for payload in kind["payloads"]:
+            self.assertEqual(payload["granted"], payload["grants_of_each_lane"] * engine["lanes"]
+                             + payload["grants_of_each_worker"] * engine["workers"])
+            for bound in payload["bounds"]:
+                self.assertRegex(result.stdout, rf"(?m)^ +\S+( [KM]?i?B)? +{bound['urgency']} .* {bound['as_urgent']:,} "
+                                                rf"+{bound['more_urgent']:,} +{sum(bound['less_urgent']):,} +[\d.]+ .?s$")
+
+    def test_figures_of_an_engine_are_those_of_the_derivation(self):
+        """The inequality of the manual, once more, from the figures of the document."""
+        self.write("e.toml", "[engine]\nworkers = 1\nlanes = 2\nstarvation_limit = 5\noverhead = \"7ns\"\nclasses = [\n"
+                   "{ size = 64, count = 9, grants = 2, worker_grants = \"none\", service = \"10ns\", urgencies = [0, 1] },\n"
+                   "{ size = 256, count = 9, grants = 1, worker_grants = \"none\", service = \"100ns\", urgencies = [1] }]\n"
+                   "inline = { grants = 1, worker_grants = \"none\", service = \"1us\", urgencies = [3] }\n")
+        engine = self.document("e.toml")["engine"]
+        small, large, inline = engine["kinds"][0]["payloads"]
+        grants = sum(each["granted"] for each in (small, large, inline))
+        low, high = small["bounds"][0], inline["bounds"][0]
+        self.assertEqual((low["as_urgent"], low["more_urgent"], low["less_urgent"]), (3, 4 * 5, []))
+        self.assertEqual(low["sojourn_ns"], 10 + 1000 + 3 * 10 + 20 * 1000 + 7 * (low["tasks_before"] + grants))
+        self.assertEqual((high["as_urgent"], high["more_urgent"], high["less_urgent"]), (1, 0, [1, 1, 0]))
+        self.assertEqual(high["sojourn_ns"], 1000 + 1000 + 1000 + 10 + 100 + 7 * (high["tasks_before"] + grants))
+
+    def test_a_class_without_a_limit_has_no_bound_and_that_is_said(self):
+        self.write("e.toml", "[engine]\nworkers = 1\nclasses = [{ size = 64, count = 100, service = \"1us\" }]\n")
+        result = self.plan("e.toml")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        said = " ".join(result.stdout.split())
+        self.assertIn("No bound Tasks with inline payloads state no `service` at worker 0.", said)
+        self.assertNotRegex(result.stdout, r"inf|nan")
+        for payload in self.document("e.toml")["engine"]["kinds"][0]["payloads"]:
+            self.assertEqual([bound["sojourn_ns"] for bound in payload["bounds"]], [None] * 4)
+
+    def test_engine_that_was_written_makes_the_same_plan(self):
+        result = self.plan(str(self.ENGINE), "--toml", "again.toml")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.document("again.toml"), self.document(str(self.ENGINE)))
+
+    def test_header_makes_the_engine_in_exactly_the_planned_bytes(self):
+        differing = ("[engine]\nlanes = 2\nstack = \"64K\"\nwatchdog = \"1s\"\nwaiting = \"sleep\"\nclasses = [{ size = 64, "
+                     "count = 100, service = \"1us\" }]\n[[engine.worker]]\n[[engine.worker]]\nbytes = \"64K\"\nshares = "
+                     "[{ size = 128, percent = 40, grants = 3, worker_grants = \"none\" }, { size = 1024, percent = 60 }]\n")
+        for name, declaration in (("example", self.ENGINE.read_text()), ("differing", differing)):
+            self.write(name + ".toml", declaration)
+            self.assertEqual(self.plan(name + ".toml", "--header", "planned.h").returncode, 0)
+            workers = len(re.findall(r"\[\[engine.worker", declaration))
+            for compiler, flags in self.compilers():
+                with self.subTest(declaration=name, compiler=compiler):
+                    program = self.folder / "planned"
+                    built = subprocess.run([compiler, *flags, *WARNINGS, "-O1", f"-DWORKERS={workers}", "-I",
+                                            str(self.folder), "-I", str(PROJECT / "include"),
+                                            str(PROJECT / "tests/cli/planned_engine.c"), "-x", "none", str(LIBRARY),
+                                            "-pthread", "-o", str(program)], capture_output=True, text=True)
+                    self.assertEqual(built.returncode, 0, built.stderr)
+                    ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+                    self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                    payloads = [payload for kind in self.document(name + ".toml")["engine"]["kinds"]
+                                for _ in kind["workers"] for payload in kind["payloads"]]
+                    self.assertEqual(sum(each["grants_of_each_lane"] for each in payloads), int(ran.stdout))
+
     def build_routes(self, name):
         built = subprocess.run(["g++", "-std=c++17", "-O1", "-DPLANNED", "-I", str(self.folder), "-I",
                                 str(PROJECT / "include"), str(PROJECT / "examples/planned_routes.cpp"), str(LIBRARY),

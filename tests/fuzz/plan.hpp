@@ -25,8 +25,26 @@ template <typename Read> std::string refusal_of(const Read &read) {
     return "";
 }
 
+// Checks the invariants of every planned engine.
+inline void check(const flat::plan::EnginePlan &engine) {
+    std::size_t workers = 0;
+    DEMAND(engine.parked_bytes + engine.left_bytes + engine.parts.block_guards + engine.padding ==
+           engine.footprint.block_bytes);
+    DEMAND(engine.parked_bytes + engine.left_bytes <= engine.footprint.block_bytes);
+    for (const flat::plan::PlannedWorkers &kind : engine.kinds) {
+        workers += kind.numbers.size();
+        for (const flat::plan::PlannedPayload &payload : kind.payloads) {
+            DEMAND(payload.block_size == 0 || payload.granted <= payload.block_count);
+            for (const flat::plan::SojournBound &bound : payload.bounds)
+                DEMAND(!bound.ns || *bound.ns >= 2 * payload.service_ns);
+        }
+    }
+    DEMAND(workers == engine.workers);
+}
+
 // Checks the invariants of every plan.
 inline void check(const flat::plan::Plan &plan) {
+    if (plan.engine) check(*plan.engine);
     if (!plan.pool) return;
     std::uint64_t end = 0;
     for (const flat::plan::PlannedClass &each : plan.pool->classes) {

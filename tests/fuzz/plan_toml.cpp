@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!plan) return 0;
     fuzz::check(*plan);
     DEMAND(!header_of(*plan, "plan").empty());
-    if (!plan->pool && !plan->arena && !plan->heap) return 0; // no pool can serve the demand: nothing to write
+    if (!plan->pool && !plan->arena && !plan->heap && !plan->engine)
+        return 0; // no pool can serve the demand: nothing to write
     const std::optional<Plan> again = planned(toml_of(*plan, {}));
     DEMAND(again.has_value());
     DEMAND(again->pool.has_value() == plan->pool.has_value());
@@ -35,5 +36,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     DEMAND(again->arena == plan->arena && again->demand == plan->demand && again->holds() == plan->holds());
     DEMAND(again->heap.has_value() == plan->heap.has_value());
     if (plan->heap) DEMAND(again->heap->bytes == plan->heap->bytes);
+    DEMAND(again->engine.has_value() == plan->engine.has_value());
+    if (!plan->engine) return 0;
+    DEMAND(again->engine->bytes() == plan->engine->bytes() &&
+           again->engine->kinds.size() == plan->engine->kinds.size());
+    for (std::size_t i = 0; i < plan->engine->kinds.size(); ++i)
+        DEMAND(again->engine->kinds[i].payloads == plan->engine->kinds[i].payloads);
     return 0;
 }
