@@ -52,6 +52,7 @@ extern "C" {
 #define FLAT_ENGINE_MAX_GRANTS 65535 /**< of one lane, inline ones included */
 #define FLAT_ENGINE_URGENCIES 4      /**< levels: 0, the lowest, to 3 */
 #define FLAT_ENGINE_TASK_TYPES 16    /**< for estimates of service time */
+#define FLAT_ENGINE_TYPE_NAME 32     /**< bytes of a type's name, with the 0 at its end; the rest is cut off */
 /** Bytes of a payload in the descriptor; 8 less with a deadline, 8 less with a start. */
 #define FLAT_ENGINE_INLINE_BYTES 32
 #define FLAT_ENGINE_MAX_DELAY_NS (FLAT_STATIC_CAST(uint64_t, 1) << 56) /**< 2.3 years */
@@ -161,9 +162,18 @@ typedef struct flat_engine_options {
     unsigned starvation_limit; /**< 1 .. 32,767; 0: 64 */
     /** true: the engine starts no thread; `flat_engine_run` or `flat_engine_step` is called for each worker. */
     bool caller_runs_workers;
-    uint64_t watchdog_ns;           /**< 0: none. Otherwise how long a task may run before it is reported */
-    flat_overrun_function *overrun; /**< gets the report; NULL: it is written to standard error */
+    /** 0: none. Otherwise how long a task may run before it is reported, once, by a thread that looks four times in
+     * this time, but at most once a millisecond and at least ten times a second. To get the stack it sends the worker's
+     * thread SIGURG, which nothing else of a usual program needs, and which does nothing where it is not handled. The
+     * handler stays installed; it passes signals of others on to the handler that was there before. The task's system
+     * call goes on as after any signal: some, as nanosleep and poll, end with EINTR. A worker's own thread takes the
+     * signal on 32 KiB more stack; with `caller_runs_workers` on the thread's alternate signal stack if it has one, and
+     * if it blocks SIGURG, there is no stack to report. A library with a task may not be unloaded meanwhile. */
+    uint64_t watchdog_ns;
+    flat_overrun_function *overrun; /**< gets the report, on the watchdog's thread; NULL: it goes to standard error */
     void *overrun_context;
+    /** NULL, or FLAT_ENGINE_TASK_TYPES names of types, each of which may be NULL: for whoever looks at the engine. */
+    const char *const *type_names;
     const flat_region_options *region; /**< of `flat_engine_create`. NULL: private, prefaulted */
     char *message; /**< not NULL: gets one line that says what was refused and what to do; "" if nothing was */
     size_t message_size;

@@ -267,7 +267,7 @@ static uint64_t count_waiting(const flat_engine *engine, uint32_t worker) {
 
 static flat_stuck describe_worker(const flat_engine *engine, uint32_t worker) {
     const worker_statistics *statistics = engine->workers[worker].statistics;
-    uint64_t running = __atomic_load_n(&statistics->running, __ATOMIC_RELAXED), now = read_ticks();
+    uint64_t running = __atomic_load_n(&statistics->running, __ATOMIC_ACQUIRE), now = read_ticks();
     uint64_t since = __atomic_load_n(&statistics->running_since, __ATOMIC_RELAXED);
     return (flat_stuck){.worker = worker,
                         .thread = (uint32_t)__atomic_load_n(&statistics->thread, __ATOMIC_RELAXED),

@@ -28,6 +28,7 @@
 
 #define NO_GRANT_LEFT UINT16_MAX
 #define ENGINE_PAGE 4096
+#define RATING_SHIFT 10 /* a rate is moved after so many units of the wheel, as a power of two: about every ms */
 
 /* How long to sleep at most if the other side had no fence: a look that came too early is then made up for. */
 #define UNFENCED_SLEEP_NS 1000000u
@@ -77,8 +78,9 @@ typedef struct lane {
     uint64_t posted;          /* descriptors since init: tasks and cancellations; a drain reads it */
     lane_class *classes;
     lane_grant *grants;
-    flat_pool *pool; /* the worker's: what never changes of it is read */
     struct flat_worker *worker;
+    uint64_t *accepted; /* tasks; in the statistics */
+    flat_pool *pool;    /* the worker's: what never changes of it is read */
     uint32_t worker_number;
     uint64_t *completions; /* a ring of `grant_count` places */
     uint32_t grant_count;
@@ -155,6 +157,8 @@ struct flat_worker {
     uint8_t outcome;                       /* of the task that `run` was called for */
     uint32_t counted_class, counted_block; /* where the count of free blocks is */
     uint64_t counted_free;
+    uint64_t kept;                    /* ticks: when the accounts were last kept */
+    uint64_t rated_came, rated_ended; /* tasks until the rates were last moved */
     uint32_t number;
     uint32_t inbox_count;
     _Alignas(
@@ -182,12 +186,11 @@ struct flat_engine {
     engine_statistics *statistics;
     struct backing *backing; /* what `flat_engine_create` mapped; NULL: the memory is the caller's */
     int shown;               /* the file of the statistics; negative: there is none */
-    uint64_t watchdog_ticks;
+    uint64_t watchdog_ticks; /* 0: none */
     flat_overrun_function *overrun;
     void *overrun_context;
     hosted_thread watchdog;
-    uint32_t watchdog_sleeps;
-    bool has_watchdog;
+    uint32_t watchdog_ends; /* 1: it is to end */
 };
 
 /* An entry of a ring in which something comes back: the number of the grant above the parity of the lap, which tells a
@@ -233,5 +236,6 @@ void flat_engine_finish(flat_worker *worker, task_record *record, const task_des
 bool flat_engine_work(flat_worker *worker);
 void flat_engine_attend(flat_worker *worker);
 void flat_engine_empty(flat_worker *worker);
+void flat_engine_watch(flat_engine *engine);
 
 #endif

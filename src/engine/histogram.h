@@ -29,6 +29,7 @@ static inline uint64_t histogram_upper_end(uint32_t bucket) {
     return ((uint64_t)(bucket % HISTOGRAM_STEPS + HISTOGRAM_STEPS + 1) << shift) - 1;
 }
 
+/* One writer. */
 static inline void histogram_add(duration_histogram *histogram, uint64_t value) {
     uint64_t *count = &histogram->counts[histogram_bucket(value)];
     __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);

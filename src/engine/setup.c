@@ -10,9 +10,11 @@
 #include "../os/clock.h"
 #include "../os/page_guard.h"
 #include "../os/region_refusal.h"
+#include "../os/stack_capture.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define DEFAULT_INLINE_GRANTS 64
@@ -52,8 +54,13 @@ typedef struct construction {
 
 static uint32_t submitters_in(const construction *of) { return of->lanes + of->workers; }
 
-static size_t stack_bytes(const flat_engine_options *options) {
+static size_t asked_stack_bytes(const flat_engine_options *options) {
     return options->stack_size != 0 ? options->stack_size : DEFAULT_STACK_BYTES;
+}
+
+/* With what a watchdog's signal takes of it. */
+static size_t stack_bytes(const flat_engine_options *options) {
+    return asked_stack_bytes(options) + (options->watchdog_ns != 0 ? CAPTURE_STACK_BYTES : 0);
 }
 
 /* FLAT_OK iff all members that are not of one worker are in their ranges. */
@@ -69,7 +76,7 @@ static flat_status judge_options(const flat_engine_options *options) {
     if (options->starvation_limit > MOST_STARVATION)
         return REFUSE(options, FLAT_INVALID_ARGUMENT, "starvation_limit %u: 1 to %d are possible, and 0 for %d",
                       options->starvation_limit, MOST_STARVATION, DEFAULT_STARVATION);
-    size_t stack = stack_bytes(options);
+    size_t stack = asked_stack_bytes(options);
     if (stack < LEAST_STACK_BYTES || stack % ENGINE_PAGE != 0 || stack > MOST_BYTES / FLAT_ENGINE_MAX_WORKERS)
         return REFUSE(options, FLAT_INVALID_ARGUMENT,
                       "a stack of %zu bytes: give a multiple of %d, at least %u, or 0 for %u", stack, ENGINE_PAGE,
@@ -326,11 +333,19 @@ static void show_class(class_statistics *to, const flat_worker *worker, uint32_t
     to->free = shown->count - to->granted;
 }
 
+static void name_types(engine_statistics *statistics, const char *const *names) {
+    if (names == NULL) return;
+    for (uint32_t type = 0; type < FLAT_ENGINE_TASK_TYPES; type++) {
+        if (names[type] != NULL) (void)snprintf(statistics->types[type], FLAT_ENGINE_TYPE_NAME, "%s", names[type]);
+    }
+}
+
 /* Whole pages, which can be another process's to read. */
 static void place_statistics(construction *of) {
     uint64_t workers_at = round_up(sizeof(engine_statistics), LINE_PAIR);
     uint64_t submitters_at = workers_at + of->workers * sizeof(worker_statistics);
-    uint64_t bytes = round_up(submitters_at + submitters_in(of) * sizeof(submitter_statistics), ENGINE_PAGE);
+    uint64_t each = submitter_statistics_bytes(of->workers);
+    uint64_t bytes = round_up(submitters_at + submitters_in(of) * each, ENGINE_PAGE);
     of->statistics = cut(&of->metadata, bytes, ENGINE_PAGE);
     of->parts.statistics = bytes;
     if (of->engine == NULL) return;
@@ -341,17 +356,26 @@ static void place_statistics(construction *of) {
                                       .lane_count = of->lanes,
                                       .workers_at = workers_at,
                                       .submitters_at = submitters_at,
+                                      .worker_bytes = sizeof(worker_statistics),
+                                      .submitter_bytes = each,
                                       .process = (uint64_t)getpid(),
+                                      .rated_ticks = (uint64_t)RATE_WINDOWS << (of->engine->unit_shift + RATING_SHIFT),
+                                      .watchdog_ticks = of->engine->watchdog_ticks,
                                       .rate = of->engine->rate};
+    name_types(statistics, of->options->type_names);
     of->engine->statistics = statistics;
     for (uint32_t i = 0; i < of->workers; i++) {
         flat_worker *worker = &of->engine->workers[i];
         worker->statistics = (worker_statistics *)(of->statistics + (uintptr_t)workers_at) + i;
         worker->statistics->class_count = worker->pool->class_count;
+        worker->statistics->rated = of->engine->rate.origin;
         worker->ready.lengths = worker->statistics->queued;
     }
     for (uint32_t i = 0; i < submitters_in(of); i++) {
-        of->engine->submitters[i].statistics = (submitter_statistics *)(of->statistics + (uintptr_t)submitters_at) + i;
+        flat_submitter *submitter = &of->engine->submitters[i];
+        submitter->statistics = (submitter_statistics *)(of->statistics + (uintptr_t)(submitters_at + i * each));
+        uint64_t *accepted = (uint64_t *)(submitter->statistics + 1);
+        for (uint32_t w = 0; w < of->workers; w++) submitter->lanes[w].accepted = &accepted[w];
     }
     statistics->magic = STATISTICS_MAGIC;
 }
@@ -451,6 +475,16 @@ void flat_engine_plan_worker(const flat_engine_options *options, uint32_t number
 
 static void be_worker(void *worker) { flat_engine_attend(worker); }
 
+/* The same under a watchdog, whose signal has a stack of its own: a task may have used up its own. */
+static void be_watched_worker(void *worker) {
+    char stack[CAPTURE_STACK_BYTES];
+    flat_capture_begin(stack);
+    flat_engine_attend(worker);
+    flat_capture_end();
+}
+
+static void be_watchdog(void *engine) { flat_engine_watch(engine); }
+
 static char *stack_number(const construction *of, uint32_t number) {
     return (char *)of->stacks + number * (stack_bytes(of->options) + ENGINE_PAGE) + ENGINE_PAGE;
 }
@@ -461,14 +495,34 @@ static flat_status thread_refusal(const construction *of, int error, const worke
     if (error == EINVAL)
         return REFUSE(of->options, FLAT_INVALID_ARGUMENT,
                       "a stack of %zu bytes does not hold the program's thread-local variables: raise stack_size",
-                      stack_bytes(of->options));
-    return REFUSE(of->options, FLAT_OUT_OF_MEMORY, "the system starts no more threads (%s), at worker %u",
+                      asked_stack_bytes(of->options));
+    return REFUSE(of->options, FLAT_OUT_OF_MEMORY, "the system starts no more threads (%s), at thread %u",
                   flat_error_text(error), number);
 }
 
-static void end_threads(flat_engine *engine, uint32_t started) {
+static void end_workers(flat_engine *engine, uint32_t started) {
     flat_engine_end(engine);
     for (uint32_t i = 0; i < started; i++) flat_thread_join(&engine->workers[i].thread);
+}
+
+/* After the workers: a task that still runs is reported. */
+static void end_watchdog(flat_engine *engine) {
+    if (engine->watchdog_ticks == 0) return;
+    __atomic_store_n(&engine->watchdog_ends, 1, __ATOMIC_SEQ_CST);
+    flat_wake_sleepers(&engine->watchdog_ends);
+    flat_thread_join(&engine->watchdog);
+}
+
+static flat_status start_watchdog(const construction *of) {
+    flat_engine *engine = of->engine;
+    if (engine->watchdog_ticks == 0) return FLAT_OK;
+    uint32_t number = stacks_in(of->options) - 1;
+    if (!flat_capture_prepare())
+        return REFUSE(of->options, FLAT_NOT_PERMITTED, "the system refuses a handler for the watchdog's signal");
+    int error = flat_thread_begin(&engine->watchdog, be_watchdog, engine, stack_number(of, number),
+                                  stack_bytes(of->options), -1);
+    const worker_plan not_pinned = {.pinned = false};
+    return error == 0 ? FLAT_OK : thread_refusal(of, error, &not_pinned, number);
 }
 
 static flat_status start_workers(const construction *of) {
@@ -481,12 +535,13 @@ static flat_status start_workers(const construction *of) {
         int processor = plan.pinned && plan.processor <= INT_MAX ? (int)plan.processor : -1;
         int error = plan.pinned && processor < 0 ? EINVAL : 0;
         if (error == 0) {
-            error = flat_thread_begin(&engine->workers[i].thread, be_worker, &engine->workers[i], stack_number(of, i),
-                                      stack_bytes(of->options), processor);
+            error = flat_thread_begin(&engine->workers[i].thread,
+                                      engine->watchdog_ticks != 0 ? be_watched_worker : be_worker, &engine->workers[i],
+                                      stack_number(of, i), stack_bytes(of->options), processor);
         }
         if (error != 0) status = thread_refusal(of, error, &plan, i);
         if (status == FLAT_OK) continue;
-        end_threads(engine, i);
+        end_workers(engine, i);
         return status;
     }
     return FLAT_OK;
@@ -517,9 +572,13 @@ static flat_status make(flat_engine **engine, construction *of, flat_memory meta
         }
         bool locked = of->options->region != NULL && of->options->region->locked;
         of->engine->shown =
-            flat_show_pages((void *)of->statistics, (size_t)of->parts.statistics, "flatline-engine", locked);
+            flat_show_pages((void *)of->statistics, (size_t)of->parts.statistics, STATISTICS_NAME, locked);
     }
-    status = start_workers(of);
+    status = start_watchdog(of);
+    if (status == FLAT_OK) {
+        status = start_workers(of);
+        if (status != FLAT_OK) end_watchdog(of->engine);
+    }
     if (status == FLAT_OK) {
         *engine = of->engine;
         return FLAT_OK;
@@ -567,7 +626,8 @@ flat_status flat_engine_create(flat_engine **engine, const flat_engine_options *
 
 void flat_engine_destroy(flat_engine *engine) {
     if (engine == NULL) return;
-    end_threads(engine, engine->runs_workers ? engine->worker_count : 0);
+    end_workers(engine, engine->runs_workers ? engine->worker_count : 0);
+    end_watchdog(engine);
     for (uint32_t i = 0; i < engine->worker_count; i++) flat_engine_empty(&engine->workers[i]);
     end_pools(engine);
     if (engine->shown >= 0) (void)close(engine->shown);                 /* no data is left to be written */

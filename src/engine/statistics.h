@@ -1,4 +1,4 @@
-/* What an engine shows of itself while it runs: pages in a fixed layout, which `flatline top` maps from another
+/* What an engine shows of itself while it runs: pages in a fixed layout, which `flatline top` reads from another
  * process.
  *
  *   [ header | worker 0 | worker 1 | ... | submitter 0 | submitter 1 | ... ]
@@ -6,27 +6,32 @@
  * Every word is written by one thread, with a plain store, at the moment when it changes; nothing is collected later.
  * So looking costs the engine nothing, and works while it is overloaded. Words that belong together may be of slightly
  * different moments. Times and durations are in ticks: the header has the rate. Submitters are the outside lanes, then
- * the workers' own. */
-#ifndef FLATLINE_ENGINE_STATISTICS_H
-#define FLATLINE_ENGINE_STATISTICS_H
+ * the workers' own. A submitter is a `submitter_statistics` and behind it a count for each worker. */
+#ifndef FLATLINE_ENGINE_STATISTICS_LAYOUT_H
+#define FLATLINE_ENGINE_STATISTICS_LAYOUT_H
 
 #include "histogram.h"
 #include "ticks.h"
 
-#include <flatline/engine.h>
+#include "../core/cache_line.h"
 
+#include <flatline/engine.h>
+#include <flatline/engine_statistics.h>
+
+#ifdef __cplusplus
+#define LINE_PAIR_ALIGNED alignas(LINE_PAIR)
+#else
+#define LINE_PAIR_ALIGNED _Alignas(LINE_PAIR)
+#endif
+
+#define STATISTICS_NAME "flatline-engine"              /* of the file, where it is one */
 #define STATISTICS_MAGIC UINT64_C(0x31656e6974616c66)  /* "flatine1" in memory; another layout gets another number */
 #define STATISTICS_CLASSES (FLAT_POOL_MAX_CLASSES + 1) /* the last one in use is the inline payloads' */
 
-/* Why a submit was refused. */
-typedef enum refusal_reason {
-    REFUSED_NO_GRANT,
-    REFUSED_RING_FULL,
-    REFUSED_DEADLINE_PAST,
-    REFUSED_DRAINING,
-    REFUSED_INVALID,
-    REFUSAL_REASONS
-} refusal_reason;
+/* Rates are in tasks per tick, in units of 2^-RATE_SHIFT: one task a second is some 366 units at 3 GHz. */
+#define RATE_SHIFT 40
+#define RATE_MOST_TASKS ((UINT64_C(1) << (64 - RATE_SHIFT)) - 1) /* in one window: above, the sum overflows */
+#define RATE_WINDOWS 8 /* a rate is of about so many windows; with more it is steadier, and slower to change */
 
 typedef struct class_statistics {
     uint64_t block_size; /* bytes; 0: inline payloads */
@@ -41,47 +46,67 @@ typedef struct class_statistics {
 } class_statistics;
 
 typedef struct worker_statistics {
-    _Alignas(128) uint64_t looked; /* when it last looked for tasks, or began one */
-    uint64_t running;              /* the function that runs; 0: none */
+    LINE_PAIR_ALIGNED uint64_t looked; /* when it last found no task, or kept its accounts */
+    uint64_t running;                  /* the function that runs; 0: none. Stored after `running_since` */
     uint64_t running_since;
     uint64_t begun;       /* tasks, each time that one was begun */
-    uint64_t taken;       /* tasks that came in */
+    uint64_t taken;       /* tasks and cancellations that came in */
+    uint64_t cancelling;  /* cancellations that came in */
     uint64_t outcomes[3]; /* by flat_outcome */
     uint64_t deferred;
     uint64_t queued[FLAT_ENGINE_URGENCIES];
     uint64_t timed;    /* tasks that wait for their start */
     uint64_t slept;    /* times */
-    uint64_t overruns; /* reported by the watchdog, which writes this word */
+    uint64_t asleep;   /* 1: it sleeps until it is woken */
+    uint64_t rated;    /* when the rates were last moved */
+    uint64_t arrivals; /* rate of tasks that come in */
+    uint64_t drains;   /* rate of tasks that end, in whichever way */
     uint64_t thread;   /* its number in the system; 0: it does not run */
     uint64_t class_count;
     uint64_t service_estimate[FLAT_ENGINE_TASK_TYPES]; /* ticks, in units of 1/16: each task moves it by 1/16 */
     class_statistics classes[STATISTICS_CLASSES];
     duration_histogram waiting, service, sojourn;
+    LINE_PAIR_ALIGNED uint64_t overruns; /* tasks that the watchdog reported; it alone writes these two */
+    uint64_t reported;                   /* `running_since` of the last one */
 } worker_statistics;
 
 typedef struct submitter_statistics {
-    _Alignas(128) uint64_t thread; /* of the owner; 0: nobody's */
-    uint64_t accepted;
-    uint64_t refused[REFUSAL_REASONS];
+    LINE_PAIR_ALIGNED uint64_t thread; /* of the owner; 0: nobody's */
+    uint64_t refused[FLAT_REFUSALS];   /* by flat_refusal */
 } submitter_statistics;
 
 typedef struct engine_statistics {
-    _Alignas(128) uint64_t magic;
+    LINE_PAIR_ALIGNED uint64_t magic;
     uint64_t bytes; /* of all of this */
     uint64_t worker_count, lane_count;
-    uint64_t workers_at, submitters_at; /* bytes from here */
+    uint64_t workers_at, submitters_at;     /* bytes from here */
+    uint64_t worker_bytes, submitter_bytes; /* from one to the next */
     uint64_t process;
-    uint64_t state; /* engine_state */
+    uint64_t state;          /* engine_state */
+    uint64_t rated_ticks;    /* how long a rate holds that was not moved */
+    uint64_t watchdog_ticks; /* 0: none */
     tick_rate rate;
+    char types[FLAT_ENGINE_TASK_TYPES][FLAT_ENGINE_TYPE_NAME]; /* names, each ends with a 0 */
 } engine_statistics;
+
+/* Bytes of a submitter: behind it are the tasks that were accepted of it for each worker. */
+static inline uint64_t submitter_statistics_bytes(uint64_t workers) {
+    return (sizeof(submitter_statistics) + workers * sizeof(uint64_t) + LINE_PAIR - 1) / LINE_PAIR * LINE_PAIR;
+}
 
 /* The next count of a word that has one writer. */
 static inline void count_up(uint64_t *word, uint64_t by) { __atomic_store_n(word, *word + by, __ATOMIC_RELAXED); }
 
 static inline void show(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
 
+/* Whoever sees this value also sees all that was shown before it. */
+static inline void show_last(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+
 static inline void show_longest(uint64_t *word, uint64_t value) {
     if (value > *word) show(word, value);
 }
+
+/* By a reader. */
+static inline uint64_t seen(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 
 #endif

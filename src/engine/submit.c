@@ -12,7 +12,7 @@ void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
     lane_class *class = &to->classes[number];
     uint32_t grant = take_grant(to, class);
     if (grant == NO_GRANT_LEFT) {
-        count_up(&submitter->statistics->refused[REFUSED_NO_GRANT], 1);
+        count_up(&submitter->statistics->refused[FLAT_REFUSAL_NO_GRANT], 1);
         return NULL;
     }
     lane_grant *taken = &to->grants[grant];

@@ -163,7 +163,7 @@ ALWAYS_INLINE void publish_task(lane *to, task_descriptor *descriptor, const fla
 }
 
 ALWAYS_INLINE void end_submit(flat_submitter *submitter, lane *to) {
-    count_up(&submitter->statistics->accepted, 1);
+    count_up(to->accepted, 1);
     step_leave_submit(&submitter->entered);
     step_light_fence(submitter->engine->fenced);
     uint32_t *sleeping = &to->worker->sleeping;
@@ -172,11 +172,11 @@ ALWAYS_INLINE void end_submit(flat_submitter *submitter, lane *to) {
 
 /* Counts a refusal, and returns it. */
 static NOINLINE flat_status refuse_submit(flat_submitter *submitter, flat_status why) {
-    refusal_reason reason = why == FLAT_NO_GRANT        ? REFUSED_NO_GRANT
-                            : why == FLAT_RING_FULL     ? REFUSED_RING_FULL
-                            : why == FLAT_DEADLINE_PAST ? REFUSED_DEADLINE_PAST
-                            : why == FLAT_DRAINING      ? REFUSED_DRAINING
-                                                        : REFUSED_INVALID;
+    flat_refusal reason = why == FLAT_NO_GRANT        ? FLAT_REFUSAL_NO_GRANT
+                          : why == FLAT_RING_FULL     ? FLAT_REFUSAL_RING_FULL
+                          : why == FLAT_DEADLINE_PAST ? FLAT_REFUSAL_DEADLINE_PAST
+                          : why == FLAT_DRAINING      ? FLAT_REFUSAL_DRAINING
+                                                      : FLAT_REFUSAL_INVALID;
     count_up(&submitter->statistics->refused[reason], 1);
     return why;
 }

@@ -13,10 +13,12 @@
 /* Looks for tasks between two reads of the counter, which costs as much as several looks. */
 #define LOOKS_PER_TIME 16
 
-/* Blocks whose words are read at once to count the free ones, and how often a busy worker does so. More often, the
- * count is newer; each time takes some 30 ns. */
+/* Blocks whose words are read at once to count the free ones. With more, the count is newer; each time takes some
+ * 30 ns. */
 #define COUNTED_AT_ONCE 64
-#define TASKS_PER_COUNT 64
+
+/* How often a busy worker keeps its accounts, in units of the wheel, as a power of two: about every 16 us. */
+#define KEEPING_SHIFT 4
 
 static inline uint32_t number_of_record(const flat_worker *worker, const task_record *record) {
     return (uint32_t)(record - worker->records);
@@ -59,6 +61,7 @@ static inline task_record *record_of(const flat_worker *worker, const inbox *in,
  * runs none. */
 static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const task_descriptor *cancellation) {
     task_record *record = record_of(worker, in, cancellation);
+    count_up(&worker->statistics->cancelling, 1);
     if (record->generation != (uint32_t)cancellation->submitted || !(record->is_waiting || record->is_timed)) return;
     if ((record->task.flags & ALWAYS_RUN) == 0) {
         take_out(worker, record);
@@ -277,7 +280,7 @@ static void run_task(flat_worker *worker, const chosen_task *chosen, uint64_t no
     worker->outcome = (uint8_t)outcome;
     worker->is_deferred = false;
     show(&statistics->running_since, now);
-    show(&statistics->running, (uintptr_t)task->run);
+    show_last(&statistics->running, (uintptr_t)task->run);
     task->run(worker, block != NULL ? block : task->room, task->size);
     uint64_t ended = read_ticks();
     worker->last = ended;
@@ -327,6 +330,31 @@ static NOINLINE void count_free_blocks(flat_worker *worker) {
     if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
 
+/* Moves a rate by that of the last `ticks`: the more, the longer these were. */
+static inline void move_rate(uint64_t *rate, uint64_t tasks, uint64_t ticks, uint64_t windows) {
+    uint64_t sample = ((tasks < RATE_MOST_TASKS ? tasks : RATE_MOST_TASKS) << RATE_SHIFT) / ticks;
+    if (windows > RATE_WINDOWS) windows = RATE_WINDOWS;
+    show(rate, sample > *rate ? *rate + (sample - *rate) * windows / RATE_WINDOWS
+                              : *rate - (*rate - sample) * windows / RATE_WINDOWS);
+}
+
+/* What a worker does now and then for those who look at it. No loop but over COUNTED_AT_ONCE blocks. */
+static NOINLINE void keep_accounts(flat_worker *worker, uint64_t now) {
+    worker_statistics *statistics = worker->statistics;
+    worker->kept = now;
+    show(&statistics->looked, now);
+    count_free_blocks(worker);
+    uint64_t ticks = now - statistics->rated, windows = ticks >> (worker->engine->unit_shift + RATING_SHIFT);
+    if (windows == 0) return;
+    uint64_t came = statistics->taken - statistics->cancelling;
+    uint64_t ended = statistics->outcomes[0] + statistics->outcomes[1] + statistics->outcomes[2];
+    move_rate(&statistics->arrivals, came - worker->rated_came, ticks, windows);
+    move_rate(&statistics->drains, ended - worker->rated_ended, ticks, windows);
+    worker->rated_came = came;
+    worker->rated_ended = ended;
+    show_last(&statistics->rated, now);
+}
+
 /* The task to run next, once tasks whose time has come are ready; false iff there is none. */
 static NOINLINE bool choose_task(flat_worker *worker, chosen_task *chosen) {
     if (UNLIKELY(worker->wheel.length != 0)) {
@@ -355,7 +383,9 @@ bool flat_engine_work(flat_worker *worker) {
     flat_outcome outcome = judge_task(worker, chosen.task, now);
     if (LIKELY(outcome == FLAT_TASK_DONE)) {
         run_task(worker, &chosen, now, outcome);
-        if (UNLIKELY(worker->statistics->begun % TASKS_PER_COUNT == 0)) count_free_blocks(worker);
+        if (UNLIKELY((worker->last - worker->kept) >> (worker->engine->unit_shift + KEEPING_SHIFT) != 0)) {
+            keep_accounts(worker, worker->last);
+        }
     } else {
         end_unrun(worker, &chosen, outcome, now);
         worker->last = 0; /* many may end at once: the next one is judged by a new time */
@@ -390,7 +420,9 @@ static NOINLINE void sleep_worker(flat_worker *worker) {
     }
     if (!has_mail(worker) && within != 0 && !has_to_stop(worker)) {
         count_up(&worker->statistics->slept, 1);
+        show(&worker->statistics->asleep, 1);
         flat_sleep_while(&worker->sleeping, 1, within);
+        show(&worker->statistics->asleep, 0);
     }
     step_stay_awake(&worker->sleeping);
 }
@@ -400,8 +432,7 @@ static inline void pass_time(flat_worker *worker, uint32_t looks, uint64_t *sinc
     const flat_engine *engine = worker->engine;
     if (LIKELY(looks % LOOKS_PER_TIME != 0 && engine->waiting != FLAT_WAITING_SLEEP)) return;
     uint64_t now = read_ticks();
-    show(&worker->statistics->looked, now);
-    count_free_blocks(worker);
+    keep_accounts(worker, now);
     if (engine->waiting == FLAT_WAITING_SLEEP) {
         sleep_worker(worker);
         return;
@@ -423,7 +454,7 @@ void flat_engine_empty(flat_worker *worker) {
 void flat_engine_attend(flat_worker *worker) {
     uint32_t looks = 0;
     uint64_t since = 0;
-    show(&worker->statistics->thread, flat_thread_self().number);
+    show(&worker->statistics->thread, flat_thread_number());
     while (step_look_at_state(&worker->engine->state) < ENGINE_ENDING) {
         if (flat_engine_work(worker)) {
             looks = 0;
@@ -451,8 +482,12 @@ flat_status flat_engine_run(flat_engine *engine, size_t worker) {
 bool flat_engine_step(flat_engine *engine, size_t worker) {
     if (!attend(engine, worker)) return false;
     flat_worker *stepped = &engine->workers[worker];
+    uint64_t *thread = &stepped->statistics->thread;
+    bool watched = engine->watchdog_ticks != 0;
+    if (watched) show(thread, flat_thread_number());
     stepped->last = 0; /* time has passed since its last step */
     bool worked = flat_engine_work(stepped);
+    if (watched) show(thread, 0);
     step_leave_worker(&stepped->attended);
     return worked;
 }

@@ -79,8 +79,10 @@ static uint64_t start_of_thread(uint32_t number) {
     return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
 }
 
+uint32_t flat_thread_number(void) { return (uint32_t)gettid(); }
+
 thread_identity flat_thread_self(void) {
-    uint32_t number = (uint32_t)gettid();
+    uint32_t number = flat_thread_number();
     return (thread_identity){.started = start_of_thread(number), .number = number};
 }
 

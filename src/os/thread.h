@@ -34,6 +34,9 @@ typedef struct thread_identity {
 
 thread_identity flat_thread_self(void);
 
+/* The number of this thread alone: one system call. */
+uint32_t flat_thread_number(void);
+
 /* Whether that thread of this process has ended. If the system does not say so, it has not. */
 bool flat_thread_has_ended(thread_identity thread);
 

@@ -23,7 +23,7 @@ LEVELS = {
     "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
                "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
                "misuse returned rings", "left trim", "home", "cache", "heaps", "malloc usage", "statistics"],
-    "os": ["arena_create clock faults region_refusal region_room smaps thread valgrind", "region_plan",
+    "os": ["address_text arena_create clock faults region_refusal region_room smaps thread valgrind", "region_plan stack_capture",
            "backing page_guard pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",
            "region_file", "region"],
 }
