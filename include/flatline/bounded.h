@@ -10,7 +10,8 @@
  * The function's code must have a bound. It has no loops except those that count between constants and those with
  * FLAT_LOOP_AT_MOST, no calls out of the file, no locks and no waits. Any of these may follow the name:
  *
- *   apart=NAME         a call of NAME, a function of another file, counts as one instruction: its cost is stated apart
+ *   apart=NAME         a call of NAME, a function of this file or another, counts as one instruction: its cost is
+ *                      stated apart
  *   hands-over=PLACES  at no more places than these the function ends by a jump to code that its caller named, which is
  *                      not counted
  *

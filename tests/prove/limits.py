@@ -19,6 +19,12 @@ import by_objdump
 
 FIGURES = ("instructions", "loads", "stores", "accesses", "branches", "atomics", "stack_bytes")
 
+#: Functions of the library whose cost is stated apart, and the one reason why each has no bound of its own.
+APART = {"flat_engine_copy": "a loop without a stated bound",  # once for each 32 bytes of a payload
+         "flat_engine_wake": "calls syscall, which is not in this file",
+         # it tries each worker, and counts otherwise what `flat_engine_submit_any` is proved for
+         "flat_engine_submit_or_refuse": None}
+
 COMPILERS = {
     "x86_64-gcc": ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_CXX_COMPILER=g++"],
     "x86_64-clang": ["-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19"],
@@ -78,6 +84,23 @@ def disagreements(functions, library, machine, source):
                 yield "%s: %d %s are proved, and %d by objdump" % (function["name"], function[figure], figure, counted[figure])
 
 
+def unexpected_apart(flatline, library):
+    """Where a function that is stated apart does more than is said of it."""
+    names = [name for name, reason in APART.items() if reason is not None]
+    proving = prove(flatline, library, *names, "--json", "-")
+    for function in json.loads(proving.stdout)["functions"]:
+        # Compilers may unroll a loop, and then have two for one line. Before Armv8.1 an exchange of a word is a loop.
+        found = sorted({"%s: %s" % (place_of(each), each["text"]) for each in function["refusals"]
+                        if "an outlined atomic" not in each["text"]})
+        if len(found) != 1 or not found[0].endswith(": " + APART[function["name"]]):
+            yield "%s: not only `%s`: %s" % (function["name"], APART[function["name"]], "; ".join(found))
+
+
+def place_of(refusal):
+    """The line, or where the file has none, the place in the machine code."""
+    return "%s:%d" % (os.path.basename(refusal["file"]), refusal["line"]) if "line" in refusal else refusal["place"]
+
+
 def write(functions, path):
     """A line for each function, so that a change of one is a change of one."""
     lines = ",\n  ".join(json.dumps(function) for function in functions)
@@ -102,7 +125,8 @@ def main():
         proving = prove(arguments.flatline, library, "--limit", limits)
         print(proving.stdout)
         status = max(status, proving.returncode)
-        for each in disagreements(functions, library, MACHINES[built.split("-")[0]], arguments.source):
+        for each in (*disagreements(functions, library, MACHINES[built.split("-")[0]], arguments.source),
+                     *unexpected_apart(arguments.flatline, library)):
             print(each)
             status = 1
     return status

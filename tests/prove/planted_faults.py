@@ -11,18 +11,18 @@ import re
 import shutil
 import sys
 
-from limits import build, prove
+from limits import APART, build, prove, unexpected_apart
 
 BUILT = "x86_64-gcc-O2"
 
-#: A fault to plant: `old` occurs once in `file` and is replaced by `new`. The prover must name the line with HERE, and
+#: A fault to plant: `old` occurs once in `file`, a path below src, and is replaced by `new`. The prover must name the line with HERE, and
 #: its message about `function` must contain `message`.
 Fault = collections.namedtuple("Fault", "file old new function message")
 
 
 def in_pool_free(first, message, before=""):
     head = "flat_status flat_pool_free(flat_pool *pool, void *block) {"
-    return Fault("pool.c", head, "%s\n%s\n    %s\n    " % (before, head, first), "flat_pool_free", message)
+    return Fault("core/pool.c", head, "%s\n%s\n    %s\n    " % (before, head, first), "flat_pool_free", message)
 
 
 UNROLLED_MERGE = """#pragma GCC unroll 28
@@ -30,6 +30,9 @@ UNROLLED_MERGE = """#pragma GCC unroll 28
         if (!is_half_free(heap, order, cell)) break;
         size_t size = piece_cells(order);
         list_remove(heap, order, cell ^ size);"""
+NEXT_RETURNED = "grant = next_returned(class);"
+WAKE_OF_WORKER = "if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);"
+FIRST_READY = "uint32_t node = ready->links[ready->heads + urgency].next;"
 SMALLEST_PIECE = "size_t cell = heap->heads[at];"
 
 FAULTS = {
@@ -51,18 +54,49 @@ FAULTS = {
                                 "a system call"),
     "indirect_call": in_pool_free("((void (*volatile *)(void))(void *)pool)[0](); /* HERE */",
                                   "calls an address from a register or memory"),
-    "claim_repeated": Fault("percore.c", "if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;",
+    "claim_repeated": Fault("core/percore.c", "if (UNLIKELY(!step_claim(word))) return FLAT_DOUBLE_FREE;",
                             "while (!step_claim(word)) { } /* HERE */", "flat_percore_free",
                             "a loop around a compare-and-swap"),
     # x86-64 has no instruction that ORs and returns the old value, so compilers emit a loop.
-    "count_marked_by_or": Fault("hand_over.h", "return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0;",
+    "count_marked_by_or": Fault("core/hand_over.h", "return __atomic_fetch_add(leaf, one, __ATOMIC_ACQ_REL) == 0;",
                                 "return __atomic_fetch_or(leaf, one, __ATOMIC_ACQ_REL) == 0; /* HERE */",
                                 "flat_percore_free", "a loop around a compare-and-swap"),
-    "merge_not_unrolled": Fault("heap.c", UNROLLED_MERGE,
+    "merge_not_unrolled": Fault("core/heap.c", UNROLLED_MERGE,
                                 UNROLLED_MERGE.replace("unroll 28", "unroll 1")+ " /* HERE */",
                                 "flat_heap_free", "a loop without a stated bound"),
-    "list_searched": Fault("heap.c", SMALLEST_PIECE, SMALLEST_PIECE + "\n    while (heap->links[cell].next != heap->cells) "
+    "list_searched": Fault("core/heap.c", SMALLEST_PIECE, SMALLEST_PIECE + "\n    while (heap->links[cell].next != heap->cells) "
                            "cell = heap->links[cell].next; /* HERE */", "flat_heap_alloc", "a loop without a stated bound"),
+    "grant_awaited": Fault("engine/submit_steps.h", NEXT_RETURNED,
+                           "do { grant = next_returned(class); } while (grant == NO_GRANT_LEFT); /* HERE */",
+                           "flat_engine_grant", "a loop without a stated bound"),
+    "task_counted_by_an_atomic_addition": Fault(
+        "engine/steps.h", "__atomic_store_n(posted, *posted + 1, __ATOMIC_RELAXED);",
+        "__atomic_fetch_add(posted, 1, __ATOMIC_RELAXED); /* HERE */", "flat_engine_post", "atomics, the limit is"),
+    "waits_for_the_end_of_a_sleep": Fault("engine/submit_steps.h", WAKE_OF_WORKER,
+                                          "while (step_look_asleep(sleeping)) flat_engine_wake(sleeping); /* HERE */",
+                                          "flat_engine_submit", "a loop without a stated bound"),
+    "wakes_by_itself": Fault("engine/submit_steps.h", WAKE_OF_WORKER,
+                             "extern long syscall(long, ...);\n    "
+                             "if (step_look_asleep(sleeping)) syscall(202, sleeping, 1, 1); /* HERE */",
+                             "flat_engine_submit", "calls syscall, which is not in this file"),
+    "inline_payload_copied_by_a_loop": Fault(
+        "engine/submit.c", "copy_small(descriptor->room, payload.start, payload.size);",
+        "for (size_t i = 0; i < payload.size; i++) ((volatile char *)descriptor->room)[i] = "
+        "((const char *)payload.start)[i]; /* HERE */", "flat_engine_submit", "a loop without a stated bound"),
+    "ready_list_searched": Fault("engine/ready.h", FIRST_READY, FIRST_READY + "\n    while (ready->links[node].next < node) "
+                                 "node = ready->links[node].next; /* HERE */", "flat_engine_choose",
+                                 "a loop without a stated bound"),
+    "finish_writes": Fault("engine/worker.c", "record->generation++;",
+                           "record->generation++;\n    extern long write(int, const void *, unsigned long);\n"
+                           "    write(1, record, 0); /* HERE */", "flat_engine_finish",
+                           "calls write, which is not in this file"),
+    "payload_copied_twice": Fault(
+        "engine/submit.c", "size_t last = size - 2 * sizeof(pair);",
+        "size_t last = size - 2 * sizeof(pair);\n    for (size_t i = 0; i < last; i++) ((volatile char *)to)[i] = of[i]; /* HERE */",
+        "flat_engine_copy", "not only `a loop without a stated bound`"),
+    "wakes_again_and_again": Fault("engine/submit.c", "if (step_take_wake(sleeping)) flat_wake_sleepers(sleeping);",
+                                   "while (step_take_wake(sleeping)) flat_wake_sleepers(sleeping); /* HERE */",
+                                   "flat_engine_wake", "not only `calls syscall, which is not in this file`"),
 }
 
 
@@ -73,7 +107,7 @@ def plant(source, folder, fault):
     shutil.copy(os.path.join(source, "CMakeLists.txt"), folder)
     for part in ("cmake", "include", "src"):
         shutil.copytree(os.path.join(source, part), os.path.join(folder, part))
-    path = os.path.join(folder, "src", "core", fault.file)
+    path = os.path.join(folder, "src", fault.file)
     with open(path) as file:
         text = file.read()
     if text.count(fault.old) != 1:
@@ -81,7 +115,7 @@ def plant(source, folder, fault):
     text = text.replace(fault.old, fault.new)
     with open(path, "w") as file:
         file.write(text)
-    return "%s:%d" % (fault.file, text[:text.index("HERE")].count("\n") + 1)
+    return "%s:%d" % (os.path.basename(fault.file), text[:text.index("HERE")].count("\n") + 1)
 
 
 def main():
@@ -95,10 +129,10 @@ def main():
     place = plant(arguments.source, os.path.join(work, "source"), fault)
     library = build(os.path.join(work, "source"), os.path.join(work, "build"), BUILT)
     proving = prove(arguments.flatline, library, "--limit", os.path.join(arguments.limits, BUILT + ".json"))
-    said = re.sub(r"\n +", " ", proving.stdout)
+    said = "\n".join([re.sub(r"\n +", " ", proving.stdout), *unexpected_apart(arguments.flatline, library)])
     about = [each for each in said.splitlines() if fault.function + ":" in each and fault.message in each]
     print(said)
-    if proving.returncode != 1 or not any(place in each for each in about):
+    if (proving.returncode != 1 and fault.function not in APART) or not any(place in each for each in about):
         print("MISSED: exit status %d, and no message about %s says `%s` and names %s" %
               (proving.returncode, fault.function, fault.message, place))
         return 1

@@ -508,6 +508,8 @@ class EngineCalls {
 
     void submit(std::size_t worker, const flat_task &task) {
         take_any(flat_engine_submit(submitter_, worker, &task, payload_.data(), any_payload()));
+        take_any(
+            flat_engine_submit_until(submitter_, worker, &task, payload_.data(), any_payload(), 1)); // does not wait
         flat_task plain{};
         plain.run = run_task;
         plain.urgency = static_cast<unsigned>(below(4));
@@ -536,8 +538,14 @@ class EngineCalls {
     void run(std::size_t worker) {
         while (flat_engine_step(engine_, worker)) {
         }
-        std::array<flat_completion, 4> completions;
-        take_any(flat_engine_poll(submitter_, completions.data(), completions.size()));
+        std::array<flat_completion, 2> completions;
+        for (std::size_t taken = 1; taken != 0;) {
+            taken = flat_engine_poll(submitter_, completions.data(), 1 + below(2));
+            for (std::size_t i = 0; i < taken; i++) {
+                void *block = completions[i].payload;
+                if (flat_engine_keep(submitter_, block) == FLAT_OK) held_.push_back(block);
+            }
+        }
     }
 
     /// Cancels what waits, and begins anew.

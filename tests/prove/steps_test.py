@@ -14,12 +14,11 @@ import subprocess
 import sys
 import unittest
 
+from limits import APART
+
 FLATLINE, CALLS, LIBRARY = sys.argv[1:4]
 EXECUTED = sys.argv[4] if len(sys.argv) > 4 else None
 WRITE = sys.argv[5:] == ["--write"]
-
-#: Functions of the library that the marks in its source state apart.
-APART = ("flat_engine_copy", "flat_engine_submit_or_refuse", "flat_engine_wake")
 
 LEAST_OF_THE_POOL = 0.85
 EXACT = {"exact_line": 4, "exact_loop": 8, "exact_call": 8, "exact_call_outside": 4, "exact_recursion": 16}
