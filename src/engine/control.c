@@ -143,9 +143,10 @@ void flat_engine_unregister(flat_submitter *submitter) {
 /* Changes what the engine accepts, if that is `from`, and lets sleeping workers see it. */
 static bool change_state(flat_engine *engine, uint32_t from, engine_state to) {
     if (!step_set_state(&engine->state, from, to)) return false;
+    step_full_fence();
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (step_look_asleep(&engine->workers[i].sleeping)) flat_engine_wake(&engine->workers[i].sleeping);
+        uint64_t none = 0, *sleeping = &engine->workers[i].sleeping;
+        if (step_look_asleep(sleeping) != 0) flat_engine_wake(sleeping, &none);
     }
     show(&engine->statistics->state, to);
     return true;

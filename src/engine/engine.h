@@ -76,6 +76,7 @@ typedef struct lane {
     uint32_t at, length, lap; /* of the ring of descriptors: the next place, and the lap that it will get */
     uint32_t class_count;     /* classes[class_count] is the inline payloads' */
     uint64_t posted;          /* descriptors since init: tasks and cancellations; a drain reads it */
+    uint64_t woken;           /* the last sleep that this side woke the worker from */
     lane_class *classes;
     lane_grant *grants;
     struct flat_worker *worker;
@@ -105,6 +106,7 @@ typedef struct inbox {
     uint32_t grant_count;
     uint64_t taken;    /* descriptors since init: at == taken % length, lap == taken / length + 1 */
     uint64_t finished; /* descriptors whose tasks are done, or that cancelled: finished <= taken <= posted */
+    uint64_t woken;    /* the last sleep that this side woke the submitter from */
     flat_submitter *submitter;
 } inbox;
 
@@ -134,7 +136,8 @@ struct flat_submitter {
     uint32_t number;
     uint32_t next_worker;                  /* of FLAT_ANY_WORKER */
     uint32_t entered;                      /* odd: inside of a submit; a drain reads it */
-    _Alignas(LINE_PAIR) uint32_t sleeping; /* 1: its thread sleeps until something comes back */
+    uint64_t sleeps;                       /* the number of its thread's last sleep */
+    _Alignas(LINE_PAIR) uint64_t sleeping; /* see steps.h: its thread sleeps until something comes back */
     uint32_t state; /* lane_state, and above it the number of times that the lanes were taken, so that a state that
                        comes back is told apart */
     thread_identity owner; /* whoever took them last */
@@ -161,9 +164,9 @@ struct flat_worker {
     uint64_t rated_came, rated_ended; /* tasks until the rates were last moved */
     uint32_t number;
     uint32_t inbox_count;
-    _Alignas(
-        LINE_PAIR) uint32_t sleeping; /* 1: the worker sleeps; submitters read it, and whoever wakes it clears it */
-    uint32_t attended;                /* 1: a thread is this worker */
+    uint64_t sleeps;                       /* the number of its last sleep */
+    _Alignas(LINE_PAIR) uint64_t sleeping; /* see steps.h: it sleeps until something comes in; submitters read it */
+    uint32_t attended;                     /* 1: a thread is this worker */
     hosted_thread thread;
 };
 
@@ -216,15 +219,20 @@ static inline uint64_t units_after_ticks(const flat_engine *engine, uint64_t tic
     return (ticks + ((uint64_t)1 << engine->unit_shift) - 1) >> engine->unit_shift;
 }
 
-/* By a thread that has written a word and is about to look at others': from here on, whoever wrote one of these has been
- * seen, or sees the word. False: the system refused to make the other threads' fence, and a look may come too early. */
+/* A fence on both sides, by the one that does so seldom. False: the system refuses by now, and the other may have had
+ * none. */
 static inline bool fence_both(const flat_engine *engine) {
-    step_light_fence(engine->fenced);
-    return engine->fenced || flat_fence_all();
+    if (!engine->fenced) return flat_fence_all();
+    step_full_fence();
+    return true;
 }
 
+/* The part of a word `sleeping` that the system looks at: it is another one as soon as somebody begins to wake. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half comes first");
+static inline uint32_t *part_to_sleep_on(uint64_t *sleeping) { return (uint32_t *)(void *)sleeping; }
+
 /* What the files call of each other. Each is described where it is defined. */
-void flat_engine_wake(uint32_t *sleeping);
+void flat_engine_wake(uint64_t *sleeping, uint64_t *woken);
 void flat_engine_copy(void *to, const void *from, size_t size);
 flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to, const flat_task *task, flat_payload payload);
 flat_status flat_engine_submit_or_refuse(flat_submitter *submitter, size_t worker, const flat_task *task,

@@ -23,12 +23,12 @@
 
 /* Between a write of this side and a look at the other's, on the side that does so often. */
 ALWAYS_INLINE void step_light_fence(bool fenced) {
-    if (UNLIKELY(fenced)) {
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    } else {
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* for the compiler */
+    if (UNLIKELY(fenced)) __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+
+/* The same on the side that does so seldom. Only where the engine is `fenced` does it suffice: see `fence_both`. */
+ALWAYS_INLINE void step_full_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 /* By a submitter. It is inside of a submit, or of a cancellation, while the number is odd. */
 ALWAYS_INLINE void step_enter(uint32_t *entered) { __atomic_store_n(entered, *entered + 1, __ATOMIC_RELAXED); }
@@ -48,16 +48,23 @@ ALWAYS_INLINE bool step_look_at_descriptor(const uint32_t *lap, uint32_t expecte
     return __atomic_load_n(lap, __ATOMIC_ACQUIRE) == expected;
 }
 
-/* By a worker: it is about to sleep, or is awake again. */
-ALWAYS_INLINE void step_announce_sleep(uint32_t *sleeping) { __atomic_store_n(sleeping, 1, __ATOMIC_SEQ_CST); }
-ALWAYS_INLINE void step_stay_awake(uint32_t *sleeping) { __atomic_store_n(sleeping, 0, __ATOMIC_RELAXED); }
-
-/* By the other side: whether the thread sleeps, and whether this thread is the one to wake it. */
-ALWAYS_INLINE bool step_look_asleep(const uint32_t *sleeping) {
-    return __atomic_load_n(sleeping, __ATOMIC_RELAXED) != 0;
+/* By a thread that is about to sleep, or is awake again. Its word is 0 while it is awake. Each of its sleeps has an odd
+ * number of its own, and the next even one from when somebody begins to wake it. */
+ALWAYS_INLINE void step_announce_sleep(uint64_t *sleeping, uint64_t number) {
+    __atomic_store_n(sleeping, number, __ATOMIC_RELAXED);
 }
-ALWAYS_INLINE bool step_take_wake(uint32_t *sleeping) {
-    return __atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST) != 0;
+ALWAYS_INLINE void step_stay_awake(uint64_t *sleeping) { __atomic_store_n(sleeping, 0, __ATOMIC_RELAXED); }
+
+/* By the other side: the number of the sleep; 0: none. */
+ALWAYS_INLINE uint64_t step_look_asleep(const uint64_t *sleeping) {
+    return __atomic_load_n(sleeping, __ATOMIC_RELAXED);
+}
+
+/* By the other side: from here on the thread does not fall asleep, if it has not yet. If it has, the system call that
+ * follows wakes it. Whoever finds that another thread has begun makes the system call too: that thread may have been
+ * stopped before it came to its own. */
+ALWAYS_INLINE void step_begin_wake(uint64_t *sleeping, uint64_t number) {
+    (void)__atomic_compare_exchange_n(sleeping, &number, number + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* By a worker: a grant goes back, or a completion with its grant. */

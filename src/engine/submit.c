@@ -251,14 +251,16 @@ size_t flat_engine_submit_many(flat_submitter *submitter, size_t worker, const f
 static void sleep_until_returned(flat_submitter *submitter, uint64_t until_ticks,
                                  bool (*is_there)(flat_submitter *submitter)) {
     const flat_engine *engine = submitter->engine;
-    step_announce_sleep(&submitter->sleeping);
+    submitter->sleeps += 2;
+    uint64_t number = submitter->sleeps - 1;
+    step_announce_sleep(&submitter->sleeping, number);
     bool fenced = fence_both(engine);
     uint64_t now = read_ticks();
     if (!is_there(submitter) && now < until_ticks) {
         uint64_t within = ns_of_ticks(&engine->rate, until_ticks - now);
         /* Without a fence on the other side its look may have come too early: look again soon. */
         if (!fenced && within > UNFENCED_SLEEP_NS) within = UNFENCED_SLEEP_NS;
-        flat_sleep_while(&submitter->sleeping, 1, within);
+        flat_sleep_while(part_to_sleep_on(&submitter->sleeping), (uint32_t)number, within);
     }
     step_stay_awake(&submitter->sleeping);
 }
@@ -392,11 +394,16 @@ flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
     grant->cancelled_generation = grant->generation;
     step_leave_submit(&submitter->entered);
     step_light_fence(submitter->engine->fenced);
-    if (step_look_asleep(&to->worker->sleeping)) flat_engine_wake(&to->worker->sleeping);
+    if (step_look_asleep(&to->worker->sleeping) != 0) flat_engine_wake(&to->worker->sleeping, &to->woken);
     return FLAT_OK;
 }
 
-/* Wakes the thread that announced by `sleeping` that it sleeps, unless another thread does. At most one system call. */
-NOINLINE void flat_engine_wake(uint32_t *sleeping) {
-    if (step_take_wake(sleeping)) flat_wake_sleepers(sleeping);
+/* Wakes the thread that announced by `sleeping` that it sleeps. `*woken` is the last sleep that the caller woke it
+ * from: it does so once, also if another thread has begun to, which might never come to it. At most one system call. */
+NOINLINE void flat_engine_wake(uint64_t *sleeping, uint64_t *woken) {
+    uint64_t number = step_look_asleep(sleeping), begun = number + (number & 1);
+    if (begun == 0 || begun == *woken) return;
+    if (begun != number) step_begin_wake(sleeping, number);
+    flat_wake_sleepers(part_to_sleep_on(sleeping));
+    *woken = begun;
 }

@@ -166,8 +166,8 @@ ALWAYS_INLINE void end_submit(flat_submitter *submitter, lane *to) {
     count_up(to->accepted, 1);
     step_leave_submit(&submitter->entered);
     step_light_fence(submitter->engine->fenced);
-    uint32_t *sleeping = &to->worker->sleeping;
-    if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);
+    uint64_t *sleeping = &to->worker->sleeping;
+    if (UNLIKELY(step_look_asleep(sleeping) != 0)) flat_engine_wake(sleeping, &to->woken);
 }
 
 /* Counts a refusal, and returns it. */

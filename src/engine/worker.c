@@ -233,8 +233,8 @@ NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, const
     }
     step_count_finished(&in->finished);
     step_light_fence(worker->engine->fenced);
-    uint32_t *sleeping = &in->submitter->sleeping;
-    if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);
+    uint64_t *sleeping = &in->submitter->sleeping;
+    if (UNLIKELY(step_look_asleep(sleeping) != 0)) flat_engine_wake(sleeping, &in->woken);
 }
 FLAT_BOUNDED("flat_engine_finish apart=flat_engine_wake");
 
@@ -410,7 +410,9 @@ static bool has_to_stop(const flat_worker *worker) {
 /* Sleeps until a submitter or a change of state wakes the worker, or a task's time comes. */
 static NOINLINE void sleep_worker(flat_worker *worker) {
     const flat_engine *engine = worker->engine;
-    step_announce_sleep(&worker->sleeping);
+    worker->sleeps += 2;
+    uint64_t number = worker->sleeps - 1;
+    step_announce_sleep(&worker->sleeping, number);
     bool fenced = fence_both(engine);
     uint64_t within = fenced ? SLEEP_FOR_EVER : UNFENCED_SLEEP_NS;
     if (worker->wheel.length != 0) {
@@ -421,7 +423,7 @@ static NOINLINE void sleep_worker(flat_worker *worker) {
     if (!has_mail(worker) && within != 0 && !has_to_stop(worker)) {
         count_up(&worker->statistics->slept, 1);
         show(&worker->statistics->asleep, 1);
-        flat_sleep_while(&worker->sleeping, 1, within);
+        flat_sleep_while(part_to_sleep_on(&worker->sleeping), (uint32_t)number, within);
         show(&worker->statistics->asleep, 0);
     }
     step_stay_awake(&worker->sleeping);
