@@ -33,7 +33,7 @@ void flat_engine_clear_lane(lane *of, uint32_t submitter) {
     of->lap = (uint32_t)(taken / of->length) + 1;
     of->completion_at = there->completion_at;
     of->completion_parity = there->completion_parity;
-    __atomic_store_n(&of->posted, taken, __ATOMIC_RELEASE);
+    step_renew_posted(&of->posted, taken);
     for (uint32_t number = 0; number <= of->class_count; number++) {
         lane_class *class = &of->classes[number];
         class->at = there->returns[number].at;
@@ -87,8 +87,8 @@ static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclai
 static bool is_abandoned(const flat_submitter *submitter, uint32_t state) {
     if ((state & LANE_STATE_MASK) == LANE_LEFT) return true;
     if ((state & LANE_STATE_MASK) != LANE_OWNED) return false;
-    thread_identity owner = {.started = __atomic_load_n(&submitter->owner.started, __ATOMIC_RELAXED),
-                             .number = __atomic_load_n(&submitter->owner.number, __ATOMIC_RELAXED)};
+    thread_identity owner = {.started = step_read_start(&submitter->owner.started),
+                             .number = step_read_number(&submitter->owner.number)};
     return flat_thread_has_ended(owner);
 }
 
@@ -113,8 +113,8 @@ static flat_submitter *take_lanes(flat_engine *engine) {
         /* Not yet owned: whoever reclaims would take it to be the last owner's. */
         if (!step_move_lane(&submitter->state, state, times | LANE_RECLAIMING)) continue;
         thread_identity self = flat_thread_self();
-        __atomic_store_n(&submitter->owner.started, self.started, __ATOMIC_RELAXED);
-        __atomic_store_n(&submitter->owner.number, self.number, __ATOMIC_RELAXED);
+        step_write_start(&submitter->owner.started, self.started);
+        step_write_number(&submitter->owner.number, self.number);
         show(&submitter->statistics->thread, self.number);
         step_set_lane(&submitter->state, times | LANE_OWNED);
         return submitter;
@@ -268,10 +268,10 @@ static uint64_t count_waiting(const flat_engine *engine, uint32_t worker) {
 
 static flat_stuck describe_worker(const flat_engine *engine, uint32_t worker) {
     const worker_statistics *statistics = engine->workers[worker].statistics;
-    uint64_t running = __atomic_load_n(&statistics->running, __ATOMIC_ACQUIRE), now = read_ticks();
-    uint64_t since = __atomic_load_n(&statistics->running_since, __ATOMIC_RELAXED);
+    uint64_t running = seen_last(&statistics->running), now = read_ticks();
+    uint64_t since = seen(&statistics->running_since);
     return (flat_stuck){.worker = worker,
-                        .thread = (uint32_t)__atomic_load_n(&statistics->thread, __ATOMIC_RELAXED),
+                        .thread = (uint32_t)seen(&statistics->thread),
                         .run = (flat_task_function *)(uintptr_t)running,
                         .running_ns = running != 0 && now > since ? ns_of_ticks(&engine->rate, now - since) : 0,
                         .waiting = count_waiting(engine, worker)};
@@ -288,7 +288,7 @@ size_t flat_engine_stuck(const flat_engine *engine, flat_stuck *stuck, size_t ca
     for (uint32_t i = 0; i < engine->lane_count; i++) {
         const flat_submitter *submitter = &engine->submitters[i];
         if (step_is_inside(&submitter->entered) == 0) continue;
-        uint32_t thread = __atomic_load_n(&submitter->owner.number, __ATOMIC_RELAXED);
+        uint32_t thread = step_read_number(&submitter->owner.number);
         if (found < capacity) stuck[found] = (flat_stuck){.worker = FLAT_ANY_WORKER, .thread = thread};
         found++;
     }

@@ -38,7 +38,7 @@ static void look_at_rates(flat_worker_snapshot *to, const flat_engine *engine, c
 }
 
 static void look_at_task(flat_worker_snapshot *to, const tick_rate *rate, const worker_statistics *from, uint64_t now) {
-    uint64_t run = __atomic_load_n(&from->running, __ATOMIC_ACQUIRE), since = seen(&from->running_since);
+    uint64_t run = seen_last(&from->running), since = seen(&from->running_since);
     uint64_t looked = seen(&from->looked), alive = since > looked ? since : looked;
     to->run = (flat_task_function *)(uintptr_t)run;
     to->running_ns = run != 0 && now > since ? ns_of_ticks(rate, now - since) : 0;

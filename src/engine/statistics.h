@@ -106,7 +106,8 @@ static inline void show_longest(uint64_t *word, uint64_t value) {
     if (value > *word) show(word, value);
 }
 
-/* By a reader. */
+/* By a reader; the second of what `show_last` wrote. */
 static inline uint64_t seen(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+static inline uint64_t seen_last(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 #endif

@@ -81,7 +81,7 @@ static void report_task(const flat_engine *engine, flat_worker *worker, uint64_t
 /* Each run of a task has its own begin, by which it is told apart. */
 static void look_at_worker(const flat_engine *engine, flat_worker *worker) {
     worker_statistics *statistics = worker->statistics;
-    uint64_t run = __atomic_load_n(&statistics->running, __ATOMIC_ACQUIRE);
+    uint64_t run = seen_last(&statistics->running);
     uint64_t since = seen(&statistics->running_since), now = read_ticks();
     if (run == 0 || since == statistics->reported || now < since || now - since <= engine->watchdog_ticks) return;
     show(&statistics->reported, since);

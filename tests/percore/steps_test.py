@@ -15,6 +15,7 @@ MODEL = "tests/percore/hand_over.pml"
 CODE = "src/core/hand_over.h"
 USE = "src/core/percore.c"
 RETURNED = "src/malloc/returned.c"
+ENGINE = "src/engine/steps.h"
 
 # What is planted, the file, the pattern, its replacement, and the objection (None: no objection).
 CASES = [
@@ -60,6 +61,18 @@ CASES = [
     ("an operation beside the malloc's steps", RETURNED, r"\Z",
      "\nvoid help(size_t *word) { (void)__atomic_fetch_add(word, 1, __ATOMIC_RELEASE); }\n",
      "__atomic_fetch_add outside of the steps"),
+    ("nothing in the engine", ENGINE, r"\A", "", None),
+    ("a step of the engine renamed", ENGINE, r"\bstep_publish\b", "step_show", "step_show is in steps.h"),
+    ("a step of the engine renamed in one of two models", "tests/engine/model/ending.pml", r"\bstep_publish\b",
+     "step_show", "step_show is in a model and not"),
+    ("a step that the engine never takes", "src/engine/control.c", r"step_renew_posted\(&of->posted, taken\);",
+     "of->posted = taken;", "step_renew_posted is called by no"),
+    ("two operations in a step of the engine", ENGINE, r"(step_light_fence.*?)__atomic_signal_fence",
+     r"\1__atomic_thread_fence", "step_light_fence does 2 atomic operations"),
+    ("an operation beside the engine's steps", "src/engine/worker.c", r"step_count_taken\(&in->taken\);",
+     r"\g<0> __atomic_thread_fence(__ATOMIC_SEQ_CST);", "worker.c:"),
+    ("another operation in what the engine shows", "src/engine/statistics.h", r"__atomic_load_n", "__atomic_fetch_add",
+     "__atomic_fetch_add outside of the steps"),
 ]
 
 
@@ -68,7 +81,7 @@ def main():
     wrong = 0
     for what, file, pattern, replacement, says in CASES:
         with tempfile.TemporaryDirectory() as root:
-            protocol = steps.PROTOCOLS["malloc" if file == RETURNED else "percore"]
+            protocol = steps.PROTOCOLS["malloc" if file == RETURNED else "engine" if "/engine/" in file else "percore"]
             for part in ("src/" + protocol.folder, "tests/" + protocol.models):
                 shutil.copytree(os.path.join(source, part), os.path.join(root, part))
             path = os.path.join(root, file)

@@ -1,11 +1,12 @@
-/* How threads sleep and are woken, for spin: src/engine/steps.h by a SLEEPER and TELLERS that tell it TELLS things each,
- * in every order their steps can come in. The sleeper is a worker, and a thing is a descriptor, or a state that says that
- * it is to stop; or it is a submitter, and a thing is a grant or a completion that comes back. The protocol is the same.
+/* How threads sleep and are woken, for spin: src/engine/steps.h by a SLEEPER and TELLERS that tell it TELLS things
+ * each, in every order their steps can come in. The sleeper is a worker, and a thing is a descriptor, or a state that
+ * says that it is to stop; or it is a submitter, and a thing is a grant or a completion that comes back. The protocol
+ * is the same.
  *
- * Each thread has a store buffer: what it stores is seen by the others later, in order, at any time. A fence empties the
- * thread's own; the system call membarrier empties each thread's, one after another. A teller that finds its buffer full,
- * with BUFFER stores, waits until one has gone. Nothing else that a processor does matters here: a thread's loads are of
- * words that only others write.
+ * Each thread has a store buffer: what it stores is seen by the others later, in order, at any time. A fence empties
+ * the thread's own; the system call membarrier empties each thread's, one after another. A teller that finds its buffer
+ * full, with BUFFER stores, waits until one has gone. Nothing else that a processor does matters here: a thread's loads
+ * are of words that only others write.
  *
  *   TELLERS, TELLS   how many tell, and how often each
  *   FENCED           each side has a fence of its own, and nobody calls membarrier
