@@ -21,7 +21,7 @@ using test::poll_all;
 using test::task_of;
 using test::test_engine;
 
-class completing : public testing::Test {
+class engine_completing : public testing::Test {
   protected:
     test_engine engine_;
     flat_submitter *lane_ = engine_.lane();
@@ -58,7 +58,7 @@ class completing : public testing::Test {
 
 } // namespace
 
-TEST_F(completing, tickets_are_not_zero_and_name_one_task_each) {
+TEST_F(engine_completing, tickets_are_not_zero_and_name_one_task_each) {
     std::set<flat_ticket> tickets;
     for (int round = 0; round < 40; round++) {
         for (const std::size_t worker : {0u, 1u}) {
@@ -72,7 +72,7 @@ TEST_F(completing, tickets_are_not_zero_and_name_one_task_each) {
     EXPECT_EQ(tickets.count(0), 0u);
 }
 
-TEST_F(completing, a_refused_task_gets_no_ticket) {
+TEST_F(engine_completing, a_refused_task_gets_no_ticket) {
     flat_ticket ticket = 77;
     flat_task task = task_of(nullptr);
     task.ticket = &ticket;
@@ -80,7 +80,7 @@ TEST_F(completing, a_refused_task_gets_no_ticket) {
     EXPECT_EQ(ticket, 77u);
 }
 
-TEST_F(completing, a_task_that_waits_is_cancelled_once) {
+TEST_F(engine_completing, a_task_that_waits_is_cancelled_once) {
     const flat_ticket ticket = submit();
     EXPECT_EQ(flat_engine_cancel(lane_, ticket), FLAT_OK);
     EXPECT_EQ(flat_engine_cancel(lane_, ticket), FLAT_OK) << "again";
@@ -92,7 +92,7 @@ TEST_F(completing, a_task_that_waits_is_cancelled_once) {
     EXPECT_EQ(flat_engine_cancel(lane_, ticket), FLAT_STALE_TICKET);
 }
 
-TEST_F(completing, a_task_that_waits_among_others_is_cancelled_alone) {
+TEST_F(engine_completing, a_task_that_waits_among_others_is_cancelled_alone) {
     std::vector<flat_ticket> tickets;
     for (int i = 0; i < 5; i++) tickets.push_back(submit());
     (void)flat_engine_step(engine_, 0); // takes all of them in, and runs the first
@@ -105,7 +105,7 @@ TEST_F(completing, a_task_that_waits_among_others_is_cancelled_alone) {
     }
 }
 
-TEST_F(completing, a_task_that_waits_for_its_start_is_cancelled) {
+TEST_F(engine_completing, a_task_that_waits_for_its_start_is_cancelled) {
     const flat_ticket ticket = submit(0, later()), other = submit(0, later());
     EXPECT_EQ(engine_.run(), 0u);
     EXPECT_EQ(flat_engine_cancel(lane_, ticket), FLAT_OK);
@@ -117,7 +117,7 @@ TEST_F(completing, a_task_that_waits_for_its_start_is_cancelled) {
     EXPECT_EQ(runs_, 0u);
 }
 
-TEST_F(completing, a_task_that_runs_is_not_cancelled) {
+TEST_F(engine_completing, a_task_that_runs_is_not_cancelled) {
     flat_ticket ticket = 0;
     flat_status answer = FLAT_TIMED_OUT;
     const test::action cancel_itself = [&](flat_worker *) { answer = flat_engine_cancel(lane_, ticket); };
@@ -138,7 +138,7 @@ TEST_F(completing, a_task_that_runs_is_not_cancelled) {
     }
 }
 
-TEST_F(completing, a_task_that_is_done_has_a_stale_ticket) {
+TEST_F(engine_completing, a_task_that_is_done_has_a_stale_ticket) {
     flat_ticket ticket = 0;
     flat_task task{};
     task.ticket = &ticket;
@@ -153,7 +153,7 @@ TEST_F(completing, a_task_that_is_done_has_a_stale_ticket) {
     EXPECT_EQ(engine_.run(), 0u);
 }
 
-TEST_F(completing, a_stale_ticket_does_not_touch_the_task_that_uses_its_grant_now) {
+TEST_F(engine_completing, a_stale_ticket_does_not_touch_the_task_that_uses_its_grant_now) {
     std::vector<flat_ticket> stale;
     for (int round = 0; round < 300; round++) {
         const flat_ticket ticket = submit(static_cast<std::size_t>(round) % 2);
@@ -165,7 +165,7 @@ TEST_F(completing, a_stale_ticket_does_not_touch_the_task_that_uses_its_grant_no
     EXPECT_EQ(runs_, 300u);
 }
 
-TEST_F(completing, a_ticket_of_nothing_is_stale) {
+TEST_F(engine_completing, a_ticket_of_nothing_is_stale) {
     const flat_ticket ticket = submit();
     test::random_source random(test::seed());
     for (std::size_t i = 0; i < test::scaled(20000); i++) {
@@ -179,7 +179,7 @@ TEST_F(completing, a_ticket_of_nothing_is_stale) {
     EXPECT_EQ(engine_.run(), 1u);
 }
 
-TEST_F(completing, a_grant_that_is_used_again_before_its_cancellation_was_seen_must_wait) {
+TEST_F(engine_completing, a_grant_that_is_used_again_before_its_cancellation_was_seen_must_wait) {
     const flat_ticket first = submit();
     ASSERT_EQ(engine_.run(), 1u);
     EXPECT_EQ(flat_engine_cancel(lane_, first), FLAT_OK);
@@ -193,7 +193,7 @@ TEST_F(completing, a_grant_that_is_used_again_before_its_cancellation_was_seen_m
     EXPECT_EQ(only_outcome(), "cancelled");
 }
 
-TEST_F(completing, every_task_of_a_full_lane_can_be_cancelled_at_once) {
+TEST_F(engine_completing, every_task_of_a_full_lane_can_be_cancelled_at_once) {
     for (int round = 0; round < 50; round++) {
         std::vector<flat_ticket> tickets;
         for (flat_ticket ticket; (ticket = submit(1)) != 0;) tickets.push_back(ticket);
@@ -207,7 +207,7 @@ TEST_F(completing, every_task_of_a_full_lane_can_be_cancelled_at_once) {
     EXPECT_EQ(runs_, 0u);
 }
 
-TEST_F(completing, a_cancelled_task_that_is_always_run_is_run_in_its_turn) {
+TEST_F(engine_completing, a_cancelled_task_that_is_always_run_is_run_in_its_turn) {
     flat_task task{};
     task.always_run = true;
     const flat_ticket first = submit(0, task), second = submit(0, task);
@@ -227,7 +227,7 @@ TEST_F(completing, a_cancelled_task_that_is_always_run_is_run_in_its_turn) {
     EXPECT_EQ(all[2].ticket, third);
 }
 
-TEST_F(completing, tells_context_ticket_payload_and_size) {
+TEST_F(engine_completing, tells_context_ticket_payload_and_size) {
     struct marked {
         std::array<char, 100> bytes;
     } payload{};
@@ -260,7 +260,7 @@ TEST_F(completing, tells_context_ticket_payload_and_size) {
     EXPECT_EQ(poll_all(lane_)[0].payload, block);
 }
 
-TEST_F(completing, is_told_only_if_asked_for) {
+TEST_F(engine_completing, is_told_only_if_asked_for) {
     ASSERT_EQ(test::submit_action(lane_, 0, count_), FLAT_OK);
     ASSERT_NE(submit(), 0u);
     ASSERT_EQ(test::submit_action(lane_, 0, count_), FLAT_OK);
@@ -268,7 +268,7 @@ TEST_F(completing, is_told_only_if_asked_for) {
     EXPECT_EQ(only_outcome(), "done");
 }
 
-TEST_F(completing, come_in_the_order_of_each_worker_and_some_at_a_time) {
+TEST_F(engine_completing, come_in_the_order_of_each_worker_and_some_at_a_time) {
     std::vector<flat_ticket> expected;
     for (const std::size_t worker : {0u, 1u}) {
         for (int i = 0; i < 10; i++) expected.push_back(submit(worker));
@@ -284,7 +284,7 @@ TEST_F(completing, come_in_the_order_of_each_worker_and_some_at_a_time) {
     EXPECT_EQ(met, expected);
 }
 
-TEST_F(completing, that_are_not_read_hold_their_grants) {
+TEST_F(engine_completing, that_are_not_read_hold_their_grants) {
     for (int round = 0; round < 30; round++) {
         std::size_t accepted = 0;
         while (submit() != 0) accepted++;
@@ -300,7 +300,7 @@ TEST_F(completing, that_are_not_read_hold_their_grants) {
     }
 }
 
-TEST_F(completing, an_expired_task_is_told_as_such) {
+TEST_F(engine_completing, an_expired_task_is_told_as_such) {
     flat_task task{};
     task.deadline_ns = engine_.now() + 100000;
     ASSERT_NE(submit(0, task), 0u);

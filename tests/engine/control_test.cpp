@@ -19,7 +19,7 @@ using test::poll_all;
 using test::task_of;
 using test::test_engine;
 
-class controlling : public testing::Test {
+class engine_control : public testing::Test {
   protected:
     test_engine engine_;
     flat_submitter *lane_ = engine_.lane();
@@ -75,7 +75,7 @@ class controlling : public testing::Test {
 
 } // namespace
 
-TEST_F(controlling, as_many_threads_register_as_there_are_lanes) {
+TEST_F(engine_control, as_many_threads_register_as_there_are_lanes) {
     flat_submitter *second = nullptr, *third = reinterpret_cast<flat_submitter *>(&second);
     EXPECT_EQ(flat_engine_register(engine_, &second), FLAT_OK);
     EXPECT_NE(second, lane_);
@@ -89,7 +89,7 @@ TEST_F(controlling, as_many_threads_register_as_there_are_lanes) {
     flat_engine_unregister(nullptr);
 }
 
-TEST_F(controlling, nobody_registers_while_the_engine_drains) {
+TEST_F(engine_control, nobody_registers_while_the_engine_drains) {
     flat_submitter *other = lane_;
     ASSERT_EQ(flat_engine_drain(engine_, 0), FLAT_OK);
     EXPECT_EQ(flat_engine_register(engine_, &other), FLAT_DRAINING);
@@ -98,7 +98,7 @@ TEST_F(controlling, nobody_registers_while_the_engine_drains) {
     EXPECT_EQ(flat_engine_register(engine_, &other), FLAT_OK);
 }
 
-TEST_F(controlling, a_lane_that_is_taken_anew_is_whole) {
+TEST_F(engine_control, a_lane_that_is_taken_anew_is_whole) {
     for (int round = 0; round < 40; round++) {
         flat_submitter *const lane = engine_.lane();
         ASSERT_TRUE(is_whole(lane)) << round;
@@ -112,7 +112,7 @@ TEST_F(controlling, a_lane_that_is_taken_anew_is_whole) {
     }
 }
 
-TEST_F(controlling, what_is_in_flight_when_a_lane_is_left_is_run) {
+TEST_F(engine_control, what_is_in_flight_when_a_lane_is_left_is_run) {
     flat_submitter *const lane = engine_.lane();
     for (int i = 0; i < 5; i++) ASSERT_EQ(submit(lane, static_cast<std::size_t>(i % 2), with_completion()), FLAT_OK);
     flat_engine_unregister(lane);
@@ -134,7 +134,7 @@ TEST_F(controlling, what_is_in_flight_when_a_lane_is_left_is_run) {
     EXPECT_TRUE(is_whole(engine_.lane()));
 }
 
-TEST_F(controlling, a_thread_that_ended_leaves_what_can_be_reclaimed) {
+TEST_F(engine_control, a_thread_that_ended_leaves_what_can_be_reclaimed) {
     leave_by_a_thread([&](flat_submitter *lane) {
         for (int i = 0; i < 3; i++) EXPECT_NE(flat_engine_grant(lane, 1, 256), nullptr);
         for (int i = 0; i < 4; i++) EXPECT_EQ(submit(lane, 0, with_completion()), FLAT_OK);
@@ -152,7 +152,7 @@ TEST_F(controlling, a_thread_that_ended_leaves_what_can_be_reclaimed) {
     EXPECT_TRUE(is_whole(engine_.lane()));
 }
 
-TEST_F(controlling, a_lane_of_a_thread_that_lives_is_not_reclaimed) {
+TEST_F(engine_control, a_lane_of_a_thread_that_lives_is_not_reclaimed) {
     ASSERT_EQ(submit(lane_), FLAT_OK);
     const flat_reclaimed found = flat_engine_reclaim(engine_);
     EXPECT_EQ(found.lanes + found.waiting + found.in_flight + found.held + found.unread, 0u);
@@ -160,7 +160,7 @@ TEST_F(controlling, a_lane_of_a_thread_that_lives_is_not_reclaimed) {
     EXPECT_TRUE(is_whole(lane_));
 }
 
-TEST_F(controlling, a_register_reclaims_lanes_of_threads_that_have_ended) {
+TEST_F(engine_control, a_register_reclaims_lanes_of_threads_that_have_ended) {
     for (int round = 0; round < 20; round++) {
         leave_by_a_thread([&](flat_submitter *lane) { EXPECT_NE(flat_engine_grant(lane, 0, 64), nullptr); });
         flat_submitter *lane = nullptr;
@@ -173,7 +173,7 @@ TEST_F(controlling, a_register_reclaims_lanes_of_threads_that_have_ended) {
     }
 }
 
-TEST_F(controlling, a_cancellation_on_its_way_holds_the_lane_until_it_was_seen) {
+TEST_F(engine_control, a_cancellation_on_its_way_holds_the_lane_until_it_was_seen) {
     flat_submitter *const lane = engine_.lane();
     flat_ticket ticket = 0;
     flat_task task = later();
@@ -188,7 +188,7 @@ TEST_F(controlling, a_cancellation_on_its_way_holds_the_lane_until_it_was_seen) 
     EXPECT_EQ(runs_, 0u);
 }
 
-TEST_F(controlling, a_drain_of_nothing_is_done_at_once) {
+TEST_F(engine_control, a_drain_of_nothing_is_done_at_once) {
     EXPECT_EQ(flat_engine_drain(engine_, 0), FLAT_OK);
     EXPECT_EQ(flat_engine_drain(engine_, UINT64_MAX), FLAT_OK) << "again";
     EXPECT_EQ(flat_engine_stop(engine_, 0), FLAT_OK);
@@ -197,7 +197,7 @@ TEST_F(controlling, a_drain_of_nothing_is_done_at_once) {
     EXPECT_EQ(flat_engine_stop(nullptr, 0), FLAT_INVALID_ARGUMENT);
 }
 
-TEST_F(controlling, a_drain_waits_for_every_task) {
+TEST_F(engine_control, a_drain_waits_for_every_task) {
     for (const std::size_t worker : {0u, 1u, 0u}) ASSERT_EQ(submit(lane_, worker), FLAT_OK);
     EXPECT_EQ(flat_engine_drain(engine_, 1000), FLAT_TIMED_OUT);
     for (int left = 3; left > 0; left--) {
@@ -212,7 +212,7 @@ TEST_F(controlling, a_drain_waits_for_every_task) {
     EXPECT_EQ(engine_.run(), 1u);
 }
 
-TEST_F(controlling, tasks_submit_tasks_while_the_engine_drains_but_not_once_it_is_stopped) {
+TEST_F(engine_control, tasks_submit_tasks_while_the_engine_drains_but_not_once_it_is_stopped) {
     std::vector<flat_status> answers;
     const test::action nest = [&](flat_worker *here) {
         answers.push_back(submit(flat_engine_submitter(here), 1));
@@ -237,7 +237,7 @@ TEST_F(controlling, tasks_submit_tasks_while_the_engine_drains_but_not_once_it_i
     EXPECT_EQ(runs_, 1u);
 }
 
-TEST_F(controlling, a_stop_cancels_what_was_not_begun_whatever_it_waits_for) {
+TEST_F(engine_control, a_stop_cancels_what_was_not_begun_whatever_it_waits_for) {
     std::vector<flat_outcome> outcomes;
     const test::action note = [&](flat_worker *here) { outcomes.push_back(flat_engine_outcome(here)); };
     int runs = 0;
@@ -267,7 +267,7 @@ TEST_F(controlling, a_stop_cancels_what_was_not_begun_whatever_it_waits_for) {
     EXPECT_TRUE(is_whole(lane_));
 }
 
-TEST_F(controlling, a_task_that_runs_at_a_stop_ends_as_done) {
+TEST_F(engine_control, a_task_that_runs_at_a_stop_ends_as_done) {
     const test::action stop = [&](flat_worker *) { EXPECT_EQ(flat_engine_stop(engine_, 0), FLAT_TIMED_OUT); };
     ASSERT_EQ(test::submit_action(lane_, 0, stop, with_completion()), FLAT_OK);
     ASSERT_EQ(submit(lane_, 0, with_completion()), FLAT_OK);
@@ -278,7 +278,7 @@ TEST_F(controlling, a_task_that_runs_at_a_stop_ends_as_done) {
     EXPECT_EQ(all[1].outcome, FLAT_TASK_CANCELLED);
 }
 
-TEST_F(controlling, a_drain_does_not_undo_a_stop) {
+TEST_F(engine_control, a_drain_does_not_undo_a_stop) {
     ASSERT_EQ(submit(lane_, 0), FLAT_OK);
     EXPECT_EQ(flat_engine_stop(engine_, 0), FLAT_TIMED_OUT);
     EXPECT_EQ(flat_engine_drain(engine_, 0), FLAT_TIMED_OUT);
@@ -286,7 +286,7 @@ TEST_F(controlling, a_drain_does_not_undo_a_stop) {
     EXPECT_EQ(runs_, 0u) << "cancelled";
 }
 
-TEST_F(controlling, a_resume_lets_what_waits_run) {
+TEST_F(engine_control, a_resume_lets_what_waits_run) {
     ASSERT_EQ(submit(lane_, 0), FLAT_OK);
     EXPECT_EQ(flat_engine_stop(engine_, 0), FLAT_TIMED_OUT);
     flat_engine_resume(engine_);
@@ -296,7 +296,7 @@ TEST_F(controlling, a_resume_lets_what_waits_run) {
     EXPECT_EQ(submit(lane_), FLAT_OK) << "an engine that is open stays so";
 }
 
-TEST_F(controlling, what_is_stuck_is_named) {
+TEST_F(engine_control, what_is_stuck_is_named) {
     EXPECT_EQ(flat_engine_stuck(engine_, nullptr, 0), 0u);
     for (const std::size_t worker : {1u, 1u, 1u}) ASSERT_EQ(submit(lane_, worker), FLAT_OK);
     ASSERT_EQ(submit(lane_, 0, later()), FLAT_OK);
@@ -315,7 +315,7 @@ TEST_F(controlling, what_is_stuck_is_named) {
     EXPECT_EQ(flat_engine_stuck(engine_, stuck.data(), stuck.size()), 1u);
 }
 
-TEST_F(controlling, the_task_that_runs_is_named_with_its_age) {
+TEST_F(engine_control, the_task_that_runs_is_named_with_its_age) {
     std::array<flat_stuck, 4> stuck{};
     std::size_t found = 0;
     const test::action look = [&](flat_worker *) {

@@ -66,7 +66,7 @@ class placed : public test::placing<flat_engine, flat_engine_options, flat_engin
     engine_options &kept_;
 };
 
-class init_of_engine : public testing::Test {
+class engine_init : public testing::Test {
   protected:
     engine_options options_;
     placed in_{options_, footprint_of(options_)};
@@ -276,11 +276,11 @@ TEST(engine_workers, may_have_classes_and_grants_of_their_own) {
     EXPECT_EQ(capacity_of(lane, 1, 5009), 0u) << "5000 rounded up to whole granules is 5008";
 }
 
-TEST_F(init_of_engine, succeeds_in_exactly_its_footprint) {
+TEST_F(engine_init, succeeds_in_exactly_its_footprint) {
     EXPECT_EQ(in_.init(in_.exact_metadata(), in_.exact_blocks()), FLAT_OK);
 }
 
-TEST_F(init_of_engine, refuses_a_byte_less) {
+TEST_F(engine_init, refuses_a_byte_less) {
     flat_memory less = in_.exact_metadata();
     less.size--;
     EXPECT_EQ(in_.init(less, in_.exact_blocks()), FLAT_OUT_OF_MEMORY);
@@ -291,7 +291,7 @@ TEST_F(init_of_engine, refuses_a_byte_less) {
     EXPECT_EQ(in_.init(in_.exact_metadata(), less), FLAT_OUT_OF_MEMORY);
 }
 
-TEST_F(init_of_engine, refuses_what_is_not_aligned) {
+TEST_F(engine_init, refuses_what_is_not_aligned) {
     EXPECT_EQ(in_.need.metadata_alignment, 4096u);
     EXPECT_EQ(in_.need.block_alignment, 4096u);
     for (const std::size_t by : {1u, 64u, 128u, 2048u, 4095u}) {
@@ -303,7 +303,7 @@ TEST_F(init_of_engine, refuses_what_is_not_aligned) {
     EXPECT_EQ(in_.init({in_.metadata.start() + 4096, in_.need.metadata_bytes}, in_.exact_blocks()), FLAT_OK);
 }
 
-TEST_F(init_of_engine, refuses_memories_that_overlap_or_wrap_around) {
+TEST_F(engine_init, refuses_memories_that_overlap_or_wrap_around) {
     const test::mapping both(in_.need.metadata_bytes + in_.need.block_bytes + 4096, 4096);
     const std::size_t behind = (in_.need.metadata_bytes + 4095) / 4096 * 4096;
     flat_engine *engine;
@@ -320,7 +320,7 @@ TEST_F(init_of_engine, refuses_memories_that_overlap_or_wrap_around) {
     EXPECT_EQ(in_.init(in_.exact_metadata(), {last_page, in_.need.block_bytes}), FLAT_INVALID_ARGUMENT);
 }
 
-TEST_F(init_of_engine, says_how_much_it_needs) {
+TEST_F(engine_init, says_how_much_it_needs) {
     flat_memory less = in_.exact_metadata();
     less.size--;
     flat_engine *engine;

@@ -24,7 +24,7 @@ using test::test_engine;
 
 constexpr std::array<std::size_t, 9> sizes = {0, 1, 16, 31, 32, 33, 64, 65, 256};
 
-class submitting : public testing::Test {
+class engine_submitting : public testing::Test {
   protected:
     test_engine engine_;
     flat_submitter *lane_ = engine_.lane();
@@ -85,7 +85,7 @@ struct payload_check {
 
 } // namespace
 
-TEST_F(submitting, arguments_that_are_null_are_refused) {
+TEST_F(engine_submitting, arguments_that_are_null_are_refused) {
     const flat_task task = task_of(test::do_nothing_at_all);
     EXPECT_EQ(flat_engine_submit(nullptr, 0, &task, bytes_.data(), 8), FLAT_INVALID_ARGUMENT);
     EXPECT_EQ(flat_engine_submit(lane_, 0, nullptr, bytes_.data(), 8), FLAT_INVALID_ARGUMENT);
@@ -118,7 +118,7 @@ TEST_F(submitting, arguments_that_are_null_are_refused) {
     EXPECT_EQ(engine_.run(), 1u);
 }
 
-TEST_F(submitting, a_worker_that_is_not_there_is_refused) {
+TEST_F(engine_submitting, a_worker_that_is_not_there_is_refused) {
     const flat_task task = task_of(test::do_nothing_at_all);
     for (const std::size_t worker : {std::size_t{2}, std::size_t{256}, std::size_t{1} << 32, SIZE_MAX - 1}) {
         EXPECT_EQ(submit(task, 8, worker), FLAT_INVALID_ARGUMENT) << worker;
@@ -129,7 +129,7 @@ TEST_F(submitting, a_worker_that_is_not_there_is_refused) {
     EXPECT_EQ(flat_engine_grant(lane_, FLAT_ANY_WORKER, 64), nullptr);
 }
 
-TEST_F(submitting, members_out_of_their_ranges_are_refused) {
+TEST_F(engine_submitting, members_out_of_their_ranges_are_refused) {
     const flat_task good = task_of(test::do_nothing_at_all);
     flat_task task = good;
     task.run = nullptr;
@@ -150,7 +150,7 @@ TEST_F(submitting, members_out_of_their_ranges_are_refused) {
     EXPECT_EQ(submit(task), FLAT_OK) << "the last of each range";
 }
 
-TEST_F(submitting, a_class_that_is_not_there_or_too_small_is_refused) {
+TEST_F(engine_submitting, a_class_that_is_not_there_or_too_small_is_refused) {
     flat_task task = task_of(test::do_nothing_at_all);
     for (const unsigned number : {3u, 65u, 256u, 1u << 31, ~0u}) {
         task.size_class = number;
@@ -171,7 +171,7 @@ TEST_F(submitting, a_class_that_is_not_there_or_too_small_is_refused) {
     }
 }
 
-TEST_F(submitting, the_class_is_the_one_that_was_asked_for) {
+TEST_F(engine_submitting, the_class_is_the_one_that_was_asked_for) {
     flat_task task = task_of(test::do_nothing_at_all);
     task.size_class = 2;
     for (int i = 0; i < 4; i++) ASSERT_EQ(submit(task, 1), FLAT_OK);
@@ -180,7 +180,7 @@ TEST_F(submitting, the_class_is_the_one_that_was_asked_for) {
     EXPECT_NE(flat_engine_grant(lane_, 0, 64), nullptr);
 }
 
-TEST_F(submitting, times_that_cannot_be_kept_are_refused) {
+TEST_F(engine_submitting, times_that_cannot_be_kept_are_refused) {
     const flat_task good = task_of(test::do_nothing_at_all);
     flat_task task = good;
     task.deadline_ns = 1;
@@ -204,7 +204,7 @@ TEST_F(submitting, times_that_cannot_be_kept_are_refused) {
     EXPECT_EQ(submit(task), FLAT_OK) << "the latest start";
 }
 
-TEST_F(submitting, while_the_engine_drains_is_refused_and_the_grant_stays) {
+TEST_F(engine_submitting, while_the_engine_drains_is_refused_and_the_grant_stays) {
     void *const granted = flat_engine_grant(lane_, 0, 64);
     ASSERT_EQ(flat_engine_drain(engine_, 0), FLAT_OK);
     const flat_task task = task_of(test::do_nothing_at_all);
@@ -215,7 +215,7 @@ TEST_F(submitting, while_the_engine_drains_is_refused_and_the_grant_stays) {
     EXPECT_EQ(engine_.run(), 1u);
 }
 
-TEST_F(submitting, a_lane_holds_exactly_its_capacity_time_after_time) {
+TEST_F(engine_submitting, a_lane_holds_exactly_its_capacity_time_after_time) {
     // Twice as many rounds as the rings have places: each of them goes round.
     for (int round = 0; round < 300; round++) {
         for (const std::size_t worker : {0u, 1u}) {
@@ -231,7 +231,7 @@ TEST_F(submitting, a_lane_holds_exactly_its_capacity_time_after_time) {
     }
 }
 
-TEST_F(submitting, inline_payloads_and_each_class_are_held_at_once) {
+TEST_F(engine_submitting, inline_payloads_and_each_class_are_held_at_once) {
     flat_status status = FLAT_OK;
     for (int round = 0; round < 50; round++) {
         std::size_t accepted = 0;
@@ -241,7 +241,7 @@ TEST_F(submitting, inline_payloads_and_each_class_are_held_at_once) {
     }
 }
 
-TEST_F(submitting, lanes_do_not_take_from_each_other) {
+TEST_F(engine_submitting, lanes_do_not_take_from_each_other) {
     flat_submitter *const other = engine_.lane();
     flat_status status = FLAT_OK;
     for (const std::size_t size : {8u, 64u, 256u}) {
@@ -252,7 +252,7 @@ TEST_F(submitting, lanes_do_not_take_from_each_other) {
     }
 }
 
-TEST_F(submitting, a_workers_own_lane_holds_exactly_its_capacity) {
+TEST_F(engine_submitting, a_workers_own_lane_holds_exactly_its_capacity) {
     std::vector<std::size_t> found, stated;
     const test::action fill_all = [&](flat_worker *here) {
         for (const std::size_t worker : {0u, 1u}) {
@@ -272,7 +272,7 @@ TEST_F(submitting, a_workers_own_lane_holds_exactly_its_capacity) {
     EXPECT_EQ(found, stated);
 }
 
-TEST_F(submitting, grants_that_are_held_are_missing_from_the_capacity) {
+TEST_F(engine_submitting, grants_that_are_held_are_missing_from_the_capacity) {
     std::vector<void *> held;
     while (void *block = flat_engine_grant(lane_, 0, 64)) held.push_back(block);
     EXPECT_EQ(held.size(), 8u);
@@ -284,7 +284,7 @@ TEST_F(submitting, grants_that_are_held_are_missing_from_the_capacity) {
     EXPECT_EQ(fill(lane_, 0, 64, status), 1u);
 }
 
-TEST_F(submitting, small_payloads_are_in_a_block_where_the_times_take_their_room) {
+TEST_F(engine_submitting, small_payloads_are_in_a_block_where_the_times_take_their_room) {
     flat_task task = task_of(test::do_nothing_at_all);
     task.deadline_ns = engine_.now() + test::engine_hour;
     task.completion = true;
@@ -368,7 +368,7 @@ TEST(engine_payload, of_many_tasks_at_once_is_whole) {
     }
 }
 
-TEST_F(submitting, grants_are_blocks_of_their_own_to_be_filled) {
+TEST_F(engine_submitting, grants_are_blocks_of_their_own_to_be_filled) {
     std::set<std::uintptr_t> starts;
     for (const std::size_t worker : {0u, 1u}) {
         for (const std::size_t size : {64u, 256u}) {
@@ -386,7 +386,7 @@ TEST_F(submitting, grants_are_blocks_of_their_own_to_be_filled) {
     }
 }
 
-TEST_F(submitting, a_grant_travels_without_a_copy) {
+TEST_F(engine_submitting, a_grant_travels_without_a_copy) {
     const flat_task task = task_of(payload_check::run);
     payload_check::sizes_met.clear();
     payload_check::wrong.clear();
@@ -402,7 +402,7 @@ TEST_F(submitting, a_grant_travels_without_a_copy) {
     EXPECT_EQ(payload_check::wrong, "");
 }
 
-TEST_F(submitting, only_a_grant_that_is_held_can_be_posted_or_released) {
+TEST_F(engine_submitting, only_a_grant_that_is_held_can_be_posted_or_released) {
     flat_submitter *const other = engine_.lane();
     const test_engine another;
     const flat_task task = task_of(test::do_nothing_at_all);
@@ -442,7 +442,7 @@ TEST_F(submitting, only_a_grant_that_is_held_can_be_posted_or_released) {
     EXPECT_EQ(flat_engine_release(lane_, held), FLAT_FOREIGN_POINTER);
 }
 
-TEST_F(submitting, every_address_but_the_start_of_a_held_grant_is_foreign) {
+TEST_F(engine_submitting, every_address_but_the_start_of_a_held_grant_is_foreign) {
     const flat_task task = task_of(test::do_nothing_at_all);
     auto *const held = static_cast<char *>(flat_engine_grant(lane_, 1, 256));
     for (std::ptrdiff_t by = -3 * 4096; by < 3 * 4096; by++) {
@@ -453,7 +453,7 @@ TEST_F(submitting, every_address_but_the_start_of_a_held_grant_is_foreign) {
     EXPECT_EQ(flat_engine_release(lane_, held), FLAT_OK);
 }
 
-TEST_F(submitting, many_are_submitted_in_order_until_one_is_refused) {
+TEST_F(engine_submitting, many_are_submitted_in_order_until_one_is_refused) {
     std::vector<std::size_t> order;
     std::vector<test::action> acts(100);
     std::vector<const test::action *> addresses;
@@ -485,7 +485,7 @@ TEST_F(submitting, many_are_submitted_in_order_until_one_is_refused) {
     EXPECT_EQ(flat_engine_submit_many(lane_, 0, &task, payloads.data(), 5, nullptr), 2u);
 }
 
-TEST_F(submitting, to_any_worker_uses_the_grants_of_all) {
+TEST_F(engine_submitting, to_any_worker_uses_the_grants_of_all) {
     std::array<std::size_t, 2> runs{};
     const test::action count = [&](flat_worker *here) { runs[flat_engine_worker(here)]++; };
     for (int i = 0; i < 10; i++) ASSERT_EQ(test::submit_action(lane_, FLAT_ANY_WORKER, count), FLAT_OK);

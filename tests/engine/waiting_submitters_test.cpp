@@ -28,7 +28,7 @@ test::engine_options waiting_as(flat_waiting waiting, std::uint64_t spin_ns = 1)
     return options;
 }
 
-class waiting_for : public testing::Test {
+class engine_waiting_for : public testing::Test {
   protected:
     test_engine engine_;
     flat_submitter *lane_ = engine_.lane();
@@ -42,13 +42,13 @@ class waiting_for : public testing::Test {
 
 } // namespace
 
-TEST_F(waiting_for, a_grant_that_is_there_does_not_wait_also_when_the_time_has_passed) {
+TEST_F(engine_waiting_for, a_grant_that_is_there_does_not_wait_also_when_the_time_has_passed) {
     EXPECT_EQ(submit_until(0), FLAT_OK);
     EXPECT_EQ(submit_until(engine_.now()), FLAT_OK);
     EXPECT_EQ(engine_.run(), 2u);
 }
 
-TEST_F(waiting_for, a_grant_that_does_not_come_ends_with_the_time) {
+TEST_F(engine_waiting_for, a_grant_that_does_not_come_ends_with_the_time) {
     for (const std::size_t size : {8u, 64u, 256u}) {
         while (submit_until(0, size) == FLAT_OK) continue;
         EXPECT_EQ(submit_until(0, size), FLAT_TIMED_OUT);
@@ -61,7 +61,7 @@ TEST_F(waiting_for, a_grant_that_does_not_come_ends_with_the_time) {
     EXPECT_EQ(engine_.run(), 64u + 8 + 4);
 }
 
-TEST_F(waiting_for, a_grant_whose_completion_is_not_read_waits_in_vain) {
+TEST_F(engine_waiting_for, a_grant_whose_completion_is_not_read_waits_in_vain) {
     task_.completion = true;
     while (submit_until(0) == FLAT_OK) continue;
     EXPECT_EQ(engine_.run(), 64u);
@@ -70,7 +70,7 @@ TEST_F(waiting_for, a_grant_whose_completion_is_not_read_waits_in_vain) {
     EXPECT_EQ(submit_until(0), FLAT_OK);
 }
 
-TEST_F(waiting_for, what_is_refused_for_another_reason_is_refused_at_once) {
+TEST_F(engine_waiting_for, what_is_refused_for_another_reason_is_refused_at_once) {
     task_.urgency = 4;
     EXPECT_EQ(submit_until(UINT64_MAX), FLAT_INVALID_ARGUMENT);
     task_.urgency = 0;
@@ -81,7 +81,7 @@ TEST_F(waiting_for, what_is_refused_for_another_reason_is_refused_at_once) {
     EXPECT_EQ(submit_until(UINT64_MAX), FLAT_DRAINING);
 }
 
-TEST_F(waiting_for, the_deadline_of_the_task_while_it_waits_for_a_grant_is_told) {
+TEST_F(engine_waiting_for, the_deadline_of_the_task_while_it_waits_for_a_grant_is_told) {
     while (submit_until(0, 64) == FLAT_OK) continue;
     task_.deadline_ns = engine_.now() + 20 * millisecond;
     // It looks anew each time that something comes back, and when the time has come.
@@ -90,7 +90,7 @@ TEST_F(waiting_for, the_deadline_of_the_task_while_it_waits_for_a_grant_is_told)
     EXPECT_GE(engine_.now(), task_.deadline_ns);
 }
 
-TEST_F(waiting_for, a_grant_that_comes_back_from_another_thread_is_used) {
+TEST_F(engine_waiting_for, a_grant_that_comes_back_from_another_thread_is_used) {
     for (const std::size_t size : {8u, 64u}) {
         for (const int sleep_us : {0, 20, 3000}) {
             while (submit_until(0, size) == FLAT_OK) continue;
@@ -105,7 +105,7 @@ TEST_F(waiting_for, a_grant_that_comes_back_from_another_thread_is_used) {
     }
 }
 
-TEST_F(waiting_for, a_completion_ends_with_the_time_or_when_it_comes) {
+TEST_F(engine_waiting_for, a_completion_ends_with_the_time_or_when_it_comes) {
     EXPECT_EQ(flat_engine_wait(lane_, 0), FLAT_TIMED_OUT);
     const std::uint64_t until = engine_.now() + 2 * millisecond;
     EXPECT_EQ(flat_engine_wait(lane_, until), FLAT_TIMED_OUT);
@@ -125,7 +125,7 @@ TEST_F(waiting_for, a_completion_ends_with_the_time_or_when_it_comes) {
     }
 }
 
-TEST_F(waiting_for, a_completion_is_not_ended_by_a_task_that_has_none) {
+TEST_F(engine_waiting_for, a_completion_is_not_ended_by_a_task_that_has_none) {
     ASSERT_EQ(submit_until(0), FLAT_OK);
     std::thread worker([&] { (void)flat_engine_step(engine_, 0); });
     EXPECT_EQ(flat_engine_wait(lane_, engine_.now() + 5 * millisecond), FLAT_TIMED_OUT);

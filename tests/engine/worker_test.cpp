@@ -20,7 +20,7 @@ namespace {
 using test::task_of;
 using test::test_engine;
 
-class working : public testing::Test {
+class engine_worker : public testing::Test {
   protected:
     test_engine engine_;
     flat_submitter *lane_ = engine_.lane();
@@ -54,7 +54,7 @@ class working : public testing::Test {
 
 } // namespace
 
-TEST_F(working, more_urgent_tasks_run_first_and_equal_ones_in_the_order_in_which_they_came) {
+TEST_F(engine_worker, more_urgent_tasks_run_first_and_equal_ones_in_the_order_in_which_they_came) {
     int number = 0;
     for (const char letter : std::string("abcdefgh"))
         ASSERT_EQ(submit(letter, static_cast<unsigned>(number++ % 4)), FLAT_OK);
@@ -62,7 +62,7 @@ TEST_F(working, more_urgent_tasks_run_first_and_equal_ones_in_the_order_in_which
     EXPECT_EQ(order_, "dhcgbfae");
 }
 
-TEST_F(working, a_more_urgent_task_that_comes_later_runs_before_those_that_wait) {
+TEST_F(engine_worker, a_more_urgent_task_that_comes_later_runs_before_those_that_wait) {
     for (const char letter : std::string("abc")) ASSERT_EQ(submit(letter, 1), FLAT_OK);
     EXPECT_TRUE(flat_engine_step(engine_, 0));
     ASSERT_EQ(submit('z', 3), FLAT_OK);
@@ -71,7 +71,7 @@ TEST_F(working, a_more_urgent_task_that_comes_later_runs_before_those_that_wait)
     EXPECT_EQ(order_, "azbcy");
 }
 
-TEST_F(working, lanes_are_served_alike) {
+TEST_F(engine_worker, lanes_are_served_alike) {
     flat_submitter *const other = engine_.lane();
     ASSERT_EQ(submit('a', 1), FLAT_OK);
     ASSERT_EQ(submit('b', 2), FLAT_OK);
@@ -82,7 +82,7 @@ TEST_F(working, lanes_are_served_alike) {
     EXPECT_EQ(order_, "bcac");
 }
 
-TEST_F(working, a_task_alone_runs_whatever_it_is) {
+TEST_F(engine_worker, a_task_alone_runs_whatever_it_is) {
     // The first task of a worker that has none is not put into a list.
     ASSERT_EQ(submit('a', 2, 1), FLAT_OK);
     EXPECT_FALSE(flat_engine_step(engine_, 0));
@@ -95,7 +95,7 @@ TEST_F(working, a_task_alone_runs_whatever_it_is) {
     EXPECT_EQ(order_, "ac");
 }
 
-TEST_F(working, a_step_runs_one_task_and_tells_of_it) {
+TEST_F(engine_worker, a_step_runs_one_task_and_tells_of_it) {
     for (const char letter : std::string("abc")) ASSERT_EQ(submit(letter), FLAT_OK);
     for (const std::string so_far : {"a", "ab", "abc"}) {
         EXPECT_TRUE(flat_engine_step(engine_, 0));
@@ -107,7 +107,7 @@ TEST_F(working, a_step_runs_one_task_and_tells_of_it) {
     EXPECT_FALSE(flat_engine_step(nullptr, 0));
 }
 
-TEST_F(working, a_worker_is_one_thread_at_a_time) {
+TEST_F(engine_worker, a_worker_is_one_thread_at_a_time) {
     bool inner = true;
     flat_status run = FLAT_OK;
     const test::action again = [&](flat_worker *) {
@@ -124,7 +124,7 @@ TEST_F(working, a_worker_is_one_thread_at_a_time) {
     EXPECT_EQ(flat_engine_run(nullptr, 0), FLAT_INVALID_ARGUMENT);
 }
 
-TEST_F(working, no_task_begins_before_its_start) {
+TEST_F(engine_worker, no_task_begins_before_its_start) {
     std::vector<std::uint64_t> begun;
     const test::action note = [&](flat_worker *here) { begun.push_back(flat_engine_now(flat_engine_of(here))); };
     std::vector<std::uint64_t> starts;
@@ -136,7 +136,7 @@ TEST_F(working, no_task_begins_before_its_start) {
     for (std::size_t i = 0; i < starts.size(); i++) EXPECT_GE(begun[i] + 1, starts[i]) << i; // rounded down both times
 }
 
-TEST_F(working, tasks_run_in_the_order_of_their_starts) {
+TEST_F(engine_worker, tasks_run_in_the_order_of_their_starts) {
     const std::uint64_t now = engine_.now();
     const std::string letters = "hdbfgcae";
     for (const char letter : letters) {
@@ -147,12 +147,12 @@ TEST_F(working, tasks_run_in_the_order_of_their_starts) {
     EXPECT_EQ(order_, "abcdefgh");
 }
 
-TEST_F(working, a_start_that_is_past_is_at_once) {
+TEST_F(engine_worker, a_start_that_is_past_is_at_once) {
     ASSERT_EQ(submit('a', 0, 0, at(1)), FLAT_OK);
     ASSERT_TRUE(engine_.run_until(0, [&] { return !order_.empty(); }));
 }
 
-TEST_F(working, a_deadline_that_passes_between_two_steps_is_seen) {
+TEST_F(engine_worker, a_deadline_that_passes_between_two_steps_is_seen) {
     // Also where the step before ran a task: when that ended is not when this one begins.
     for (const bool with_start : {false, true}) {
         order_.clear();
@@ -170,7 +170,7 @@ TEST_F(working, a_deadline_that_passes_between_two_steps_is_seen) {
     }
 }
 
-TEST_F(working, a_deadline_that_passes_while_others_run_is_seen) {
+TEST_F(engine_worker, a_deadline_that_passes_while_others_run_is_seen) {
     std::uint64_t deadline = 0;
     const test::action pass = [&](flat_worker *) { wait_until(deadline); };
     flat_task task{};
@@ -183,7 +183,7 @@ TEST_F(working, a_deadline_that_passes_while_others_run_is_seen) {
     EXPECT_EQ(test::poll_all(lane_).at(0).outcome, FLAT_TASK_EXPIRED);
 }
 
-TEST_F(working, a_deferred_task_goes_to_the_end_of_its_urgency) {
+TEST_F(engine_worker, a_deferred_task_goes_to_the_end_of_its_urgency) {
     int left = 2;
     const test::action defer = [&](flat_worker *here) {
         order_ += 'd';
@@ -202,7 +202,7 @@ TEST_F(working, a_deferred_task_goes_to_the_end_of_its_urgency) {
     EXPECT_EQ(test::poll_all(lane_).size(), 1u) << "it is done once";
 }
 
-TEST_F(working, a_deferred_task_keeps_its_payload_and_its_grant) {
+TEST_F(engine_worker, a_deferred_task_keeps_its_payload_and_its_grant) {
     struct counted {
         std::size_t runs;
         unsigned char rest[90];
@@ -224,7 +224,7 @@ TEST_F(working, a_deferred_task_keeps_its_payload_and_its_grant) {
     EXPECT_EQ(static_cast<counted *>(test::poll_all(lane_).at(0).payload)->runs, 5u);
 }
 
-TEST_F(working, an_inline_payload_is_kept_over_a_deferral) {
+TEST_F(engine_worker, an_inline_payload_is_kept_over_a_deferral) {
     std::vector<int> met;
     struct small {
         std::vector<int> *into;
@@ -246,7 +246,7 @@ TEST_F(working, an_inline_payload_is_kept_over_a_deferral) {
     EXPECT_EQ(met, (std::vector<int>{0, 1, 2, 3}));
 }
 
-TEST_F(working, a_deferred_task_waits_as_long_as_it_asked) {
+TEST_F(engine_worker, a_deferred_task_waits_as_long_as_it_asked) {
     std::vector<std::uint64_t> runs;
     const test::action defer = [&](flat_worker *here) {
         runs.push_back(engine_.now());
@@ -265,7 +265,7 @@ TEST_F(working, a_deferred_task_waits_as_long_as_it_asked) {
     EXPECT_EQ(flat_engine_defer(nullptr, 0), FLAT_INVALID_ARGUMENT);
 }
 
-TEST_F(working, a_deferred_task_does_not_expire_but_can_be_cancelled) {
+TEST_F(engine_worker, a_deferred_task_does_not_expire_but_can_be_cancelled) {
     flat_ticket ticket = 0;
     std::vector<flat_outcome> outcomes;
     std::uint64_t deadline = 0;
@@ -292,7 +292,7 @@ TEST_F(working, a_deferred_task_does_not_expire_but_can_be_cancelled) {
     EXPECT_EQ(test::poll_all(lane_).at(0).outcome, FLAT_TASK_CANCELLED);
 }
 
-TEST_F(working, tasks_submit_tasks_to_their_own_worker_and_to_others) {
+TEST_F(engine_worker, tasks_submit_tasks_to_their_own_worker_and_to_others) {
     std::vector<std::size_t> workers;
     const test::action inner = [&](flat_worker *here) { workers.push_back(flat_engine_worker(here)); };
     const test::action outer = [&](flat_worker *here) {
@@ -308,7 +308,7 @@ TEST_F(working, tasks_submit_tasks_to_their_own_worker_and_to_others) {
     EXPECT_EQ(workers, (std::vector<std::size_t>{0, 0, 1, 1}));
 }
 
-TEST_F(working, tasks_poll_the_completions_of_the_tasks_that_they_submitted) {
+TEST_F(engine_worker, tasks_poll_the_completions_of_the_tasks_that_they_submitted) {
     std::size_t polled = 0;
     const test::action inner = [](flat_worker *) {};
     const test::action outer = [&](flat_worker *here) {
@@ -330,7 +330,7 @@ TEST_F(working, tasks_poll_the_completions_of_the_tasks_that_they_submitted) {
     ASSERT_TRUE(engine_.run_until(0, [&] { return polled == 1; }));
 }
 
-TEST_F(working, a_task_may_not_wait) {
+TEST_F(engine_worker, a_task_may_not_wait) {
     std::vector<flat_status> answers;
     const test::action wait = [&](flat_worker *here) {
         flat_submitter *own = flat_engine_submitter(here);
@@ -344,7 +344,7 @@ TEST_F(working, a_task_may_not_wait) {
     EXPECT_EQ(answers, std::vector<flat_status>(3, FLAT_INVALID_ARGUMENT));
 }
 
-TEST_F(working, a_task_allocates_from_the_pool_of_its_worker) {
+TEST_F(engine_worker, a_task_allocates_from_the_pool_of_its_worker) {
     std::array<flat_pool *, 2> pools{};
     std::array<std::size_t, 2> served{};
     const test::action take_all = [&](flat_worker *here) {
