@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of src/engine, links tests of the engine's parts and functions with it, and demands that
+each of them fails.
+
+    planted_faults.py --list
+    planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --test NAME=OBJECT:OBJECT...
+                      --libraries LIBRARY...
+
+The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+the source is an error, never a pass: change its pattern along with the code. What headers compile into a test comes from
+parts.c, which alone of a test's objects is compiled anew. Exit status 0: seen (control: passed).
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
+
+PARTS = "parts.c"
+
+# name: (file below src/engine, pattern, replacement, tests that must fail). `TEST:WORDS` is a test with these words in
+# its name.
+FAULTS = {
+    CONTROL: ("links.h", r"\A", "", ["links", "wheel", "ready", "histogram", "ticks", "descriptor", "setup",
+                                     "setup_threads", "submit", "completion", "worker", "control",
+                                     "waiting_submitters", "model"]),
+    # links.h
+    "node_appended_at_the_front": ("links.h", r"uint32_t last = links\[head\]\.previous;\s*links\[node\] = \(list_link\)\{head, last\};\s*"
+                                   r"links\[last\]\.next = node;\s*links\[head\]\.previous = node;",
+                                   r"uint32_t first = links[head].next; links[node] = (list_link){first, head};"
+                                   r"links[first].previous = node; links[head].next = node;",
+                                   ["links", "ready", "worker", "model"]),
+    "removed_node_left_behind_its_successor": ("links.h", r"links\[around\.next\]\.previous = around\.previous;", "",
+                                               ["links"]),
+    # wheel.h
+    "wheel_level_too_low": ("wheel.h", r"__builtin_clzll\(due \^ wheel->now\)\) / WHEEL_SLOT_BITS",
+                            "__builtin_clzll(due - wheel->now)) / WHEEL_SLOT_BITS", ["wheel"]),
+    "wheel_forgets_what_it_empties": ("wheel.h", r"if \(wheel->emptying == head\) wheel->emptying = WHEEL_NOBODY;", "",
+                                      ["wheel"]),
+    "wheel_slot_stays_marked": ("wheel.h", r"wheel->slots\[level\] &= [^;]*;", "", ["wheel"]),
+    "wheel_level_stays_marked": ("wheel.h", r"if \(wheel->slots\[level\] == 0\) [^;]*;", "", ["wheel"]),
+    "wheel_node_that_is_not_due_comes": ("wheel.h", r"if \(wheel_due\(wheel, node\) > wheel->now\) \{",
+                                         "if (wheel_due(wheel, node) > until) {", ["wheel"]),
+    "wheel_time_stands": ("wheel.h", r"if \(until > wheel->now\) wheel->now = until;", "", ["wheel"]),
+    "wheel_goes_beyond_the_slot_that_it_empties": ("wheel.h", r"if \(wheel->emptying != WHEEL_NOBODY\) return wheel->now;",
+                                                   "", ["wheel"]),
+    "wheel_length_kept": ("wheel.h", r"(return WHEEL_NOBODY;\s*\}\s*)wheel->length--;", r"\1", ["wheel"]),
+    "wheel_stride_ignored": ("wheel.h", r"\(uint64_t\)node \* wheel->due_stride", "(uint64_t)node", ["wheel"]),
+    "wheel_places_at_the_level_it_came_from": ("wheel.h", r"wheel->now = wheel_next\(wheel\);", "", ["wheel"]),
+    "wheel_takes_any_and_keeps_it": ("wheel.h", r"(heads \+ level \* WHEEL_SLOTS \+ slot\]\.next;\s*)wheel_remove\(wheel, node\);",
+                                     r"\1wheel_unplace(wheel, node);", ["wheel"]),
+    # ready.h
+    "ready_counter_not_restarted_by_a_choice": ("ready.h", r"(passed_over \+= ready_ones\(less_urgent\);\s*)ready_restart_counter\(ready, urgency\);",
+                                                r"\1", ["ready", "model"]),
+    "ready_counter_not_restarted_by_the_first": ("ready.h", r"(1u << urgency;\s*)ready_restart_counter\(ready, urgency\);",
+                                                 r"\1", ["ready"]),
+    "ready_most_urgent_overdue_first": ("ready.h", r"\(unsigned\)__builtin_ctz\(overdue\)",
+                                        "31 - (unsigned)__builtin_clz(overdue)", ["ready"]),
+    "ready_overdue_without_waiting": ("ready.h", r"return urgencies & ready->waiting;", "return urgencies;", ["ready"]),
+    "ready_limit_one_more": ("ready.h", r"\(ready->passed_over & READY_OVERDUE\)|ready->passed_over & READY_OVERDUE",
+                             "(ready->passed_over - (READY_ONE_EACH & (ready->passed_over >> 15))) & READY_OVERDUE", ["ready", "worker", "model"]),
+    "ready_more_urgent_counted": ("ready.h", r"ready->waiting & \(\(1u << urgency\) - 1\) & ~overdue",
+                                  "ready->waiting & ~(1u << urgency) & ~overdue", ["ready"]),
+    "ready_least_urgent_first": ("ready.h", r"31 - \(unsigned\)__builtin_clz\(ready->waiting\)",
+                                 "(unsigned)__builtin_ctz(ready->waiting)", ["ready", "worker", "model"]),
+    "ready_mark_stays": ("ready.h", r"if \(links_are_empty\(ready->links, other\)\) [^;]*;", "", ["ready"]),
+    "ready_length_kept": ("ready.h", r"ready_set_length\(ready, urgency, UINT64_MAX\);", "", ["ready"]),
+    # histogram.h
+    "histogram_of_eight_buckets": ("histogram.h", r"#define HISTOGRAM_STEP_BITS 4", "#define HISTOGRAM_STEP_BITS 3",
+                                   ["histogram"]),
+    "histogram_long_ones_beyond_the_end": ("histogram.h", r"if \(value > most\) value = most;", "", ["histogram"]),
+    "histogram_upper_end_is_the_next": ("histogram.h", r"\+ 1\) << shift\) - 1;", "+ 1) << shift);", ["histogram"]),
+    # ticks.h
+    "ticks_overflow": ("ticks.h", r"ns < MOST_NS \? ns : MOST_NS", "ns", ["ticks"]),
+    "ticks_of_a_time_without_the_origin": ("ticks.h", r"return rate->origin \+ ticks_of_ns", "return ticks_of_ns", ["ticks"]),
+    "ticks_product_cut": ("ticks.h", r"\(uint64_t\)\(\(tick_product\)value \* by >> 32\)", "(value * by >> 32)", ["ticks"]),
+    # descriptor.h
+    "start_in_the_place_of_the_deadline": ("descriptor.h", r"\(task->flags & HAS_DEADLINE\) != 0 \? 2 : 3", "3",
+                                           ["descriptor", "worker:deadline_that_passes_between"]),
+    "flags_share_a_bit": ("descriptor.h", r"#define ALWAYS_RUN 8u", "#define ALWAYS_RUN 4u",
+                          ["descriptor", "completion", "model"]),
+    # setup.c
+    "a_byte_too_little_accepted": ("setup.c", r"status = judge_memories\(metadata, blocks, &need\);",
+                                   "metadata.size++; status = judge_memories(metadata, blocks, &need);", ["setup"]),
+    "default_grants_rounded_up": ("setup.c", r": granted / lanes;", ": (granted + lanes - 1) / lanes;", ["setup"]),
+    "half_of_the_blocks_forgotten": ("setup.c", r": blocks / 2;", ": blocks;", ["setup"]),
+    "no_grants_is_the_default": ("setup.c", r"asked == FLAT_NO_GRANTS \? 0 : ", "asked == FLAT_NO_GRANTS ? granted / lanes : ", ["setup"]),
+    "more_grants_than_blocks": ("setup.c", r"if \(all > blocks\)", "if (false)", ["setup"]),
+    "lanes_without_grants": ("setup.c", r"plan->grant_count\[0\] == 0 \|\| ", "", ["setup"]),
+    "limits_of_another_worker": ("setup.c", r"&options->workers\[worker\]", "&options->workers[0]", ["setup", "submit:holds_the_payload"]),
+    "any_number_of_workers": ("setup.c", r"\|\| options->worker_count > FLAT_ENGINE_MAX_WORKERS", "", ["setup:out_of_its_range"]),
+    "any_stack": ("setup.c", r"stack < LEAST_STACK_BYTES \|\| ", "", ["setup:out_of_its_range"]),
+    "stacks_do_not_count": ("setup.c", r"(ENGINE_PAGE\);\s*)return judge_size\(of\);", r"\1return FLAT_OK;", ["setup:half_of_the_address"]),
+    "starvation_limit_one_less": ("setup.c", r"\.start = 0x8000 - \(uint64_t\)limit", ".start = 0x8001 - (uint64_t)limit", ["worker", "model"]),
+    "pinned_nowhere": ("setup.c", r"int processor = plan\.pinned && plan\.processor <= INT_MAX \? \(int\)plan\.processor : -1;",
+                       "int processor = -1;", ["setup_threads:pinned"]),
+    "threads_left_running": ("setup.c", r"end_threads\(engine, i\);", "", ["setup_threads"]),
+    "file_left_open": ("setup.c", r"if \(of->engine->shown >= 0\) \(void\)close\(of->engine->shown\);", "", ["setup_threads:cannot_be_pinned"]),
+    "mapping_left": ("setup.c", r"if \(status != FLAT_OK\) flat_backing_destroy\(own\);", "", ["setup_threads:cannot_be_pinned"]),
+    "stack_without_a_guard": ("setup.c", r"flat_guard_page\(stack_number\(of, i\) - ENGINE_PAGE\);", ";", ["setup_threads:each_stack", "setup_threads:to_the_page"]),
+    "blocks_without_a_guard": ("setup.c", r"flat_guard_page\(\(char \*\)of->engine->workers\[i\]\.pool->start - ENGINE_PAGE\);", ";",
+                               ["setup_threads:blocks_of_each", "setup_threads:to_the_page"]),
+    "left_tasks_forgotten": ("setup.c", r"flat_engine_empty\(&engine->workers\[i\]\);", ";", ["worker:cancels_what_waits"]),
+    # submit.c and submit_steps.h
+    "urgency_not_looked_at": ("submit_steps.h", r"task->urgency >= FLAT_ENGINE_URGENCIES \|\| ", "", ["submit"]),
+    "type_not_looked_at": ("submit_steps.h", r" \|\| task->type >= FLAT_ENGINE_TASK_TYPES", "", ["submit"]),
+    "start_after_the_deadline": ("submit_steps.h", r"if \(task->start_ns > task->deadline_ns\) return FLAT_INVALID_ARGUMENT;", "", ["submit"]),
+    "deadline_not_looked_at": ("submit_steps.h", r"if \(checked->deadline <= now\) return FLAT_DEADLINE_PAST;", "", ["submit", "waiting_submitters:another_reason"]),
+    "start_too_far_away": ("submit_steps.h", r"if \(checked->start > now [^;]*;", "", ["submit"]),
+    "times_take_no_room": ("submit_steps.h", r"checked->flags \|= HAS_START;\s*checked->inline_bytes -= sizeof\(uint64_t\);",
+                           "checked->flags |= HAS_START;", ["submit"]),
+    "null_payload_read": ("submit.c", r"if \(payload\.start == NULL && payload\.size != 0\) return FLAT_INVALID_ARGUMENT;", "", ["submit"]),
+    "class_too_small": ("submit.c", r"return size <= to->classes\[\*number\]\.size \? FLAT_OK : FLAT_INVALID_ARGUMENT;", "return FLAT_OK;", ["submit"]),
+    "class_that_is_not_there": ("submit.c", r"if \(\*number >= to->class_count\) return FLAT_INVALID_ARGUMENT;",
+                                "if (*number >= to->class_count) *number = 0;", ["submit"]),
+    "inline_where_none_is_granted": ("submit.c", r" && to->classes\[to->class_count\]\.count != 0\) \{\s*return submit_inline",
+                                     ") {\n return submit_inline", ["submit"]),
+    "any_worker_gives_up_where_it_does_not_fit": ("submit.c", r"if \(answer == FLAT_INVALID_ARGUMENT\) continue;", "", ["submit:holds_the_payload"]),
+    "any_worker_is_always_the_first": ("submit.c", r"submitter->next_worker = worker \+ 1 == count \? 0 : worker \+ 1;", "", ["submit", "model"]),
+    "posted_grant_posted_again": ("submit.c", r"state == GRANT_HELD \? FLAT_OK : FLAT_FOREIGN_POINTER;", "state != GRANT_LEFT ? FLAT_OK : FLAT_FOREIGN_POINTER;",
+                                  ["submit", "model"]),
+    "released_grant_posted": ("submit.c", r"to->grants\[grant\]\.state = GRANT_LEFT;", "", ["submit"]),
+    "block_of_a_neighbour_taken": ("submit.c", r"if \(index >= of->count\) return NO_GRANT_LEFT;", "index %= of->count;", ["submit"]),
+    "failed_post_loses_the_grant": ("submit.c", r"return refuse_submit\(submitter, status\);\s*task_descriptor \*descriptor = begin_descriptor\(to, &checked, now, to->grants",
+                                    "{ to->grants[grant].state = GRANT_LEFT; return refuse_submit(submitter, status); }\n task_descriptor *descriptor = begin_descriptor(to, &checked, now, to->grants",
+                                    ["submit", "model"]),
+    "size_of_a_grant_rounded_up": ("submit.c", r"taken->size = \(uint32_t\)size;", "taken->size = (uint32_t)(size + 15) / 16 * 16;", ["submit", "model"]),
+    "copy_of_whole_steps_alone": ("submit.c", r"size_t last = size - 2 \* sizeof\(pair\);", "size_t last = (size - 1) / 32 * 32 - 32;", ["submit"]),
+    "copy_reads_beyond": ("submit_steps.h", r"middle = of\[size / 2\]", "middle = of[size]", ["submit"]),
+    "grant_lost_when_it_comes_back": ("submit_steps.h", r"(recover_grant\([^)]*\) \{\s*uint32_t number = next_returned\(class\);\s*if \(number == NO_GRANT_LEFT\) return false;\s*)take_back_grant\(of, number\);",
+                                      r"\1", ["submit", "completion", "model"]),
+    "return_ring_does_not_turn": ("submit_steps.h", r"class->parity \^= wraps;", "", ["submit", "model"]),
+    "generation_stays": ("submit_steps.h", r"(= &of->grants\[number\];\s*)grant->generation\+\+;", r"\1", ["completion", "model"]),
+    "draining_not_looked_at": ("submit_steps.h", r"if \(LIKELY\(step_look_at_state\(&engine->state\) < submitter->refused_from\)\) return FLAT_OK;",
+                               "return FLAT_OK;", ["submit", "control", "model"]),
+    "lap_of_the_ring_kept": ("submit_steps.h", r"lap \+ \(wraps \? 1 : 0\)", "lap", ["submit", "model"]),
+    "ticket_of_another_worker": ("engine.h", r"\(uint64_t\)\(worker \+ 1\) << TICKET_WORKER_SHIFT", "(uint64_t)1 << TICKET_WORKER_SHIFT", ["completion", "model"]),
+    "context_forgotten": ("submit_steps.h", r"grant->context = task->context;", "", ["completion", "model"]),
+    "completions_do_not_turn": ("submit.c", r"from->completion_parity \^= ENTRY_PARITY;", "", ["completion", "model"]),
+    "stale_ticket_cancels": ("submit.c", r" \|\| grant->generation != \(uint32_t\)ticket", "", ["completion"]),
+    "second_cancellation_of_a_grant_sent": ("submit.c", r"return same \? FLAT_OK : FLAT_RING_FULL;", "if (same) return FLAT_OK;", ["completion", "model"]),
+    "poll_takes_too_many": ("submit.c", r"while \(taken < capacity && take_completion", "while (taken <= capacity && take_completion", ["completion"]),
+    "tasks_may_wait": ("submit.c", r" \|\| submitter->of_worker != NULL\) return FLAT_INVALID_ARGUMENT;\s*const flat_engine \*engine = submitter->engine;\s*uint64_t until = ticks_at_time\(&engine->rate, until_ns\), look_until = read_ticks\(\) \+ engine->spin_ticks;\s*while",
+                       ") return FLAT_INVALID_ARGUMENT;\n const flat_engine *engine = submitter->engine;\n uint64_t until = ticks_at_time(&engine->rate, until_ns), look_until = read_ticks() + engine->spin_ticks;\n while", ["worker:may_not_wait"]),
+    "wait_does_not_end": ("submit.c", r"if \(now >= until\) return FLAT_TIMED_OUT;", "", ["waiting_submitters:completion_ends"]),
+    "submitter_not_woken": ("worker.c", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\) flat_engine_wake\(sleeping\);", "", ["waiting_submitters:when_it_comes"]),
+    "worker_not_woken": ("submit_steps.h", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\) flat_engine_wake\(sleeping\);", "", ["waiting_submitters:woken_by_each"]),
+    "worker_not_woken_by_a_cancellation": ("submit.c", r"if \(step_look_asleep\(&to->worker->sleeping\)\) flat_engine_wake\(&to->worker->sleeping\);", "",
+                                           ["waiting_submitters:or_a_task_is_cancelled"]),
+    # worker.c
+    "sleeps_beyond_a_start": ("worker.c", r"if \(until_due < within\) within = until_due;", "(void)until_due;", ["waiting_submitters:when_a_start_comes"]),
+    "time_of_the_last_step_taken": ("worker.c", r"stepped->last = 0;", "", ["worker:between_two_steps"]),
+    "expired_task_runs": ("worker.c", r"return FLAT_TASK_EXPIRED;", "return FLAT_TASK_DONE;", ["worker", "completion", "model"]),
+    "deferred_task_expires": ("worker.c", r"\(task->flags & IS_DEFERRED\) != 0 \|\| ", "", ["worker:does_not_expire"]),
+    "cancelled_task_that_is_always_run_is_done": ("worker.c", r"if \(\(task->flags & IS_CANCELLED\) != 0\) return FLAT_TASK_CANCELLED;", "", ["completion"]),
+    "cancelled_by_an_old_ticket": ("worker.c", r"record->generation != \(uint32_t\)cancellation->submitted \|\| ", "", ["completion:again_before_its", "model"]),
+    "always_run_forgotten": ("worker.c", r"if \(\(chosen->task->flags & ALWAYS_RUN\) != 0\) \{", "if (false) {", ["completion", "control", "model"]),
+    "deferred_for_ever": ("worker.c", r"here->is_deferred = true;", "here->is_deferred = true; delay_ns += delay_ns == 0;", ["model", "worker"]),
+    "disposing_task_may_defer": ("worker.c", r" \|\| here->outcome != FLAT_TASK_DONE", "", ["worker:does_not_expire"]),
+    "delay_without_a_limit": ("worker.c", r"delay_ns > FLAT_ENGINE_MAX_DELAY_NS \|\| ", "", ["worker:as_long_as_it_asked"]),
+    "payload_left_in_the_ring": ("worker.c", r"if \(UNLIKELY\(worker->is_deferred\)\) chosen->record->task = \*chosen->task;", "", ["worker", "model"]),
+    "second_task_alone_forgotten": ("worker.c", r"if \(alone->in != NULL\) take_in_task\(worker, alone->in, alone->task\);", "", ["worker", "model"]),
+    "starts_rounded_down": ("worker.c", r"uint64_t due = units_after_ticks\(worker->engine, start\);", "uint64_t due = units_of_ticks(worker->engine, start);", ["worker:before_its_start"]),
+    "two_threads_are_one_worker": ("worker.c", r"return step_move_lane\(&engine->workers\[worker\]\.attended, 0, 1\);", "return true;", ["worker:one_thread_at_a_time"]),
+    "wheel_not_emptied_by_a_stop": ("worker.c", r"step_look_at_state\(&worker->engine->state\) >= ENGINE_STOPPED\) empty_wheel\(worker\);", "false) empty_wheel(worker);", ["control", "model"]),
+    "outcome_lost": ("worker.c", r"\(uint64_t\)outcome << OUTCOME_SHIFT \| ", "", ["completion", "model"]),
+    # control.c
+    "lane_of_a_living_thread_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", "return true;", ["control:thread_that_lives"]),
+    "lane_of_a_dead_thread_kept": ("control.c", r"return flat_thread_has_ended\(owner\);", "return false;", ["control:thread_that_ended"]),
+    "lane_freed_with_tasks_in_flight": ("control.c", r"if \(left != 0\) \{", "if (false) {", ["control"]),
+    "held_grants_not_counted": ("control.c", r"found->held \+= [^;]*;", ";", ["control:thread_that_ended"]),
+    "unread_completions_not_counted": ("control.c", r"found->unread \+= [^;]*;", ";", ["control"]),
+    "lane_not_cleared": ("control.c", r"(account_for\([^;]*;\s*)flat_engine_clear_lane\([^;]*;", r"\1", ["control", "model"]),
+    "register_while_draining": ("control.c", r"if \(step_look_at_state\(&engine->state\) != ENGINE_OPEN\) return FLAT_DRAINING;", "", ["control"]),
+    "register_does_not_reclaim": ("control.c", r"if \(\*submitter == NULL && flat_engine_reclaim\(engine\)\.lanes != 0\) [^;]*;", "", ["control:register_reclaims"]),
+    "drain_does_not_wait": ("control.c", r"return finished == posted;", "return finished <= posted;", ["control", "model"]),
+    "drain_waits_for_ever": ("control.c", r"if \(passed >= within_ns\) return FLAT_TIMED_OUT;", "if (passed >= within_ns && within_ns > 5) return FLAT_TIMED_OUT;", ["control"]),
+    "stop_is_a_drain": ("control.c", r"return settle\(engine, ENGINE_STOPPED, within_ns\);", "return settle(engine, ENGINE_DRAINING, within_ns);", ["control", "model"]),
+    "resume_after_the_end": ("control.c", r"state != ENGINE_OPEN && state != ENGINE_ENDING && ", "state != ENGINE_OPEN && ", ["worker:until_the_engine_ends"]),
+    "stuck_worker_not_named": ("control.c", r"if \(one\.run == NULL && one\.waiting == 0\) continue;", "if (one.run == NULL) continue;", ["control"]),
+    "stuck_more_than_there_is_room": ("control.c", r"if \(found < capacity\) stuck\[found\] = one;", "if (stuck != NULL) stuck[found] = one;", ["control:what_is_stuck"]),
+}
+
+
+def copied(fault, source, work):
+    """A copy of what the tests are linked with, with the fault in it."""
+    shutil.rmtree(work, ignore_errors=True)
+    for room in ("core", "os", "engine"):
+        shutil.copytree(os.path.join(source, "src", room), os.path.join(work, "src", room))
+    os.makedirs(os.path.join(work, "tests", "engine"))
+    for name in (PARTS, "parts.h"):
+        shutil.copy(os.path.join(source, "tests", "engine", name), os.path.join(work, "tests", "engine", name))
+    file, pattern, replacement, _ = FAULTS[fault]
+    plant(fault, os.path.join(work, "src", "engine", file), pattern, replacement, "src/engine/" + file)
+
+
+def compiled(unit, arguments):
+    subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-I", os.path.join(arguments.source, "include"),
+                    "-c", unit, "-o", unit + ".o"], check=True)
+    return unit + ".o"
+
+
+def program_of(test, objects, engine, arguments):
+    """The test linked with the engine that has the fault, which comes before the library's own."""
+    made = os.path.join(arguments.work, "engine_%s_test" % test)
+    own = [path for path in objects if not path.endswith("/%s.o" % PARTS)]
+    if len(own) != len(objects):
+        own.append(compiled(os.path.join(arguments.work, "tests", "engine", PARTS), arguments))
+    subprocess.run([arguments.linker, *own, *engine, *arguments.libraries, "-pthread", "-o", made], check=True)
+    return made
+
+
+def outcome(place, engine, arguments):
+    test, _, words = place.partition(":")
+    objects = dict(pair.split("=", 1) for pair in arguments.test)["engine_%s_test" % test].split(":")
+    return passes(program_of(test, objects, engine, arguments), "--gtest_filter=*%s*" % words, scale="0.3")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=sorted(FAULTS))
+    for option in ("source", "work", "compiler", "linker"):
+        parser.add_argument("--" + option)
+    parser.add_argument("--test", nargs="+", default=[], help="each with its objects")
+    parser.add_argument("--libraries", nargs="+", default=[])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(FAULTS), end="")
+        return 0
+    copied(arguments.fault, arguments.source, arguments.work)
+    engine = [compiled(unit, arguments) for unit in sorted(glob.glob(os.path.join(arguments.work, "src", "engine", "*.c")))]
+    return verdict(arguments.fault, [(place, outcome(place, engine, arguments)) for place in FAULTS[arguments.fault][3]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
