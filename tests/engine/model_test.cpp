@@ -78,7 +78,7 @@ class engine_run {
         test::random_source random(op.b);
         switch (op.what) {
         case operation::submit: return submit(lane, op.a % 5 == 0 ? FLAT_ANY_WORKER : worker, plan(random, true));
-        case operation::grant: return grant(lane, worker, random.below(model_classes - 1));
+        case operation::grant: return grant(lane, worker, random.below(model_classes - 1), random.below(9));
         case operation::post: return post(op.a / 4, plan(random, false));
         case operation::post_wrongly: return post_wrongly(lane, op.a / 2);
         case operation::release: return release(op.a);
@@ -242,8 +242,8 @@ class engine_run {
         return worker;
     }
 
-    std::string grant(std::size_t lane, std::size_t worker, std::size_t of_class) {
-        const std::size_t size = class_sizes[of_class];
+    std::string grant(std::size_t lane, std::size_t worker, std::size_t of_class, std::size_t less) {
+        const std::size_t size = class_sizes[of_class] - less;
         void *const block = flat_engine_grant(lanes_[lane], worker, size);
         if ((block != nullptr) != (model_.left(lane, worker, of_class) != 0)) return "a grant is given or refused";
         if (block == nullptr) return "";

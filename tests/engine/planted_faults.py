@@ -82,7 +82,7 @@ FAULTS = {
     "ticks_product_cut": ("ticks.h", r"\(uint64_t\)\(\(tick_product\)value \* by >> 32\)", "(value * by >> 32)", ["ticks"]),
     # descriptor.h
     "start_in_the_place_of_the_deadline": ("descriptor.h", r"\(task->flags & HAS_DEADLINE\) != 0 \? 2 : 3", "3",
-                                           ["descriptor", "worker:deadline_that_passes_between"]),
+                                           ["descriptor", "worker:start_and_a_later_deadline"]),
     "flags_share_a_bit": ("descriptor.h", r"#define ALWAYS_RUN 8u", "#define ALWAYS_RUN 4u",
                           ["descriptor", "completion", "model"]),
     # setup.c
@@ -159,7 +159,6 @@ FAULTS = {
     "expired_task_runs": ("worker.c", r"return FLAT_TASK_EXPIRED;", "return FLAT_TASK_DONE;", ["worker", "completion", "model"]),
     "deferred_task_expires": ("worker.c", r"\(task->flags & IS_DEFERRED\) != 0 \|\| ", "", ["worker:does_not_expire"]),
     "cancelled_task_that_is_always_run_is_done": ("worker.c", r"if \(\(task->flags & IS_CANCELLED\) != 0\) return FLAT_TASK_CANCELLED;", "", ["completion"]),
-    "cancelled_by_an_old_ticket": ("worker.c", r"record->generation != \(uint32_t\)cancellation->submitted \|\| ", "", ["completion:again_before_its", "model"]),
     "always_run_forgotten": ("worker.c", r"if \(\(chosen->task->flags & ALWAYS_RUN\) != 0\) \{", "if (false) {", ["completion", "control", "model"]),
     "deferred_for_ever": ("worker.c", r"here->is_deferred = true;", "here->is_deferred = true; delay_ns += delay_ns == 0;", ["model", "worker"]),
     "disposing_task_may_defer": ("worker.c", r" \|\| here->outcome != FLAT_TASK_DONE", "", ["worker:does_not_expire"]),

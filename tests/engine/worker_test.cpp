@@ -170,6 +170,16 @@ TEST_F(engine_worker, a_deadline_that_passes_between_two_steps_is_seen) {
     }
 }
 
+TEST_F(engine_worker, a_task_with_a_start_and_a_later_deadline_runs) {
+    flat_task task = at(engine_.now() + 100000);
+    task.completion = true;
+    task.deadline_ns = engine_.now() + test::engine_hour;
+    ASSERT_EQ(submit('a', 0, 0, task), FLAT_OK);
+    ASSERT_TRUE(engine_.run_until(0, [&] { return flat_engine_wait(lane_, 0) == FLAT_OK; }));
+    EXPECT_EQ(test::poll_all(lane_).at(0).outcome, FLAT_TASK_DONE);
+    EXPECT_EQ(order_, "a");
+}
+
 TEST_F(engine_worker, a_deadline_that_passes_while_others_run_is_seen) {
     std::uint64_t deadline = 0;
     const test::action pass = [&](flat_worker *) { wait_until(deadline); };
