@@ -66,7 +66,8 @@ typedef struct flat_worker flat_worker;
 /** What a task runs. `payload` is aligned to 16 at least, and is the task's until it returns. */
 typedef void flat_task_function(flat_worker *here, void *payload, size_t size);
 
-/** Names an accepted task: its worker, its grant, and how often that grant was used before. Never 0. */
+/** Names an accepted task among those of its submitter: its worker, its grant, and how often that grant was used
+ * before. Never 0. Another submitter's task may have the same. */
 typedef uint64_t flat_ticket;
 
 /** How a task ended. */
@@ -157,8 +158,10 @@ typedef struct flat_engine_options {
     const flat_worker_options *workers; /**< NULL: all alike, not pinned; or `worker_count` of them */
     size_t lane_count;                  /**< submitters outside of the workers, 1 .. FLAT_ENGINE_MAX_LANES; 0: 4 */
     flat_waiting waiting;
-    uint64_t spin_ns;          /**< 0: 50,000 */
-    size_t stack_size;         /**< bytes of each worker's stack; 0: 262,144. Whole pages, 65,536 at least */
+    uint64_t spin_ns; /**< 0: 50,000 */
+    /** Bytes of each worker's stack. 0: 262,144. Whole pages, 65,536 at least. With a watchdog each has 32,768 more,
+     * on which it tells where it is. */
+    size_t stack_size;
     unsigned starvation_limit; /**< 1 .. 32,767; 0: 64 */
     /** true: the engine starts no thread; `flat_engine_run` or `flat_engine_step` is called for each worker. */
     bool caller_runs_workers;
