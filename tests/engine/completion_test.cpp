@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -258,6 +259,33 @@ TEST_F(engine_completing, tells_context_ticket_payload_and_size) {
     ASSERT_EQ(flat_engine_post(lane_, block, &task), FLAT_OK);
     ASSERT_EQ(engine_.run(), 1u);
     EXPECT_EQ(poll_all(lane_)[0].payload, block);
+}
+
+TEST_F(engine_completing, a_polled_block_can_be_kept_with_what_is_in_it) {
+    const auto mark = [](flat_worker *, void *given, std::size_t) { static_cast<char *>(given)[0] = 'k'; };
+    flat_task task = task_of(mark);
+    task.completion = true;
+    const std::array<char, 64> bytes{};
+    for (int round = 0; round < 20; round++) {
+        ASSERT_EQ(flat_engine_submit(lane_, 0, &task, bytes.data(), bytes.size()), FLAT_OK);
+        ASSERT_EQ(engine_.run(), 1u);
+        void *const block = poll_all(lane_).at(0).payload;
+        ASSERT_EQ(flat_engine_keep(lane_, block), FLAT_OK);
+        EXPECT_EQ(flat_engine_keep(lane_, block), FLAT_FOREIGN_POINTER) << "it is held";
+        std::vector<void *> held;
+        while (void *other = flat_engine_grant(lane_, 0, bytes.size())) held.push_back(other);
+        EXPECT_EQ(held.size(), 7u) << "the kept one is missing";
+        EXPECT_EQ(std::count(held.begin(), held.end(), block), 0);
+        for (void *other : held) EXPECT_EQ(flat_engine_release(lane_, other), FLAT_OK);
+        EXPECT_EQ(*static_cast<char *>(block), 'k');
+        ASSERT_EQ(flat_engine_post(lane_, block, &task), FLAT_OK);
+        ASSERT_EQ(engine_.run(), 1u);
+        EXPECT_EQ(poll_all(lane_).at(0).payload, block);
+        EXPECT_EQ(flat_engine_release(lane_, block), FLAT_FOREIGN_POINTER) << "it was not kept";
+    }
+    EXPECT_EQ(flat_engine_keep(nullptr, nullptr), FLAT_INVALID_ARGUMENT);
+    EXPECT_EQ(flat_engine_keep(lane_, nullptr), FLAT_FOREIGN_POINTER);
+    EXPECT_EQ(flat_engine_keep(lane_, &task), FLAT_FOREIGN_POINTER);
 }
 
 TEST_F(engine_completing, is_told_only_if_asked_for) {

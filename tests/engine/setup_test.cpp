@@ -357,9 +357,9 @@ TEST(engine_footprint, stacks_are_in_it) {
     options.value.stack_size = 65536;
     EXPECT_EQ(footprint_of(options).metadata_bytes, without + std::size_t{2} * (65536 + 4096));
     options.value.watchdog_ns = 1000000;
-    EXPECT_EQ(footprint_of(options).metadata_bytes, without + std::size_t{3} * (65536 + 4096));
+    EXPECT_EQ(footprint_of(options).metadata_bytes, without + std::size_t{3} * (65536 + 32768 + 4096));
     options.value.stack_size = 0;
-    EXPECT_EQ(footprint_of(options).metadata_bytes, without + std::size_t{3} * (262144 + 4096));
+    EXPECT_EQ(footprint_of(options).metadata_bytes, without + std::size_t{3} * (262144 + 32768 + 4096));
 }
 
 TEST(engine_create, leaves_nothing_behind_when_it_is_destroyed) {

@@ -137,7 +137,7 @@ TEST(engine_threads, that_the_system_starts_none_is_said) {
         DEMAND(flat_engine_create(&engine, options.get()) == FLAT_OUT_OF_MEMORY);
         DEMAND(engine == nullptr);
         DEMAND(options.message().find("starts no more threads") != std::string::npos);
-        DEMAND(options.message().find("at worker 0") != std::string::npos);
+        DEMAND(options.message().find("at thread 0") != std::string::npos);
         return 0;
     }));
 }
@@ -152,7 +152,7 @@ TEST(engine_threads, that_the_system_starts_one_of_several_ends_that_one) {
                   engine_options options = with_threads(4);
                   flat_engine *engine = nullptr;
                   DEMAND(flat_engine_create(&engine, options.get()) == FLAT_OUT_OF_MEMORY);
-                  DEMAND(options.message().find("at worker 1") != std::string::npos);
+                  DEMAND(options.message().find("at thread 1") != std::string::npos);
                   DEMAND(test::is_as_before({1, test::look_at_process().files, test::look_at_process().mappings}));
                   return 0;
               }),

@@ -3,6 +3,8 @@
 #ifndef FLATLINE_TESTS_ENGINE_TEST_ENGINE_HPP
 #define FLATLINE_TESTS_ENGINE_TEST_ENGINE_HPP
 
+#include "sanitizers.hpp"
+
 #include <flatline/engine.h>
 
 #include <array>
@@ -26,6 +28,7 @@ class engine_options {
         value.worker_count = 2;
         value.lane_count = 2;
         value.caller_runs_workers = true;
+        if (thread_sanitizer) value.stack_size = std::size_t{2} << 20; // it takes more than the default for itself
     }
 
     std::vector<flat_class> classes{{64, 64}, {256, 32}};
