@@ -48,7 +48,7 @@ class engine_control : public testing::Test {
     // A thread that was joined may be in the system for a moment more.
     flat_reclaimed reclaim_until(const std::function<bool(const flat_reclaimed &)> &done) {
         flat_reclaimed found{};
-        for (const std::uint64_t end = engine_.now() + 60 * test::engine_second; engine_.now() < end;) {
+        for (const std::uint64_t end = engine_.now() + test::patience; engine_.now() < end;) {
             found = flat_engine_reclaim(engine_);
             if (done(found)) break;
         }
@@ -164,7 +164,7 @@ TEST_F(engine_control, a_register_reclaims_lanes_of_threads_that_have_ended) {
     for (int round = 0; round < 20; round++) {
         leave_by_a_thread([&](flat_submitter *lane) { EXPECT_NE(flat_engine_grant(lane, 0, 64), nullptr); });
         flat_submitter *lane = nullptr;
-        for (const std::uint64_t end = engine_.now() + 60 * test::engine_second; engine_.now() < end;) {
+        for (const std::uint64_t end = engine_.now() + test::patience; engine_.now() < end;) {
             if (flat_engine_register(engine_, &lane) == FLAT_OK) break;
         }
         ASSERT_NE(lane, nullptr);
@@ -344,7 +344,7 @@ TEST(engine_drain, is_done_by_another_thread_while_workers_run) {
     std::size_t accepted = 0;
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 100; i++) accepted += test::submit_action(lane, FLAT_ANY_WORKER, count) == FLAT_OK;
-        ASSERT_EQ(flat_engine_drain(engine, 60 * test::engine_second), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, test::patience), FLAT_OK);
         ASSERT_EQ(runs, accepted);
         flat_engine_resume(engine);
     }
@@ -370,5 +370,5 @@ TEST(engine_drain, names_a_worker_whose_task_does_not_return) {
     EXPECT_NE(stuck[0].thread, 0u);
     EXPECT_EQ(stuck[0].run, test::call_action);
     open = true;
-    EXPECT_EQ(flat_engine_stop(engine, 60 * test::engine_second), FLAT_OK);
+    EXPECT_EQ(flat_engine_stop(engine, test::patience), FLAT_OK);
 }

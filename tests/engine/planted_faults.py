@@ -72,8 +72,8 @@ FAULTS = {
     "ready_mark_stays": ("ready.h", r"if \(links_are_empty\(ready->links, other\)\) [^;]*;", "", ["ready"]),
     "ready_length_kept": ("ready.h", r"ready_set_length\(ready, urgency, UINT64_MAX\);", "", ["ready"]),
     # histogram.h
-    "histogram_of_eight_buckets": ("histogram.h", r"#define HISTOGRAM_STEP_BITS 4", "#define HISTOGRAM_STEP_BITS 3",
-                                   ["histogram"]),
+    "histogram_neighbours_share_a_bucket": ("histogram.h", r"\(uint32_t\)\(value >> shift\)", "(uint32_t)(value >> shift | 1)",
+                                            ["histogram"]),
     "histogram_long_ones_beyond_the_end": ("histogram.h", r"if \(value > most\) value = most;", "", ["histogram"]),
     "histogram_upper_end_is_the_next": ("histogram.h", r"\+ 1\) << shift\) - 1;", "+ 1) << shift);", ["histogram"]),
     # ticks.h
@@ -144,7 +144,7 @@ FAULTS = {
     "context_forgotten": ("submit_steps.h", r"grant->context = task->context;", "", ["completion", "model"]),
     "completions_do_not_turn": ("submit.c", r"from->completion_parity \^= ENTRY_PARITY;", "", ["completion", "model"]),
     "stale_ticket_cancels": ("submit.c", r" \|\| grant->generation != \(uint32_t\)ticket", "", ["completion"]),
-    "second_cancellation_of_a_grant_sent": ("submit.c", r"return same \? FLAT_OK : FLAT_RING_FULL;", "if (same) return FLAT_OK;", ["completion", "model"]),
+    "second_cancellation_of_a_grant_sent": ("submit.c", r"return same \? FLAT_OK : FLAT_RING_FULL;", "if (same) return FLAT_OK;", ["completion"]),
     "kept_block_is_left": ("submit.c", r"\(void\)take_grant\(from, class\);", "", ["completion:can_be_kept"]),
     "poll_takes_too_many": ("submit.c", r"while \(taken < capacity && take_completion", "while (taken <= capacity && take_completion", ["completion"]),
     "tasks_may_wait": ("submit.c", r" \|\| submitter->of_worker != NULL\) return FLAT_INVALID_ARGUMENT;\s*const flat_engine \*engine = submitter->engine;\s*uint64_t until = ticks_at_time\(&engine->rate, until_ns\), look_until = read_ticks\(\) \+ engine->spin_ticks;\s*while",

@@ -44,7 +44,7 @@ void run_on(flat_submitter *lane, std::size_t worker, const test::action &act, f
     flat_task task = test::task_of(nullptr);
     task.completion = true;
     ASSERT_EQ(test::submit_action(lane, worker, act, task), FLAT_OK);
-    ASSERT_EQ(flat_engine_wait(lane, flat_engine_now(engine) + 60 * test::engine_second), FLAT_OK);
+    ASSERT_EQ(flat_engine_wait(lane, flat_engine_now(engine) + test::patience), FLAT_OK);
     ASSERT_EQ(test::poll_all(lane).size(), 1u);
 }
 

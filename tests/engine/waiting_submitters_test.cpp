@@ -18,7 +18,7 @@ namespace {
 using test::task_of;
 using test::test_engine;
 
-constexpr std::uint64_t millisecond = 1000000, a_minute = 60 * test::engine_second;
+constexpr std::uint64_t millisecond = 1000000;
 
 test::engine_options waiting_as(flat_waiting waiting, std::uint64_t spin_ns = 1) {
     test::engine_options options;
@@ -98,7 +98,7 @@ TEST_F(engine_waiting_for, a_grant_that_comes_back_from_another_thread_is_used) 
                 std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
                 (void)flat_engine_step(engine_, 0);
             });
-            EXPECT_EQ(submit_until(engine_.now() + a_minute, size), FLAT_OK) << size << ", " << sleep_us;
+            EXPECT_EQ(submit_until(engine_.now() + test::patience, size), FLAT_OK) << size << ", " << sleep_us;
             worker.join();
         }
         (void)engine_.run();
@@ -117,7 +117,7 @@ TEST_F(engine_waiting_for, a_completion_ends_with_the_time_or_when_it_comes) {
             std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
             (void)flat_engine_step(engine_, 0);
         });
-        EXPECT_EQ(flat_engine_wait(lane_, engine_.now() + a_minute), FLAT_OK);
+        EXPECT_EQ(flat_engine_wait(lane_, engine_.now() + test::patience), FLAT_OK);
         EXPECT_EQ(flat_engine_wait(lane_, 0), FLAT_OK) << "until it is polled";
         worker.join();
         EXPECT_EQ(test::poll_all(lane_).size(), 1u);
@@ -144,7 +144,7 @@ TEST(engine_sleep, a_worker_that_sleeps_is_woken_by_each_submit) {
             const flat_status status = block != nullptr ? flat_engine_post(lane, block, &task)
                                                         : flat_engine_submit(lane, 1, &task, nullptr, 0);
             ASSERT_EQ(status, FLAT_OK);
-            ASSERT_EQ(flat_engine_wait(lane, engine.now() + a_minute), FLAT_OK);
+            ASSERT_EQ(flat_engine_wait(lane, engine.now() + test::patience), FLAT_OK);
             ASSERT_EQ(test::poll_all(lane).size(), 1u);
         }
     }
@@ -163,14 +163,14 @@ TEST(engine_sleep, a_worker_that_sleeps_is_woken_when_a_start_comes_or_a_task_is
         for (int i = 0; i < 20; i++) {
             task.start_ns = engine.now() + millisecond;
             ASSERT_EQ(test::submit_action(lane, 0, note, task), FLAT_OK);
-            ASSERT_EQ(flat_engine_wait(lane, engine.now() + a_minute), FLAT_OK);
+            ASSERT_EQ(flat_engine_wait(lane, engine.now() + test::patience), FLAT_OK);
             EXPECT_GE(ran + 1, task.start_ns);
             ASSERT_EQ(test::poll_all(lane).size(), 1u);
             task.start_ns = engine.now() + test::engine_hour;
             ASSERT_EQ(test::submit_action(lane, 0, note, task), FLAT_OK);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             ASSERT_EQ(flat_engine_cancel(lane, ticket), FLAT_OK);
-            ASSERT_EQ(flat_engine_wait(lane, engine.now() + a_minute), FLAT_OK);
+            ASSERT_EQ(flat_engine_wait(lane, engine.now() + test::patience), FLAT_OK);
             ASSERT_EQ(test::poll_all(lane).at(0).outcome, FLAT_TASK_CANCELLED);
         }
     }
@@ -183,7 +183,7 @@ TEST(engine_sleep, a_stop_wakes_a_worker_whose_tasks_wait_for_their_time) {
     task.start_ns = engine.now() + test::engine_hour;
     for (int i = 0; i < 30; i++) ASSERT_EQ(flat_engine_submit(lane, 0, &task, nullptr, 0), FLAT_OK);
     EXPECT_EQ(flat_engine_drain(engine, millisecond), FLAT_TIMED_OUT);
-    EXPECT_EQ(flat_engine_stop(engine, a_minute), FLAT_OK);
+    EXPECT_EQ(flat_engine_stop(engine, test::patience), FLAT_OK);
 }
 
 TEST(engine_sleep, many_submits_wake_once_and_all_run) {
@@ -194,7 +194,7 @@ TEST(engine_sleep, many_submits_wake_once_and_all_run) {
     flat_status status = FLAT_OK;
     for (int round = 0; round < 50; round++) {
         ASSERT_EQ(flat_engine_submit_many(lane, 0, &task, payloads.data(), payloads.size(), &status), 50u);
-        ASSERT_EQ(flat_engine_drain(engine, a_minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, test::patience), FLAT_OK);
         flat_engine_resume(engine);
     }
 }
@@ -211,6 +211,6 @@ TEST(engine_sleep, more_workers_than_processors_work) {
     for (std::size_t i = 0; i < 5 * engine.workers(); i++) {
         ASSERT_EQ(test::submit_action(lane, FLAT_ANY_WORKER, count), FLAT_OK);
     }
-    EXPECT_EQ(flat_engine_drain(engine, a_minute), FLAT_OK);
+    EXPECT_EQ(flat_engine_drain(engine, test::patience), FLAT_OK);
     EXPECT_EQ(runs, 5 * engine.workers());
 }

@@ -405,7 +405,7 @@ TEST(engine_run, is_the_worker_until_the_engine_ends) {
         flat_task task{};
         task.completion = true;
         ASSERT_EQ(test::submit_action(lane, worker, note, task), FLAT_OK);
-        ASSERT_EQ(flat_engine_wait(lane, engine.now() + 60 * test::engine_second), FLAT_OK);
+        ASSERT_EQ(flat_engine_wait(lane, engine.now() + test::patience), FLAT_OK);
         EXPECT_EQ(test::poll_all(lane).size(), 1u);
     }
     EXPECT_FALSE(flat_engine_step(engine, 0)) << "another thread is this worker";
