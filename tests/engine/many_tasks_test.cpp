@@ -225,12 +225,12 @@ void cancel_some(source &by) {
     by.cancelled += status == FLAT_OK;
 }
 
-// Submits the next task. One from outside is tried until it is accepted, for a minute; one from a task three times.
+// Submits the next task. One from outside is tried until it is accepted, for a patience(); one from a task three times.
 bool send(source &by, bool is_outside) {
     const name is = by.number << source_shift | by.next;
     const task_kind kind(is);
     flat_ticket ticket = 0;
-    const std::uint64_t until = flat_engine_now(all->engine) + test::minute;
+    const std::uint64_t until = flat_engine_now(all->engine) + test::patience();
     by.next++; // before it can be completed
     for (unsigned tries = 0; is_outside || tries < 3; tries++) {
         by.next--;
@@ -260,7 +260,7 @@ void be_submitter(source &by, std::uint64_t count) {
         (void)send(by, true);
         if (by.random.one_in(4)) poll(by);
     }
-    const std::uint64_t until = flat_engine_now(all->engine) + test::minute;
+    const std::uint64_t until = flat_engine_now(all->engine) + test::patience();
     while (by.polled < by.wanted && all->wrong.load() == nullptr) {
         require(flat_engine_wait(by.lane, until) == FLAT_OK, "lost: a completion does not come");
         poll(by);
@@ -282,7 +282,7 @@ void poll_within(flat_engine *engine) {
     for (std::size_t i = 0; i < workers; i++) {
         require(flat_engine_submit(lane, i, &task, nullptr, 0) == FLAT_OK, "a task is refused");
     }
-    require(flat_engine_drain(engine, test::minute) == FLAT_OK, "lost: a task does not end");
+    require(flat_engine_drain(engine, test::patience()) == FLAT_OK, "lost: a task does not end");
     flat_engine_unregister(lane);
     flat_engine_resume(engine);
 }
@@ -346,7 +346,7 @@ TEST(engine_many_tasks, each_ends_once_with_its_payload_whole) {
         }
         for (std::thread &each : threads) each.join();
         ASSERT_STREQ(state->wrong, nullptr);
-        ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, test::patience()), FLAT_OK);
         flat_engine_resume(engine);
         poll_within(engine);
         ASSERT_EQ(test::missing_of(engine, submitters, workers, sizes, live), "");

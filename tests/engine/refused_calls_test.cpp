@@ -13,7 +13,7 @@
 
 namespace {
 
-using test::comes, test::minute;
+using test::comes, test::patience;
 
 constexpr std::array<flat_class, 2> classes{{{64, 200}, {512, 100}}};
 constexpr std::size_t workers = 2, lanes = 2;
@@ -46,7 +46,7 @@ void wake_each_other(const test::owned_engine &engine) {
         flat_completion completion;
         const std::size_t size = i % 2 == 0 ? payload.size() : 8;
         require(flat_engine_submit(lane, 0, &task, payload.data(), size) == FLAT_OK, "refused");
-        require(flat_engine_wait(lane, engine.in(minute)) == FLAT_OK, "lost: a completion");
+        require(flat_engine_wait(lane, engine.in(patience())) == FLAT_OK, "lost: a completion");
         require(flat_engine_poll(lane, &completion, 1) == 1, "no completion");
         if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
@@ -59,10 +59,10 @@ void drain_and_stop(const test::owned_engine &engine) {
     for (int i = 0; i < 20; i++) {
         const flat_task task = {.run = test::do_nothing};
         require(flat_engine_submit(lane, 0, &task, nullptr, 0) == FLAT_OK, "refused");
-        require(flat_engine_drain(engine, minute) == FLAT_OK, "lost: a drain");
+        require(flat_engine_drain(engine, patience()) == FLAT_OK, "lost: a drain");
         flat_engine_resume(engine);
         require(flat_engine_submit(lane, 1, &later, nullptr, 0) == FLAT_OK, "refused");
-        require(flat_engine_stop(engine, minute) == FLAT_OK, "lost: a stop");
+        require(flat_engine_stop(engine, patience()) == FLAT_OK, "lost: a stop");
         flat_engine_resume(engine);
     }
     flat_engine_unregister(lane);

@@ -156,7 +156,7 @@ void live_on(std::uint64_t seed) {
 }
 
 void require_all_back() {
-    if (flat_engine_drain(engine, test::minute) != FLAT_OK) fail("lost: a drain does not end");
+    if (flat_engine_drain(engine, test::patience()) != FLAT_OK) fail("lost: a drain does not end");
     if (outcomes[0] + outcomes[1] + outcomes[2] != accepted) fail("a task is lost, or was run twice");
     const std::string missing = test::missing_of(engine, lanes, workers, sizes, live);
     if (!missing.empty()) fail(missing.c_str());
@@ -171,7 +171,7 @@ void poll_within() {
         flat_completion completion;
         while (flat_engine_poll(flat_engine_submitter(here), &completion, 1) != 0) polled++;
     }};
-    if (flat_engine_drain(engine, test::minute) != FLAT_OK) fail("lost: a drain does not end");
+    if (flat_engine_drain(engine, test::patience()) != FLAT_OK) fail("lost: a drain does not end");
     flat_engine_resume(engine);
     for (std::size_t i = 0; i < workers; i++) {
         if (flat_engine_submit(lane, i, &task, nullptr, 0) != FLAT_OK) fail("a task is refused");

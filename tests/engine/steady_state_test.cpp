@@ -14,7 +14,7 @@
 
 namespace {
 
-using test::minute, test::random_source;
+using test::patience, test::random_source;
 
 constexpr std::array<flat_class, 2> classes{{{64, 200}, {1024, 100}}};
 constexpr std::size_t steady_tasks = 100'000;
@@ -152,8 +152,8 @@ TEST(engine_steady_state, makes_no_call_of_the_heap) {
         flat_submitter *lane = engine.lane();
         const std::uint64_t before = test::heap_calls();
         be_steady(engine, lane, waiting != FLAT_WAITING_BUSY);
-        ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK);
-        ASSERT_EQ(flat_engine_stop(engine, minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK);
+        ASSERT_EQ(flat_engine_stop(engine, patience()), FLAT_OK);
         flat_engine_resume(engine);
         EXPECT_EQ(test::heap_calls(), before);
         flat_engine_unregister(lane);
@@ -167,6 +167,6 @@ TEST(engine_steady_state, planted_call_of_the_heap_is_counted) {
     const std::uint64_t before = test::heap_calls();
     const flat_task task = {.run = [](flat_worker *, void *, std::size_t) { delete new volatile int(1); }};
     ASSERT_EQ(flat_engine_submit(lane, 0, &task, nullptr, 0), FLAT_OK);
-    ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK);
     EXPECT_EQ(test::heap_calls(), before + 1);
 }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -20,11 +21,18 @@
 
 namespace test {
 
-constexpr std::uint64_t millisecond = 1'000'000, minute = 60'000 * millisecond, hour = 60 * minute;
+constexpr std::uint64_t millisecond = 1'000'000, hour = 3600 * 1000 * millisecond;
 
-// Whether the condition holds within a minute. False says "lost": no limit here is a latency.
+// How long a test waits before it says "lost": a patience(), or FLATLINE_TEST_PATIENCE seconds, with which planted
+// faults are seen sooner. No limit here is a latency.
+inline std::uint64_t patience() {
+    static const char *const given = std::getenv("FLATLINE_TEST_PATIENCE");
+    return (given != nullptr ? std::strtoull(given, nullptr, 10) : 60) * 1000 * millisecond;
+}
+
+// Whether the condition holds within that time.
 template <class Condition> bool comes(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience());
     while (!condition()) {
         if (std::chrono::steady_clock::now() > end) return false;
         std::this_thread::yield();
@@ -159,12 +167,12 @@ inline std::string missing_of(flat_engine *engine, std::size_t lanes, std::size_
         if (!comes([&] { return flat_engine_register(engine, &lane) == FLAT_OK; })) return "a lane does not come back";
         for (std::size_t i = 0; i < workers; i++) missing += missing_grants(engine, lane, i, sizes);
     }
-    if (flat_engine_drain(engine, minute) != FLAT_OK) return missing + "what was cancelled is not done";
+    if (flat_engine_drain(engine, patience()) != FLAT_OK) return missing + "what was cancelled is not done";
     flat_engine_resume(engine);
     for (std::size_t i = 0; i < workers; i++) {
         worker_report report{&sizes, workers, "", 0, {false}};
         if (submit_value(taken[0], i, {.run = worker_report::make}, &report) != FLAT_OK) return "a task is refused";
-        if (flat_engine_drain(engine, minute) != FLAT_OK || !report.is_made) return missing + "a task is lost";
+        if (flat_engine_drain(engine, patience()) != FLAT_OK || !report.is_made) return missing + "a task is lost";
         flat_engine_resume(engine);
         if (report.live != live) {
             missing += "worker " + std::to_string(i) + ": " + std::to_string(report.live) + " of " +

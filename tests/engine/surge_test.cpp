@@ -14,7 +14,7 @@
 
 namespace {
 
-using test::comes, test::gate, test::minute, test::millisecond;
+using test::comes, test::gate, test::millisecond, test::patience;
 
 constexpr std::array<flat_class, 3> classes{{{64, 120}, {512, 60}, {2048, 30}}};
 constexpr std::array<flat_class_limits, 3> limits{{{10, 5, 0}, {6, 3, 0}, {3, 2, 0}}};
@@ -141,7 +141,7 @@ TEST(engine_surge, grants_and_pools_run_out_on_every_worker_and_all_is_back_then
         ASSERT_EQ(flat_engine_submit(lane, FLAT_ANY_WORKER, &task, payload.data(), 64), FLAT_NO_GRANT);
         EXPECT_EQ(runs, 0u);
         at.is_open = true;
-        ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK);
         EXPECT_EQ(runs, accepted);
         flat_engine_unregister(lane);
         flat_engine_unregister(other);
@@ -177,7 +177,7 @@ TEST(engine_surge, a_worker_that_stands_in_a_task_holds_up_no_other_and_is_named
     EXPECT_NE(stuck[0].thread, 0u);
     EXPECT_EQ(of.ended(), ended);
     at.is_open = true;
-    ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK);
     EXPECT_EQ(flat_engine_stuck(engine, stuck.data(), stuck.size()), 0u);
     EXPECT_EQ(of.ended(), ended + behind);
     flat_engine_unregister(lane);
@@ -257,7 +257,7 @@ TEST_P(engine_bursts, a_stop_completes_every_accepted_task_once) {
     const std::size_t rounds = test::scaled(60);
     for (std::size_t i = 0; i < rounds; i++) {
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(3000)));
-        ASSERT_EQ(flat_engine_stop(all.engine, minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_stop(all.engine, patience()), FLAT_OK);
         const std::uint64_t ended = all.of.ended();
         ASSERT_TRUE(all.all_wait());
         ASSERT_EQ(all.of.accepted, ended) << "after round " << i;
@@ -279,7 +279,7 @@ TEST_P(engine_bursts, no_accepted_task_is_left_when_any_of_several_drains_return
         std::vector<std::thread> drains;
         for (std::size_t d = 0; d < ended.size(); d++) {
             drains.emplace_back([&, d] {
-                status[d] = flat_engine_drain(all.engine, minute);
+                status[d] = flat_engine_drain(all.engine, patience());
                 ended[d] = all.of.ended();
             });
         }
@@ -322,7 +322,7 @@ TEST(engine_surge, a_drain_waits_for_nobody_that_is_refused_again_and_again) {
     for (int round = 0; round < 3; round++) {
         const std::uint64_t before = accepted;
         EXPECT_TRUE(comes([&] { return accepted > before; }));
-        EXPECT_EQ(flat_engine_drain(engine, minute / 2), FLAT_OK) << "lost";
+        EXPECT_EQ(flat_engine_drain(engine, patience() / 2), FLAT_OK) << "lost";
         flat_engine_resume(engine);
     }
     is_over = true;
@@ -378,7 +378,7 @@ TEST(engine_surge, submitters_that_end_without_leaving_give_their_lanes_back_all
         EXPECT_GT(left, 0u);
         EXPECT_LT(left, threads_at_once * lives);
         EXPECT_GT(held, 0u);
-        ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK);
+        ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK);
         ASSERT_EQ(test::missing_of(engine, lanes, workers, sizes, live(lanes, workers)), "");
     }
     EXPECT_EQ(of.accepted, of.ended());

@@ -1,5 +1,5 @@
 // Workers and submitters that sleep, look and yield: none sleeps for ever while there is something to do. A task that
-// is not done within a minute is lost; no limit here is a latency.
+// is not done within a patience() is lost; no limit here is a latency.
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 #include "engine/stress.hpp"
@@ -10,7 +10,7 @@
 
 namespace {
 
-using test::comes, test::minute, test::random_source;
+using test::comes, test::patience, test::random_source;
 
 constexpr std::array<flat_class, 2> classes{{{64, 200}, {512, 100}}};
 
@@ -89,7 +89,7 @@ TEST_P(engine_waiting, no_completion_is_slept_through_by_worker_or_submitter) {
             const std::uint64_t payload = random.next();
             flat_completion completion;
             ASSERT_EQ(flat_engine_submit(lane, random.below(2), &task, &payload, sizeof payload), FLAT_OK);
-            ASSERT_EQ(flat_engine_wait(lane, engine.in(minute)), FLAT_OK) << "lost";
+            ASSERT_EQ(flat_engine_wait(lane, engine.in(patience())), FLAT_OK) << "lost";
             ASSERT_EQ(flat_engine_poll(lane, &completion, 1), 1u);
             pause(random);
         }
@@ -118,13 +118,13 @@ TEST_P(engine_waiting, no_grant_that_comes_back_is_slept_through) {
         for (std::size_t i = 0; i < count; i++) {
             payload.pause = random.next();
             ASSERT_EQ(
-                flat_engine_submit_until(lane, random.below(2), &task, &payload, sizeof payload, engine.in(minute)),
+                flat_engine_submit_until(lane, random.below(2), &task, &payload, sizeof payload, engine.in(patience())),
                 FLAT_OK)
                 << "lost";
             if (random.one_in(4)) pause(random);
         }
     });
-    ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK) << "lost";
+    ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK) << "lost";
     EXPECT_EQ(runs, 3 * count);
 }
 
@@ -138,7 +138,7 @@ TEST_P(engine_waiting, no_time_of_a_task_is_slept_through) {
             const flat_task task = {.run = test::do_nothing, .completion = true, .start_ns = start};
             flat_completion completion;
             ASSERT_EQ(flat_engine_submit(lane, random.below(2), &task, nullptr, 0), FLAT_OK);
-            ASSERT_EQ(flat_engine_wait(lane, engine.in(minute)), FLAT_OK) << "lost";
+            ASSERT_EQ(flat_engine_wait(lane, engine.in(patience())), FLAT_OK) << "lost";
             EXPECT_GE(flat_engine_now(engine), start);
             ASSERT_EQ(flat_engine_poll(lane, &completion, 1), 1u);
             pause(random);
@@ -165,7 +165,7 @@ TEST_P(engine_waiting, no_change_of_state_is_slept_through) {
             .run = test::do_nothing, .completion = true, .start_ns = engine.in(test::hour), .context = &random};
         ASSERT_EQ(flat_engine_submit(lane, i % 2, &later, nullptr, 0), FLAT_OK);
         pause(random);
-        ASSERT_EQ(flat_engine_stop(engine, minute), FLAT_OK) << "lost";
+        ASSERT_EQ(flat_engine_stop(engine, patience()), FLAT_OK) << "lost";
         flat_completion completion;
         ASSERT_EQ(flat_engine_poll(lane, &completion, 1), 1u);
         EXPECT_EQ(completion.outcome, FLAT_TASK_CANCELLED);
@@ -188,13 +188,13 @@ TEST_P(engine_waiting, more_workers_than_processors_do_all_that_they_are_given) 
         const flat_task task = {.run = count_up};
         for (std::size_t i = 0; i < count; i++) {
             ASSERT_EQ(flat_engine_submit_until(lane, random.below(workers), &task, &counter, sizeof counter,
-                                               engine.in(minute)),
+                                               engine.in(patience())),
                       FLAT_OK)
                 << "lost";
             if (random.one_in(64)) pause(random);
         }
     });
-    ASSERT_EQ(flat_engine_drain(engine, minute), FLAT_OK) << "lost";
+    ASSERT_EQ(flat_engine_drain(engine, patience()), FLAT_OK) << "lost";
     EXPECT_EQ(runs, 3 * count);
 }
 

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Plants one fault in a copy of src/engine, links tests of the engine under threads with it, and demands that each fails.
+
+    stress_faults.py --list
+    stress_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX
+                     --objects OBJECT... --libraries LIBRARY...
+
+The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from planting import CONTROL, passes, plant, verdict
+
+# name: (file below src/engine, pattern, replacement, tests that must see it, each `TEST:WORDS` with words of its names)
+FAULTS = {
+    CONTROL: ("control.c", r"\A", r"", ["many_tasks:", "surge:", "waiting:asleep", "stopping:submit_inline",
+                                        "steady_state:", "refused_calls:", "soak:"]),
+    "published_before_the_payload_is_there": (
+        "submit.c", r"copy_small\(descriptor->room, payload\.start, payload\.size\);\s*publish_task\(([^;]*)\);",
+        r"publish_task(\1); for (volatile int i = 0; i < 300; i++) continue; "
+        r"copy_small(descriptor->room, payload.start, payload.size);", ["many_tasks:"]),
+    "last_bytes_not_copied": ("submit.c", r"size_t last = size - 2 \* sizeof\(pair\);",
+                              r"size_t last = (size - 2 * sizeof(pair)) & ~(size_t)1;", ["many_tasks:", "soak:"]),
+    "ticket_of_another_time_cancels": ("worker.c", r"record->generation != \(uint32_t\)cancellation->submitted \|\|", r"",
+                                       ["many_tasks:"]),
+    "completion_says_another_outcome": ("worker.c", r"\(uint64_t\)outcome << OUTCOME_SHIFT", r"0", ["many_tasks:"]),
+    "deferred_task_is_finished": ("worker.c", r"wait_again\(worker, record\);\s*return;", r"wait_again(worker, record);",
+                                  ["many_tasks:", "soak:"]),
+    "grant_of_a_refused_submit_is_lost": (
+        "submit.c", r"(step_leave_submit\(&submitter->entered\);\s*return FLAT_NO_GRANT;)",
+        r"class->count -= class->count > 1; \1", ["surge:run_out"]),
+    "stop_cancels_nothing": ("worker.c", r"(step_look_at_state\(&worker->engine->state\)) >= ENGINE_STOPPED(\)\) return)",
+                             r"\1 > ENGINE_ENDING\2", ["surge:a_stop"]),
+    "drain_looks_at_no_submit_that_is_under_way": ("control.c", r"all_have_passed\(engine, &progress\) && is_done",
+                                                   r"is_done", ["surge:no_accepted", "stopping:iff_it_is_inside/post"]),
+    "drain_waits_for_whoever_tries_again": ("control.c", r"\(of->inside == 0 \|\| of->inside == inside\)", r"true",
+                                            ["surge:refused_again"]),
+    "drain_reclaims_nothing": ("control.c", r"\(void\)flat_engine_reclaim\(engine\); /\* its thread", r"/* its thread",
+                               ["stopping:come_back/cancel"]),
+    "drain_undoes_a_stop": ("control.c", r"while \(state < to && !change_state\(engine, state, to\)\);",
+                            r"while (state < to && !change_state(engine, step_look_at_state(&engine->state), to));",
+                            ["stopping:undoes"]),
+    "end_forgets_tasks_of_tasks": ("control.c", r"while \(is_submitting\(engine, engine->lane_count[^;]*;", r"",
+                                   ["surge:tasks_that_tasks"]),
+    "cancellation_is_no_submit": ("submit.c", r"step_enter\(&submitter->entered\); /\* a drain[^;]*?\*/(.*?)"
+                                  r"step_leave_submit\(&submitter->entered\);(\s*step_light_fence\(submitter->engine)",
+                                  r"\1\2", ["stopping:/cancel"]),
+    "unpublished_descriptor_counts": ("control.c", r"lap_before\) \? posted - 1 : posted;",
+                                      r"lap_before) ? posted : posted;", ["stopping:iff_it_is_inside/post",
+                                                                          "stopping:come_back/submit_inline"]),
+    "lane_of_the_living_is_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", r"return true;",
+                                        ["stopping:iff_it_is_inside/grant", "soak:"]),
+    "lane_of_the_dead_is_not_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", r"return false;",
+                                          ["surge:end_without_leaving", "refused_calls:control"]),
+    "lane_is_freed_with_tasks_in_flight": ("control.c", r"if \(left != 0\) \{", r"if (left > 1000) {",
+                                           ["stopping:come_back/post", "soak:"]),
+    "reclaimed_lane_keeps_its_places": ("control.c", r"class->at = there->returns\[number\]\.at;", r"",
+                                        ["surge:end_without_leaving", "soak:"]),
+    "held_grant_of_a_reclaimed_lane_is_lost": ("control.c", r"for \(uint32_t i = class->count; i-- > 0;\)",
+                                               r"for (uint32_t i = class->count; i-- > of->posted % 2;)",
+                                               ["stopping:come_back", "soak:"]),
+    "worker_sleeps_without_a_second_look": ("worker.c", r"if \(!has_mail\(worker\) &&", r"if (", ["waiting:asleep"]),
+    "submitter_sleeps_without_a_second_look": ("submit.c", r"if \(!is_there\(submitter\) &&", r"if (",
+                                               ["waiting:asleep"]),
+    "submitter_is_not_woken": ("worker.c", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\)", r"if (false)",
+                               ["waiting:no_completion"]),
+    "worker_is_not_woken": ("submit_steps.h", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\)", r"if (false)",
+                            ["waiting:another_is_slept"]),
+    "worker_sleeps_through_a_start": ("worker.c", r"if \(until_due < within\) within = until_due;", r"(void)until_due;",
+                                      ["waiting:no_time_of"]),
+    "worker_sleeps_through_a_stop": ("control.c", r"if \(step_look_asleep\(&engine->workers\[i\]\.sleeping\)\)",
+                                     r"if (false)", ["waiting:no_change_of_state"]),
+    "engine_needs_membarrier": ("setup.c", r"\.fenced = !flat_can_fence_all\(\),",
+                                r".fenced = flat_can_fence_all() ? false : (_exit(9), false),",
+                                ["refused_calls:from_the_start"]),
+    "engine_needs_a_memory_file": ("setup.c", r"status = start_workers\(of\);",
+                                   r"if (own != NULL && of->engine->shown < 0) return FLAT_UNAVAILABLE; \g<0>",
+                                   ["refused_calls:memory_files"]),
+    "polling_yields": ("worker.c", r"\} else if \(engine->yields\) \{", r"} else {", ["steady_state:while_it_polls"]),
+    "submit_calls_the_heap": ("submit.c", r"\A(.*?)(\nflat_status flat_engine_submit\([^{]*\{)",
+                              r"#include <stdlib.h>\n\1\2 free(malloc(1 + (size & 7)));", ["steady_state:heap"]),
+    "worker_calls_the_system": ("worker.c", r"task->run\(worker, record->payload, task->size\);",
+                                r"\g<0> flat_thread_yield();", ["steady_state:while_it_polls",
+                                                                "steady_state:where_it_sleeps"]),
+}
+
+
+def program_of(test, arguments):
+    """The test, linked with the engine that has the fault, in the place of the library's."""
+    made = []
+    for source in sorted(glob.glob(os.path.join(arguments.work, "engine", "*.c"))):
+        made.append(source + ".o")
+        if not os.path.exists(made[-1]):
+            subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE",
+                            "-I", os.path.join(arguments.source, "include"), "-c", source, "-o", made[-1]], check=True)
+    name = "engine_soak" if test == "soak" else "engine_%s_test" % test
+    program = os.path.join(arguments.work, name)
+    objects = [path for path in arguments.objects if "/%s.dir/" % name in path]
+    if not objects:
+        sys.exit("no objects of %s are given" % name)
+    subprocess.run([arguments.linker, *objects, *made, *arguments.libraries, "-pthread", "-o", program], check=True)
+    return program
+
+
+def outcome(place, arguments):
+    test, _, words = place.partition(":")
+    program = program_of(test, arguments)
+    if test == "soak":
+        return passes_soak(program)
+    return passes(program, "--gtest_filter=*%s*" % words, scale="0.3")
+
+
+def passes_soak(program):
+    try:
+        done = subprocess.run([program, "5", "1"], text=True, errors="replace", stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=90, check=False)
+    except subprocess.TimeoutExpired:
+        print("  (did not end)")
+        return False
+    print("  " + done.stdout.strip().splitlines()[-1][:200] if done.stdout.strip() else "  (said nothing)")
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=sorted(FAULTS))
+    for option in ("source", "work", "compiler", "linker"):
+        parser.add_argument("--" + option)
+    parser.add_argument("--objects", nargs="+", default=[], help="of the tests")
+    parser.add_argument("--libraries", nargs="+", default=[], help="the library, and GoogleTest's")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(FAULTS), end="")
+        return 0
+    if arguments.fault != CONTROL:
+        os.environ["FLATLINE_TEST_PATIENCE"] = "10"
+    file, pattern, replacement, places = FAULTS[arguments.fault]
+    shutil.rmtree(arguments.work, ignore_errors=True)
+    for room in ("core", "os", "engine"):
+        shutil.copytree(os.path.join(arguments.source, "src", room), os.path.join(arguments.work, room))
+    plant(arguments.fault, os.path.join(arguments.work, "engine", file), pattern, replacement, "src/engine/" + file)
+    return verdict(arguments.fault, [(place, outcome(place, arguments)) for place in places])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
