@@ -304,6 +304,33 @@ bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *go
     return leaves;
 }
 
+// A worker runs a task that submits another one to the other worker, and counts whether that was accepted.
+int step_first_worker(flat_engine *engine, scene *) { return flat_engine_step(engine, 0) ? 0 : no_block; }
+
+void submit_to_the_other(flat_worker *here, void *, std::size_t) {
+    const flat_task task = {.run = count_other, .always_run = true};
+    shared->runs += flat_engine_submit(flat_engine_submitter(here), to, &task, nullptr, 0) == FLAT_OK;
+}
+
+// Ends the engine while the first worker stands after `steps` instructions. Whether the other one's task has ended.
+bool end_beside_a_task(unsigned steps, bool *goes_on) {
+    const shared_engine engine;
+    shared->runs = shared->others_runs = 0;
+    const flat_task task = {.run = submit_to_the_other};
+    EXPECT_EQ(flat_engine_submit(engine.lane(), 0, &task, nullptr, 0), FLAT_OK);
+    stopped_call stopped(step_first_worker, static_cast<flat_engine *>(engine), shared);
+    *goes_on = stopped.step(steps);
+    std::atomic<bool> has_left{false};
+    std::thread ends([&] {
+        flat_engine_end(engine);
+        has_left = flat_engine_run(engine, to) == FLAT_OK;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // it is done if it does not wait for the task
+    (void)stopped.finish();
+    ends.join();
+    return has_left && shared->runs == shared->others_runs;
+}
+
 // Stops the engine while a drain stands after `steps` instructions. Whether tasks are cancelled then.
 bool stop_meanwhile(unsigned steps, bool *goes_on) {
     const shared_engine engine;
@@ -361,6 +388,13 @@ TEST_F(engine_stopping_of_states, a_drain_or_a_resume_stopped_anywhere_undoes_no
         for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(steps)) {
             ASSERT_TRUE(end_meanwhile(call, steps, &goes_on)) << "after " << steps << " instructions";
         }
+    }
+}
+
+TEST_F(engine_stopping_of_states, an_end_leaves_no_task_behind_that_a_task_stopped_anywhere_submits) {
+    unsigned steps = 0;
+    for (bool goes_on = true; goes_on && !HasFailure(); steps += 8) {
+        ASSERT_TRUE(end_beside_a_task(steps, &goes_on)) << "after " << steps << " instructions";
     }
 }
 

@@ -29,48 +29,48 @@ FAULTS = {
         r"publish_task(\1); for (volatile int i = 0; i < 300; i++) continue; "
         r"copy_small(descriptor->room, payload.start, payload.size);", ["many_tasks:"]),
     "last_bytes_not_copied": ("submit.c", r"size_t last = size - 2 \* sizeof\(pair\);",
-                              r"size_t last = (size - 2 * sizeof(pair)) & ~(size_t)1;", ["many_tasks:", "soak:"]),
-    "ticket_of_another_time_cancels": ("worker.c", r"record->generation != \(uint32_t\)cancellation->submitted \|\|", r"",
+                              r"size_t last = (size - 2 * sizeof(pair)) & ~(size_t)15;", ["many_tasks:", "soak:"]),
+    "ticket_of_another_time_cancels": ("submit.c", r"\|\| grant->generation != \(uint32_t\)ticket\)", r")",
                                        ["many_tasks:"]),
     "completion_says_another_outcome": ("worker.c", r"\(uint64_t\)outcome << OUTCOME_SHIFT", r"0", ["many_tasks:"]),
-    "deferred_task_is_finished": ("worker.c", r"wait_again\(worker, record\);\s*return;", r"wait_again(worker, record);",
+    "deferred_task_is_finished": ("worker.c", r"(wait_again\(worker, chosen->record\);)\s*return;", r"\1",
                                   ["many_tasks:", "soak:"]),
-    "grant_of_a_refused_submit_is_lost": (
-        "submit.c", r"(step_leave_submit\(&submitter->entered\);\s*return FLAT_NO_GRANT;)",
-        r"class->count -= class->count > 1; \1", ["surge:run_out"]),
+    "released_grant_is_lost": ("submit.c", r"(flat_status flat_engine_release\(.*?)push_grant\([^;]*;", r"\1",
+                               ["surge:run_out", "stopping:comes_back/release"]),
     "stop_cancels_nothing": ("worker.c", r"(step_look_at_state\(&worker->engine->state\)) >= ENGINE_STOPPED(\)\) return)",
                              r"\1 > ENGINE_ENDING\2", ["surge:a_stop"]),
     "drain_looks_at_no_submit_that_is_under_way": ("control.c", r"all_have_passed\(engine, &progress\) && is_done",
-                                                   r"is_done", ["surge:no_accepted", "stopping:iff_it_is_inside/post"]),
-    "drain_waits_for_whoever_tries_again": ("control.c", r"\(of->inside == 0 \|\| of->inside == inside\)", r"true",
-                                            ["surge:refused_again"]),
+                                                   r"is_done", ["stopping:iff_it_is_inside/post"]),
+    "drain_waits_until_all_are_outside_at_once": (
+        "control.c", r"(static bool all_have_passed\([^{]*\{)", r"\1 of->passed = 0; of->inside = 0;",
+        ["surge:refused_again"]),
     "drain_reclaims_nothing": ("control.c", r"\(void\)flat_engine_reclaim\(engine\); /\* its thread", r"/* its thread",
-                               ["stopping:come_back/cancel"]),
+                               ["stopping:comes_back/cancel"]),
     "drain_undoes_a_stop": ("control.c", r"while \(state < to && !change_state\(engine, state, to\)\);",
                             r"while (state < to && !change_state(engine, step_look_at_state(&engine->state), to));",
                             ["stopping:undoes"]),
     "end_forgets_tasks_of_tasks": ("control.c", r"while \(is_submitting\(engine, engine->lane_count[^;]*;", r"",
-                                   ["surge:tasks_that_tasks"]),
+                                   ["stopping:an_end_leaves"]),
     "cancellation_is_no_submit": ("submit.c", r"step_enter\(&submitter->entered\); /\* a drain[^;]*?\*/(.*?)"
                                   r"step_leave_submit\(&submitter->entered\);(\s*step_light_fence\(submitter->engine)",
                                   r"\1\2", ["stopping:/cancel"]),
     "unpublished_descriptor_counts": ("control.c", r"lap_before\) \? posted - 1 : posted;",
                                       r"lap_before) ? posted : posted;", ["stopping:iff_it_is_inside/post",
-                                                                          "stopping:come_back/submit_inline"]),
+                                                                          "stopping:comes_back/submit_inline"]),
     "lane_of_the_living_is_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", r"return true;",
                                         ["stopping:iff_it_is_inside/grant", "soak:"]),
     "lane_of_the_dead_is_not_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", r"return false;",
                                           ["surge:end_without_leaving", "refused_calls:control"]),
     "lane_is_freed_with_tasks_in_flight": ("control.c", r"if \(left != 0\) \{", r"if (left > 1000) {",
-                                           ["stopping:come_back/post", "soak:"]),
+                                           ["stopping:comes_back/post", "soak:"]),
     "reclaimed_lane_keeps_its_places": ("control.c", r"class->at = there->returns\[number\]\.at;", r"",
                                         ["surge:end_without_leaving", "soak:"]),
     "held_grant_of_a_reclaimed_lane_is_lost": ("control.c", r"for \(uint32_t i = class->count; i-- > 0;\)",
                                                r"for (uint32_t i = class->count; i-- > of->posted % 2;)",
-                                               ["stopping:come_back", "soak:"]),
-    "worker_sleeps_without_a_second_look": ("worker.c", r"if \(!has_mail\(worker\) &&", r"if (", ["waiting:asleep"]),
+                                               ["stopping:comes_back", "soak:"]),
+    "worker_sleeps_without_a_second_look": ("worker.c", r"if \(!has_mail\(worker\) &&", r"if (", ["waiting:falls_asleep"]),
     "submitter_sleeps_without_a_second_look": ("submit.c", r"if \(!is_there\(submitter\) &&", r"if (",
-                                               ["waiting:asleep"]),
+                                               ["waiting:falls_asleep"]),
     "submitter_is_not_woken": ("worker.c", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\)", r"if (false)",
                                ["waiting:no_completion"]),
     "worker_is_not_woken": ("submit_steps.h", r"if \(UNLIKELY\(step_look_asleep\(sleeping\)\)\)", r"if (false)",
@@ -87,8 +87,8 @@ FAULTS = {
                                    ["refused_calls:memory_files"]),
     "polling_yields": ("worker.c", r"\} else if \(engine->yields\) \{", r"} else {", ["steady_state:while_it_polls"]),
     "submit_calls_the_heap": ("submit.c", r"\A(.*?)(\nflat_status flat_engine_submit\([^{]*\{)",
-                              r"#include <stdlib.h>\n\1\2 free(malloc(1 + (size & 7)));", ["steady_state:heap"]),
-    "worker_calls_the_system": ("worker.c", r"task->run\(worker, record->payload, task->size\);",
+                              r"#include <stdlib.h>\n\1\2 void *volatile wasted = malloc(8); free(wasted);", ["steady_state:heap"]),
+    "worker_calls_the_system": ("worker.c", r"task->run\(worker, [^;]*;",
                                 r"\g<0> flat_thread_yield();", ["steady_state:while_it_polls",
                                                                 "steady_state:where_it_sleeps"]),
 }
@@ -116,6 +116,10 @@ def outcome(place, arguments):
     program = program_of(test, arguments)
     if test == "soak":
         return passes_soak(program)
+    listed = subprocess.run([program, "--gtest_list_tests", "--gtest_filter=*%s*" % words], text=True,
+                            stdout=subprocess.PIPE, check=True).stdout
+    if not any(line.startswith("  ") for line in listed.splitlines()):
+        sys.exit("%s has no test of this name" % place)
     return passes(program, "--gtest_filter=*%s*" % words, scale="0.3")
 
 

@@ -96,6 +96,32 @@ TEST_P(engine_waiting, no_completion_is_slept_through_by_worker_or_submitter) {
     });
 }
 
+// One of each, so that nobody else wakes them: the submit comes about when the worker falls asleep, and the completion
+// about when the submitter does.
+TEST_P(engine_waiting, nothing_is_slept_through_that_comes_as_its_reader_falls_asleep) {
+    const std::size_t count = test::scaled(100'000);
+    const test::owned_engine engine(options_for(GetParam(), 1, 1));
+    static constexpr auto spin = [](std::uint64_t ns) {
+        for (const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns);
+             std::chrono::steady_clock::now() < end;) {
+        }
+    };
+    const flat_task task = {
+        .run = [](flat_worker *, void *payload, std::size_t) { spin(test::payload_as<std::uint64_t>(payload)); },
+        .completion = true};
+    flat_submitter *lane = engine.lane();
+    random_source random(test::seed());
+    for (std::size_t i = 0; i < count; i++) {
+        const std::uint64_t duration = random.below(4000); // around `spin_ns`, after which the submitter sleeps
+        flat_completion completion;
+        ASSERT_EQ(flat_engine_submit(lane, 0, &task, &duration, sizeof duration), FLAT_OK);
+        ASSERT_EQ(flat_engine_wait(lane, engine.in(patience())), FLAT_OK) << "lost";
+        ASSERT_EQ(flat_engine_poll(lane, &completion, 1), 1u);
+        spin(random.magnitude(4000));
+    }
+    flat_engine_unregister(lane);
+}
+
 // Each lane has one grant of the larger class, and every second submit finds it in use.
 TEST_P(engine_waiting, no_grant_that_comes_back_is_slept_through) {
     const std::size_t count = test::scaled(4000);
