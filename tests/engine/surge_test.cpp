@@ -301,8 +301,8 @@ INSTANTIATE_TEST_SUITE_P(while_workers_wait, engine_bursts,
 
 // More of them than processors, so that at each moment many stand in the middle of a submit.
 TEST(engine_surge, a_drain_waits_for_nobody_that_is_refused_again_and_again) {
-    constexpr std::size_t lanes = 48;
-    const flat_class one{64, 100};
+    constexpr std::size_t lanes = test::thread_sanitizer ? 48 : 200;
+    const flat_class one{64, 2 * (lanes + 1)};
     const test::owned_engine engine(
         {.worker_count = 1, .classes = &one, .class_count = 1, .lane_count = lanes, .waiting = FLAT_WAITING_SLEEP});
     std::atomic<bool> is_over{false};

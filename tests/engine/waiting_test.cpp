@@ -1,6 +1,7 @@
 // Workers and submitters that sleep, look and yield: none sleeps for ever while there is something to do. A task that
 // is not done within a patience() is lost; no limit here is a latency.
 #include "core/environment.hpp"
+#include "core/processors.hpp"
 #include "core/random_source.hpp"
 #include "engine/stress.hpp"
 
@@ -96,30 +97,39 @@ TEST_P(engine_waiting, no_completion_is_slept_through_by_worker_or_submitter) {
     });
 }
 
-// One of each, so that nobody else wakes them: the submit comes about when the worker falls asleep, and the completion
-// about when the submitter does.
+// One of each, so that nobody else wakes them, on processors of their own: the second submit comes about when the first
+// task ends and the worker falls asleep, and the completions come about when the submitter does.
 TEST_P(engine_waiting, nothing_is_slept_through_that_comes_as_its_reader_falls_asleep) {
-    const std::size_t count = test::scaled(100'000);
+    const std::size_t count = test::scaled(50'000);
+    static const test::processors all;
     const test::owned_engine engine(options_for(GetParam(), 1, 1));
     static constexpr auto spin = [](std::uint64_t ns) {
         for (const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns);
              std::chrono::steady_clock::now() < end;) {
         }
     };
+    const flat_task keep = {.run = [](flat_worker *, void *, std::size_t) { all.keep_to(1); }};
     const flat_task task = {
         .run = [](flat_worker *, void *payload, std::size_t) { spin(test::payload_as<std::uint64_t>(payload)); },
         .completion = true};
-    flat_submitter *lane = engine.lane();
-    random_source random(test::seed());
-    for (std::size_t i = 0; i < count; i++) {
-        const std::uint64_t duration = random.below(4000); // around `spin_ns`, after which the submitter sleeps
-        flat_completion completion;
-        ASSERT_EQ(flat_engine_submit(lane, 0, &task, &duration, sizeof duration), FLAT_OK);
-        ASSERT_EQ(flat_engine_wait(lane, engine.in(patience())), FLAT_OK) << "lost";
-        ASSERT_EQ(flat_engine_poll(lane, &completion, 1), 1u);
-        spin(random.magnitude(4000));
-    }
-    flat_engine_unregister(lane);
+    std::thread([&] {
+        all.keep_to(0);
+        flat_submitter *lane = engine.lane();
+        random_source random(test::seed());
+        ASSERT_EQ(flat_engine_submit(lane, 0, &keep, nullptr, 0), FLAT_OK);
+        for (std::size_t i = 0; i < count; i++) {
+            const std::uint64_t duration = random.below(3000); // around `spin_ns`, after which the submitter sleeps
+            ASSERT_EQ(flat_engine_submit(lane, 0, &task, &duration, sizeof duration), FLAT_OK);
+            spin(duration + random.below(600));
+            ASSERT_EQ(flat_engine_submit(lane, 0, &task, &duration, sizeof duration), FLAT_OK);
+            for (int polled = 0; polled < 2;) {
+                flat_completion completion;
+                ASSERT_EQ(flat_engine_wait(lane, engine.in(patience())), FLAT_OK) << "lost";
+                while (flat_engine_poll(lane, &completion, 1) == 1) polled++;
+            }
+        }
+        flat_engine_unregister(lane);
+    }).join();
 }
 
 // Each lane has one grant of the larger class, and every second submit finds it in use.
