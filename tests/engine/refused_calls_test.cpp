@@ -38,7 +38,10 @@ void wake_each_other(const test::owned_engine &engine) {
     flat_submitter *lane = engine.lane();
     const auto hand_on = [](flat_worker *here, void *payload, std::size_t size) {
         const flat_task task = {.run = test::do_nothing};
-        require(flat_engine_submit(flat_engine_submitter(here), 1, &task, payload, size) == FLAT_OK, "refused");
+        const flat_status status = flat_engine_submit(flat_engine_submitter(here), 1, &task, payload, size);
+        // A worker that nobody could wake looks after a millisecond: until then more may come than it has grants for.
+        const bool is_full = status == FLAT_NO_GRANT || status == FLAT_RING_FULL;
+        require(status == FLAT_OK || is_full, flat_status_string(status));
     };
     std::array<char, 400> payload{};
     for (int i = 0; i < 300; i++) {
