@@ -93,8 +93,10 @@ ENGINE_FAULTS = {
     "urgencies_of_the_engine_for_all": ("engine_plan.cpp", r"return use\.by_worker\.empty\(\)[^;]*;", "return use.urgencies;"),
     "refusal_without_a_reason": ("engine_plan.cpp", r"std::string\(message\.data\(\)\)", "std::string()"),
     "cancelled_tasks_dispose_as_they_come_in": (
-        "../engine/worker.c", r"    record->task\.flags \|= IS_CANCELLED;.*?make_ready\(worker, record\);\n",
-        "    take_out(worker, record);\n    run_task(worker, record, 1, FLAT_TASK_CANCELLED);\n"),
+        "../engine/worker.c",
+        r"(static NOINLINE void cancel_task.*?)    record->task\.flags \|= IS_CANCELLED;.*?make_ready\(worker, record\);\n",
+        "static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome);\n\n"
+        r"\1    take_out(worker, record);\n    run_task(worker, record, 1, FLAT_TASK_CANCELLED);\n"),
     "a_run_that_defers_itself_not_checked": (
         "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);\n(.*?wait_again\(worker, record\);\s*return;\s*\})",
         r"\1 check_service(statistics, task, ended - now);"),
