@@ -58,7 +58,7 @@ std::string memory_text(const EnginePlan &engine, const Look &look) {
     const engine_parts &parts = engine.parts;
     const std::uint64_t guards = parts.stack_guards + parts.block_guards;
     std::string text = look.dress(fmt::format("{:>16}", "bytes"), Style::faint) + "\n";
-    for (const auto &[bytes, what] : {std::pair{parts.stacks, "stacks of the workers"},
+    for (const auto &[bytes, what] : {std::pair{parts.stacks, "stacks"},
                                       {parts.workers, "of the workers: metadata of their pools, records of tasks"},
                                       {parts.lanes, "lanes: rings, and what submitters know of their grants"},
                                       {parts.statistics, "statistics"},
@@ -91,8 +91,9 @@ std::string grants_text(const EnginePlan &engine, const Look &look) {
         [](const PlannedPayload &each) {
             const bool inlined = each.block_size == 0;
             return fmt::format("{:>11}{:>12}{:>12}{:>14}{:>12}{:>15}\n", payload_text(each),
-                               inlined ? "" : grouped(each.block_count), grouped(each.lane_grants),
-                               grouped(each.worker_grants), grouped(each.granted), inlined ? "" : grouped(each.left()));
+                               inlined ? "-" : grouped(each.block_count), grouped(each.lane_grants),
+                               grouped(each.worker_grants), grouped(each.granted),
+                               inlined ? "-" : grouped(each.left()));
         },
         look);
 }

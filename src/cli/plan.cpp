@@ -184,7 +184,7 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
     CLI::App *verb = program.add_subcommand("plan", "Compute the memory that a program needs, before it runs");
     verb->footer("SIZE and BYTES may end in K, M or G. Without classes and shares, the classes of the smallest\n"
                  "footprint are chosen for the demand in FILE.json, which flat::tracking_resource wrote, or in\n"
-                 "--distribution.\n"
+                 "--distribution. An engine is declared in FILE.toml.\n"
                  "Exit status: 0 done, 1 the plan does not serve the demand, 2 could not be run.");
     verb->add_option("file", options.file, "A declaration (.toml) or a tracking file (.json)")->type_name("FILE");
     verb->add_option("--class", options.classes, "A pool with this many blocks of each size")

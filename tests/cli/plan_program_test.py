@@ -325,6 +325,8 @@ class Plan(unittest.TestCase):
 
     def test_manual_shows_what_is_printed(self):
         page = (PROJECT / "docs/plan.md").read_text()
+        self.write("engine.toml", self.ENGINE.read_text())
+        self.assertIn(f"```text\n{self.ENGINE.read_text()}```\n", page)
         programs = {"flatline": PROGRAM, "planned_routes": EXAMPLE}
         shown = [block for block in re.findall(r"(?ms)^```text\n(.*?)^```$", page) if block.startswith("$ ")]
         self.assertTrue(shown)

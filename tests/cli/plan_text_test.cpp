@@ -2,6 +2,7 @@
 
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
+#include "plan/engine_declarations.hpp"
 
 #include <gtest/gtest.h>
 
@@ -67,6 +68,16 @@ plan::Declaration random_declaration(test::random_source &random) {
     return declaration;
 }
 
+/// One that the engine accepts.
+plan::EngineDeclaration possible_engine(test::random_source &random) {
+    for (;;) {
+        const plan::EngineDeclaration engine = test::random_engine(random);
+        const plan::EngineOptions options(engine);
+        flat_footprint need;
+        if (flat_engine_footprint(&options.get(), &need) == FLAT_OK) return engine;
+    }
+}
+
 } // namespace
 
 TEST(plan_text, fits_the_terminal) {
@@ -74,7 +85,9 @@ TEST(plan_text, fits_the_terminal) {
     SCOPED_TRACE("FLATLINE_TEST_SEED=" + std::to_string(seed));
     test::random_source random(seed);
     for (std::size_t left = test::scaled(300); left > 0; --left) {
-        const plan::Plan plan = plan::make_plan(random_declaration(random), {});
+        plan::Declaration declaration = random_declaration(random);
+        if (random.one_in(3)) declaration.engine = possible_engine(random);
+        const plan::Plan plan = plan::make_plan(declaration, {});
         const std::optional<plan::Tracking> none;
         ASSERT_LE(widest_of(plan_text(plan, none, look_of(100))), 100U) << plan_text(plan, none, look_of(100));
         ASSERT_LE(widest_of(plan_text(plan, none, look_of(300))), 100U);
@@ -137,4 +150,17 @@ TEST(plan_text, numbers_of_times_are_rounded_down) {
     EXPECT_NE(plan_text(plan, {}, look_of(100)).find("1.99 times"), std::string::npos);
     const plan::Plan less = plan::make_plan({.classes = {{64, 999999}}, .demand = {{64, 1000000, 1}}}, {});
     EXPECT_NE(plan_text(less, {}, look_of(100)).find("at 0.99"), std::string::npos);
+}
+
+TEST(plan_text, bounds_are_rounded_up) {
+    plan::EngineDeclaration engine;
+    engine.lane_count = 1;
+    engine.classes = {{{64, 1}}, {{FLAT_NO_GRANTS, FLAT_NO_GRANTS, 0}}, {1}};
+    engine.inline_limits = {1, FLAT_NO_GRANTS, 5001};
+    engine.inline_urgencies = 1;
+    engine.overhead_ns = 0;
+    const std::string text = plan_text(plan::make_plan({.engine = engine}, {}), {}, look_of(100));
+    EXPECT_NE(text.find("     inline        0    5.01 µs           0            0            0    10.1 µs\n"),
+              std::string::npos)
+        << text; // 5,001 and 10,002 ns
 }

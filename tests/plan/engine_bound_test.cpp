@@ -49,6 +49,14 @@ class Simulation {
         current = this;
     }
 
+    Simulation(const Simulation &) = delete;
+    Simulation &operator=(const Simulation &) = delete;
+    /// Tasks that are left dispose of themselves, while all else is still there.
+    ~Simulation() {
+        acts = nullptr;
+        engine_.reset();
+    }
+
     /// What a task does when it runs, besides taking its time.
     void (*acts)(Simulation &, flat_worker *, std::uint32_t) = nullptr;
 

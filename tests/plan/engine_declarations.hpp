@@ -47,7 +47,7 @@ inline flat::plan::EngineDeclaration random_engine(random_source &random) {
     }
     engine.waiting = static_cast<flat_waiting>(random.below(3));
     engine.spin_ns = random.one_in(2) ? 0 : random.magnitude(1000000);
-    engine.watchdog_ns = random.one_in(2) ? 0 : 1000000 * random.magnitude(1000);
+    engine.watchdog_ns = random.one_in(2) ? 0 : 1000000000 * random.magnitude(1000); // no task takes so long
     engine.stack_size = random.one_in(2) ? 0 : 65536 + 4096 * random.below(64);
     engine.starvation_limit = static_cast<unsigned>(random.one_in(2) ? 0 : random.magnitude(32767));
     engine.caller_runs_workers = !random.one_in(8);
