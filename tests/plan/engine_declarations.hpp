@@ -3,6 +3,7 @@
 #define FLATLINE_TESTS_PLAN_ENGINE_DECLARATIONS_HPP
 
 #include "core/random_source.hpp"
+#include "sanitizers.hpp"
 
 #include "plan/engine_plan.hpp"
 
@@ -49,6 +50,8 @@ inline flat::plan::EngineDeclaration random_engine(random_source &random) {
     engine.spin_ns = random.one_in(2) ? 0 : random.magnitude(1000000);
     engine.watchdog_ns = random.one_in(2) ? 0 : 1000000000 * random.magnitude(1000); // no task takes so long
     engine.stack_size = random.one_in(2) ? 0 : 65536 + 4096 * random.below(64);
+    if (thread_sanitizer)
+        engine.stack_size = (std::size_t{2} << 20) + 4096 * random.below(64); // it takes that much itself
     engine.starvation_limit = static_cast<unsigned>(random.one_in(2) ? 0 : random.magnitude(32767));
     engine.caller_runs_workers = !random.one_in(8);
     if (random.one_in(2)) engine.overhead_ns = random.magnitude(100000);
