@@ -92,14 +92,17 @@ ENGINE_FAULTS = {
     "own_classes_not_given": ("engine_plan.cpp", r"if \(each\.own\) pointers\(\*each\.own, worker\);", ""),
     "urgencies_of_the_engine_for_all": ("engine_plan.cpp", r"return use\.by_worker\.empty\(\)[^;]*;", "return use.urgencies;"),
     "refusal_without_a_reason": ("engine_plan.cpp", r"std::string\(message\.data\(\)\)", "std::string()"),
-    "cancelled_tasks_dispose_as_they_come_in": (
-        "../engine/worker.c",
-        r"(static NOINLINE void cancel_task.*?)    record->task\.flags \|= IS_CANCELLED;.*?make_ready\(worker, record\);\n",
-        "static void run_task(flat_worker *worker, task_record *record, uint64_t now, flat_outcome outcome);\n\n"
-        r"\1    take_out(worker, record);\n    run_task(worker, record, 1, FLAT_TASK_CANCELLED);\n"),
+    "cancelled_tasks_do_not_dispose": (
+        "../engine/worker.c", r"(void cancel_task.*?)\(record->task\.flags & ALWAYS_RUN\) == 0", r"\1true"),
+    "cancelled_tasks_run_as_ever": ("../engine/worker.c", r"record->task\.flags \|= IS_CANCELLED;", ""),
+    "cancelled_tasks_wait_for_their_start": (
+        "../engine/worker.c", r"(\|= IS_CANCELLED;\s*)if \(record->is_waiting\) return;", r"\1return;"),
     "a_run_that_defers_itself_not_checked": (
-        "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);\n(.*?wait_again\(worker, record\);\s*return;\s*\})",
-        r"\1 check_service(statistics, task, ended - now);"),
+        "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);",
+        "    if (!worker->is_deferred) check_service(statistics, task, ended - now);"),
+    "disposals_not_checked": (
+        "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);",
+        "    if (outcome == FLAT_TASK_DONE) check_service(statistics, task, ended - now);"),
     "stacks_not_in_the_bound_of_sizes": ("../engine/setup.c", r"return judge_size\(of\);\n\}", "return FLAT_OK;\n}"),
     "a_page_too_little": ("../engine/setup.c", r"of->parts\.stacks \+ of->parts\.stack_guards, ENGINE_PAGE\)",
                           "of->parts.stacks, ENGINE_PAGE)"),
