@@ -189,7 +189,7 @@ struct flat_engine {
     engine_statistics *statistics;
     struct backing *backing; /* what `flat_engine_create` mapped; NULL: the memory is the caller's */
     int shown;               /* the file of the statistics; negative: there is none */
-    uint64_t watchdog_ticks; /* 0: none */
+    uint64_t watchdog_ns, watchdog_ticks; /* 0: none */
     flat_overrun_function *overrun;
     void *overrun_context;
     hosted_thread watchdog;

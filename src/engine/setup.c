@@ -288,6 +288,7 @@ static void place_engine(construction *of) {
                  .ns_per_tick = (uint64_t)(4294967296.0 / clock.ticks_per_ns),
                  .ticks_per_ns = (uint64_t)(4294967296.0 * clock.ticks_per_ns)},
         .waiting = options->waiting,
+        .watchdog_ns = options->watchdog_ns,
         .overrun = options->overrun,
         .overrun_context = options->overrun_context,
         .shown = -1,
@@ -507,7 +508,7 @@ static void end_workers(flat_engine *engine, uint32_t started) {
 
 /* After the workers: a task that still runs is reported. */
 static void end_watchdog(flat_engine *engine) {
-    if (engine->watchdog_ticks == 0) return;
+    if (engine->watchdog_ns == 0) return;
     __atomic_store_n(&engine->watchdog_ends, 1, __ATOMIC_SEQ_CST);
     flat_wake_sleepers(&engine->watchdog_ends);
     flat_thread_join(&engine->watchdog);
@@ -515,7 +516,7 @@ static void end_watchdog(flat_engine *engine) {
 
 static flat_status start_watchdog(const construction *of) {
     flat_engine *engine = of->engine;
-    if (engine->watchdog_ticks == 0) return FLAT_OK;
+    if (engine->watchdog_ns == 0) return FLAT_OK;
     uint32_t number = stacks_in(of->options) - 1;
     if (!flat_capture_prepare())
         return REFUSE(of->options, FLAT_NOT_PERMITTED, "the system refuses a handler for the watchdog's signal");
@@ -536,7 +537,7 @@ static flat_status start_workers(const construction *of) {
         int error = plan.pinned && processor < 0 ? EINVAL : 0;
         if (error == 0) {
             error = flat_thread_begin(&engine->workers[i].thread,
-                                      engine->watchdog_ticks != 0 ? be_watched_worker : be_worker, &engine->workers[i],
+                                      engine->watchdog_ns != 0 ? be_watched_worker : be_worker, &engine->workers[i],
                                       stack_number(of, i), stack_bytes(of->options), processor);
         }
         if (error != 0) status = thread_refusal(of, error, &plan, i);

@@ -67,7 +67,7 @@ static void report_task(const flat_engine *engine, flat_worker *worker, uint64_t
     flat_overrun overrun = {.worker = worker->number,
                             .run = (flat_task_function *)(uintptr_t)run,
                             .running_ns = ns_of_ticks(&engine->rate, now - since),
-                            .limit_ns = ns_of_ticks(&engine->rate, engine->watchdog_ticks),
+                            .limit_ns = engine->watchdog_ns,
                             .stack = stack,
                             .stack_depth = depth};
     count_up(&worker->statistics->overruns, 1);
@@ -89,7 +89,7 @@ static void look_at_worker(const flat_engine *engine, flat_worker *worker) {
 }
 
 static uint64_t time_between_looks(const flat_engine *engine) {
-    uint64_t ns = ns_of_ticks(&engine->rate, engine->watchdog_ticks) / LOOKS_PER_LIMIT;
+    uint64_t ns = engine->watchdog_ns / LOOKS_PER_LIMIT;
     return ns < LEAST_LOOK_NS ? LEAST_LOOK_NS : ns > MOST_LOOK_NS ? MOST_LOOK_NS : ns;
 }
 

@@ -485,7 +485,7 @@ bool flat_engine_step(flat_engine *engine, size_t worker) {
     if (!attend(engine, worker)) return false;
     flat_worker *stepped = &engine->workers[worker];
     uint64_t *thread = &stepped->statistics->thread;
-    bool watched = engine->watchdog_ticks != 0;
+    bool watched = engine->watchdog_ns != 0;
     if (watched) show(thread, flat_thread_number());
     stepped->last = 0; /* time has passed since its last step */
     bool worked = flat_engine_work(stepped);

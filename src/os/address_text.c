@@ -71,9 +71,9 @@ void flat_address_text(const void *address, char *text, size_t size) {
     symbol_table table = symbols_of(file);
     const ElfW(Sym) *function = function_at(&table, offset);
     if (function == NULL) {
-        (void)snprintf(text, size, "%s+%#lx", file_name(file), (unsigned long)offset);
+        (void)snprintf(text, size, "%s+0x%lx", file_name(file), (unsigned long)offset);
     } else {
-        (void)snprintf(text, size, "%s+%#lx (%s)", table.names + function->st_name,
+        (void)snprintf(text, size, "%s+0x%lx (%s)", table.names + function->st_name,
                        (unsigned long)(offset - function->st_value), file_name(file));
     }
 }

@@ -58,3 +58,21 @@ if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     set_tests_properties(engine.stress.planted.${fault} PROPERTIES LABELS planted TIMEOUT 600)
   endforeach()
 endif()
+
+# Seeing the engine.
+flatline_engine_stress(engine_statistics_test SOURCES statistics_test.cpp LABELS core)
+if(FLATLINE_PLAIN_BUILD) # sanitizers keep signals back, and put frames of their own on the stack
+  flatline_engine_stress(engine_watchdog_test SOURCES watchdog_test.cpp LABELS engine)
+  set_target_properties(engine_watchdog_test PROPERTIES ENABLE_EXPORTS ON)
+endif()
+
+# What Prometheus would scrape, read by its own client. The package is for the system's own Python.
+if(TARGET example-engine_overload)
+  set(metrics ${CMAKE_CURRENT_BINARY_DIR}/metrics.txt)
+  add_test(NAME engine.overload_writes_metrics COMMAND example-engine_overload 0.5 ${metrics})
+  set_tests_properties(engine.overload_writes_metrics PROPERTIES LABELS engine TIMEOUT 60 FIXTURES_SETUP engine_metrics)
+  add_test(NAME engine.metrics_are_read_by_prometheus COMMAND /usr/bin/python3 -B
+           ${CMAKE_CURRENT_SOURCE_DIR}/metrics_test.py ${metrics})
+  set_tests_properties(engine.metrics_are_read_by_prometheus PROPERTIES LABELS engine TIMEOUT 60 SKIP_RETURN_CODE 77
+                                                                        FIXTURES_REQUIRED engine_metrics)
+endif()

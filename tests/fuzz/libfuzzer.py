@@ -18,12 +18,13 @@ import subprocess
 import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
-        "plan_tracking": 50000, "prove_file": 60000}
+        "plan_tracking": 50000, "prove_file": 60000, "engine_page": 10000}
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
 EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "tests/core/arena_calls.c"]
-OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
+OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"],
+          "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp"]}
+LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
 
 
 def missing(work):
