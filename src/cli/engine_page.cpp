@@ -106,15 +106,16 @@ std::uint64_t untaken_of(const EngineWorker &worker) {
 
 EngineWorker worker_of(const worker_statistics &from, const engine_statistics &head, const Clock &clock) {
     if (from.class_count >= STATISTICS_CLASSES) refuse("the engine's page contradicts itself");
-    EngineWorker made{.doing = doing_of(from),
-                      .thread = from.thread,
-                      .run = from.running,
-                      .running_ns = from.running != 0 ? clock.ns_since(from.running_since) : 0,
-                      .timed = from.timed,
-                      .begun = from.begun,
-                      .deferred = from.deferred,
-                      .slept = from.slept,
-                      .overruns = from.overruns};
+    EngineWorker made;
+    made.doing = doing_of(from);
+    made.thread = from.thread;
+    made.run = from.running;
+    made.running_ns = from.running != 0 ? clock.ns_since(from.running_since) : 0;
+    made.timed = from.timed;
+    made.begun = from.begun;
+    made.deferred = from.deferred;
+    made.slept = from.slept;
+    made.overruns = from.overruns;
     std::ranges::copy(from.queued, made.queued.begin());
     std::ranges::copy(from.outcomes, made.outcomes.begin());
     std::ranges::transform(from.service_estimate, made.estimate_ns.begin(),
@@ -131,7 +132,8 @@ EngineWorker worker_of(const worker_statistics &from, const engine_statistics &h
 /// A submitter, whose accepted tasks are added to those of the workers.
 EngineSubmitter submitter_of(std::span<const std::byte> bytes, std::uint64_t at, EnginePage &page) {
     const auto from = part_at<submitter_statistics>(bytes, at);
-    EngineSubmitter made{.thread = from.thread};
+    EngineSubmitter made;
+    made.thread = from.thread;
     std::ranges::copy(from.refused, made.refused.begin());
     for (EngineWorker &worker : page.workers) {
         const auto index = static_cast<std::size_t>(&worker - page.workers.data());
@@ -165,11 +167,12 @@ EnginePage engine_page_of(std::span<const std::byte> bytes, Moment moment) {
     if (bytes_of_page(bytes) != bytes.size()) refuse("the engine's page is not of the size that it tells");
     const auto head = part_at<engine_statistics>(bytes, 0);
     const Clock clock(head.rate, moment == Moment::now ? read_ticks() : latest_moment(bytes, head));
-    EnginePage page{.process = head.process,
-                    .lanes = head.lane_count,
-                    .up_ns = clock.ns_since(head.rate.origin),
-                    .watchdog_ns = clock.ns(head.watchdog_ticks),
-                    .state = state_name(head.state)};
+    EnginePage page;
+    page.process = head.process;
+    page.lanes = head.lane_count;
+    page.up_ns = clock.ns_since(head.rate.origin);
+    page.watchdog_ns = clock.ns(head.watchdog_ticks);
+    page.state = state_name(head.state);
     std::ranges::transform(head.types, page.types.begin(), name_in);
     for (std::uint64_t i = 0; i < head.worker_count; ++i)
         page.workers.push_back(

@@ -12,13 +12,13 @@ namespace {
 
 enum Pair : short { pair_good = 1, pair_bad = 2 };
 
-int attributes_of(Style style, bool colours) {
+attr_t attributes_of(Style style, bool colours) {
     switch (style) {
     case Style::plain: return A_NORMAL;
     case Style::strong: return A_BOLD;
     case Style::faint: return A_DIM;
-    case Style::good: return colours ? COLOR_PAIR(pair_good) : A_NORMAL;
-    case Style::bad: return colours ? COLOR_PAIR(pair_bad) : A_BOLD;
+    case Style::good: return colours ? static_cast<attr_t>(COLOR_PAIR(pair_good)) : A_NORMAL;
+    case Style::bad: return colours ? static_cast<attr_t>(COLOR_PAIR(pair_bad)) : A_BOLD;
     }
     return A_NORMAL;
 }
@@ -53,7 +53,7 @@ void Screen::draw(const std::vector<StyledLine> &lines, std::size_t first) {
         std::size_t left = width();
         for (const auto &[text, style] : lines[first + row]) {
             const std::size_t shown = std::min(left, text.size());
-            (void)wattrset(stdscr, attributes_of(style, colours_));
+            (void)wattrset(stdscr, static_cast<int>(attributes_of(style, colours_)));
             (void)waddnstr(stdscr, text.c_str(), static_cast<int>(shown)); // fails only in the last corner
             left -= shown;
         }

@@ -281,8 +281,7 @@ std::string short_time(std::uint64_t ns) {
     constexpr std::array<std::string_view, 3> units{"ns", "us", "ms"};
     double value = static_cast<double>(ns);
     for (const std::string_view unit : units) {
-        if (value < (unit == "ns" ? 999.5 : 9.95))
-            return fmt::format(unit == "ns" ? "{:.0f} {}" : "{:.1f} {}", value, unit);
+        if (value < (unit == "ns" ? 999.5 : 9.95)) return fmt::format("{:.{}f} {}", value, unit == "ns" ? 0 : 1, unit);
         if (value < 999.5) return fmt::format("{:.0f} {}", value, unit);
         value /= 1000;
     }

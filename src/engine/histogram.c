@@ -13,10 +13,10 @@ static uint64_t unit_of(const flat_histogram *histogram) {
     return histogram->unit_ns != 0 ? histogram->unit_ns : ONE_NS;
 }
 
-/* Rounded up: nothing in the bucket is longer. */
+/* The longest duration, in whole nanoseconds, that is in the bucket: the next unit begins right after it. */
 static uint64_t upper_end_ns(const flat_histogram *histogram, uint32_t bucket) {
-    tick_product units = histogram_upper_end(bucket);
-    return (uint64_t)((units * unit_of(histogram) + (ONE_NS - 1)) >> 32);
+    tick_product next = (tick_product)histogram_upper_end(bucket) + 1;
+    return (uint64_t)((next * unit_of(histogram) + (ONE_NS - 1)) >> 32) - 1;
 }
 
 static uint32_t bucket_of_ns(const flat_histogram *histogram, uint64_t ns) {

@@ -22,20 +22,21 @@ class engine_shown {
         const std::uint64_t submitters_at = workers_at + workers * sizeof(worker_statistics);
         const std::uint64_t each = submitter_statistics_bytes(workers);
         bytes_.resize((submitters_at + (workers + lanes) * each + 4095) / 4096 * 4096);
-        head() = {.magic = STATISTICS_MAGIC,
-                  .bytes = bytes_.size(),
-                  .worker_count = workers,
-                  .lane_count = lanes,
-                  .workers_at = workers_at,
-                  .submitters_at = submitters_at,
-                  .worker_bytes = sizeof(worker_statistics),
-                  .submitter_bytes = each,
-                  .process = 4711,
-                  .state = 0,
-                  .rated_ticks = 1000000,
-                  .watchdog_ticks = 5000000,
-                  .rate = {.origin = 1000, .ns_per_tick = std::uint64_t{1} << 31, .ticks_per_ns = std::uint64_t{1} << 33},
-                  .types = {}};
+        head() = {
+            .magic = STATISTICS_MAGIC,
+            .bytes = bytes_.size(),
+            .worker_count = workers,
+            .lane_count = lanes,
+            .workers_at = workers_at,
+            .submitters_at = submitters_at,
+            .worker_bytes = sizeof(worker_statistics),
+            .submitter_bytes = each,
+            .process = 4711,
+            .state = 0,
+            .rated_ticks = 1000000,
+            .watchdog_ticks = 5000000,
+            .rate = {.origin = 1000, .ns_per_tick = std::uint64_t{1} << 31, .ticks_per_ns = std::uint64_t{1} << 33},
+            .types = {}};
         for (std::uint64_t i = 0; i < workers; i++) {
             worker(i).class_count = classes;
             worker(i).thread = 5000 + i;

@@ -13,7 +13,9 @@ namespace {
 
 using namespace flat::cli;
 
-std::string name_of(std::uint64_t address) { return address == 1 ? "run_quote" : "a_function_whose_name_is_very_long_indeed"; }
+std::string name_of(std::uint64_t address) {
+    return address == 1 ? "run_quote" : "a_function_whose_name_is_very_long_indeed";
+}
 
 std::string text_of(const std::vector<StyledLine> &lines) {
     std::string text;
@@ -97,16 +99,18 @@ TEST(top_text, shows_workers_queues_classes_and_refusals) {
     shown.submitter(0).thread = 77;
     shown.submitter(0).refused[FLAT_REFUSAL_NO_GRANT] = 12345;
     const std::string text = text_of(top_lines(look_at(shown), name_of, 100));
-    EXPECT_NE(text.find("engine open, up 12 us, 2 workers, 3 lanes, watchdog at 2.5 ms: 0 reported"), std::string::npos) << text;
-    EXPECT_EQ(words_of(line_with(text, "0 ")), (std::vector<std::string>{"0", "5000", "running", "run_quote", "12", "us", "0",
-                                                                        "0", "1", "2", "30", "400", "5", "561"}));
+    EXPECT_NE(text.find("engine open, up 12 us, 2 workers, 3 lanes, watchdog at 2.5 ms: 0 reported"), std::string::npos)
+        << text;
+    EXPECT_EQ(words_of(line_with(text, "0 ")),
+              (std::vector<std::string>{"0", "5000", "running", "run_quote", "12", "us", "0", "0", "1", "2", "30",
+                                        "400", "5", "561"}));
     EXPECT_EQ(words_of(line_with(text, "1 ")).at(2), "asleep");
     EXPECT_EQ(words_of(line_with(text, "sojourn")).at(1), "1.0");
     EXPECT_EQ(words_of(line_with(text, "sojourn")).back(), "100");
     EXPECT_NE(line_with(text, "sojourn").find("2.0 ms"), std::string::npos) << text;
     EXPECT_EQ(line_with(text, "service, est"), "service, estimated: quote 5.0 us");
-    EXPECT_EQ(words_of(line_with(text, "64 B")),
-              (std::vector<std::string>{"64", "B", "1.2k", "700", "500", "44", "0", "10", "us", "3", "0", "ns", "0", "ns"}));
+    EXPECT_EQ(words_of(line_with(text, "64 B")), (std::vector<std::string>{"64", "B", "1.2k", "700", "500", "44", "0",
+                                                                           "10", "us", "3", "0", "ns", "0", "ns"}));
     EXPECT_EQ(words_of(line_with(text, "lane 0")),
               (std::vector<std::string>{"lane", "0", "77", "1.0k", "12k", "0", "0", "0", "0"}));
     EXPECT_EQ(line_with(text, "lane 1"), "");

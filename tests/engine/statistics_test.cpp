@@ -357,6 +357,22 @@ TEST(engine_histogram_of_workers, holds_each_task_that_was_done) {
     flat_engine_unregister(lane);
 }
 
+// A task that comes in just after another one has ended begins, as it is counted, with that end.
+TEST(engine_histogram_of_workers, no_task_waits_for_longer_than_the_engine_is_there) {
+    const test::owned_engine engine(stepped_options());
+    flat_submitter *lane = engine.lane();
+    for (int i = 0; i < 3; i++) {
+        ASSERT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing}, 1), FLAT_OK);
+        ASSERT_TRUE(flat_engine_step(engine, 0));
+    }
+    for (const flat_duration duration : {FLAT_DURATION_WAITING, FLAT_DURATION_SERVICE, FLAT_DURATION_SOJOURN}) {
+        flat_histogram all{};
+        ASSERT_EQ(flat_engine_histogram(engine, 0, duration, &all), FLAT_OK);
+        EXPECT_LE(flat_histogram_quantile(&all, 1), flat_engine_now(engine));
+    }
+    flat_engine_unregister(lane);
+}
+
 TEST(engine_metrics, say_what_snapshots_say) {
     const test::owned_engine engine(stepped_options(2));
     flat_submitter *lane = engine.lane();

@@ -18,7 +18,8 @@ void look_at(const std::vector<std::byte> &bytes) {
         const EngineLook twice{engine_page_of(bytes, Moment::now), once.now, 1};
         for (const EngineLook *look : {&once, &twice})
             for (const std::size_t width : {80, 100})
-                for (const StyledLine &line : top_lines(*look, [](std::uint64_t) { return std::string("task"); }, width))
+                for (const StyledLine &line :
+                     top_lines(*look, [](std::uint64_t) { return std::string("task"); }, width))
                     DEMAND(columns_of(line) <= width);
     } catch (const std::runtime_error &refusal) {
         DEMAND(*refusal.what() != 0 && std::strchr(refusal.what(), '\n') == nullptr);
