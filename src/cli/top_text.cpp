@@ -177,6 +177,15 @@ std::string estimates_text(const EnginePage &page) {
     return text;
 }
 
+/// How the tasks ended that ever did.
+std::string outcomes_text(const EnginePage &page) {
+    std::array<double, 3> ended{};
+    for (const EngineWorker &worker : page.workers)
+        for (std::size_t i = 0; i < ended.size(); ++i) ended[i] += static_cast<double>(worker.outcomes[i]);
+    return fmt::format("  ended: {} done, {} expired, {} cancelled", short_count(ended[FLAT_TASK_DONE]),
+                       short_count(ended[FLAT_TASK_EXPIRED]), short_count(ended[FLAT_TASK_CANCELLED]));
+}
+
 // Classes -------------------------------------------------------------------------------------------------------------
 
 /// The classes of all workers together, by size; the inline payloads come last.
@@ -311,6 +320,7 @@ std::vector<StyledLine> top_lines(const EngineLook &look, const NameOfFunction &
     add_tails(lines, look, width);
     if (const std::string estimates = estimates_text(look.now); !estimates.empty())
         lines.push_back(plain_line("  service, estimated: " + estimates, width));
+    lines.push_back(plain_line(outcomes_text(look.now), width));
     leave_space();
     add_classes(lines, look.now, width);
     leave_space();

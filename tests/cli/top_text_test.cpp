@@ -85,6 +85,9 @@ TEST(top_text, shows_workers_queues_classes_and_refusals) {
     worker.queued[2] = 2;
     worker.queued[3] = 1;
     worker.timed = 5;
+    worker.outcomes[FLAT_TASK_EXPIRED] = 2;
+    worker.outcomes[FLAT_TASK_CANCELLED] = 3;
+    shown.worker(1).outcomes[FLAT_TASK_DONE] = 1500;
     worker.service_estimate[1] = 16 * 10000;
     worker.classes[0].block_count = 1200;
     worker.classes[0].free = 700;
@@ -103,11 +106,12 @@ TEST(top_text, shows_workers_queues_classes_and_refusals) {
         << text;
     EXPECT_EQ(words_of(line_with(text, "0 ")),
               (std::vector<std::string>{"0", "5000", "running", "run_quote", "12", "us", "0", "0", "1", "2", "30",
-                                        "400", "5", "561"}));
+                                        "400", "5", "556"}));
     EXPECT_EQ(words_of(line_with(text, "1 ")).at(2), "asleep");
     EXPECT_EQ(words_of(line_with(text, "sojourn")).at(1), "1.0");
     EXPECT_EQ(words_of(line_with(text, "sojourn")).back(), "100");
     EXPECT_NE(line_with(text, "sojourn").find("2.0 ms"), std::string::npos) << text;
+    EXPECT_EQ(line_with(text, "ended"), "ended: 1.5k done, 2 expired, 3 cancelled");
     EXPECT_EQ(line_with(text, "service, est"), "service, estimated: quote 5.0 us");
     EXPECT_EQ(words_of(line_with(text, "64 B")), (std::vector<std::string>{"64", "B", "1.2k", "700", "500", "44", "0",
                                                                            "10", "us", "3", "0", "ns", "0", "ns"}));

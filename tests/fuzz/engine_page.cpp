@@ -17,7 +17,7 @@ void look_at(const std::vector<std::byte> &bytes) {
         const EngineLook once{engine_page_of(bytes, Moment::of_page), std::nullopt, 0};
         const EngineLook twice{engine_page_of(bytes, Moment::now), once.now, 1};
         for (const EngineLook *look : {&once, &twice})
-            for (const std::size_t width : {80, 100})
+            for (const std::size_t width : {std::size_t{80}, std::size_t{100}})
                 for (const StyledLine &line :
                      top_lines(*look, [](std::uint64_t) { return std::string("task"); }, width))
                     DEMAND(columns_of(line) <= width);
