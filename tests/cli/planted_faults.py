@@ -3,7 +3,7 @@
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --main OBJECT --libraries LIBRARY...
-                      --fake-driver FILE --page FILE --library FILE --malloc FILE
+                      --fake-driver FILE --page FILE --library FILE --malloc FILE --overload FILE
 
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 
 from planting import CONTROL, plant, verdict
 
-PACKAGED = ["-lelf", "-ldw", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
-RUN, FILES = "run_program_test.py", "files_test.py"
+PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
+RUN, FILES, TOP = "run_program_test.py", "files_test.py", "top_program_test.py"
 BEHIND = "Run.test_a_static_program_behind_another_is_refused_in_the_same_way_each_time"
 
 # name: (file below src, pattern, replacement, script, test)
@@ -52,6 +52,26 @@ FAULTS = {
     "limit_of_file_sizes_kills": (
         "cli/main.cpp", r"    get_errors_for_files_too_large\(\);", "", FILES,
         "Files.test_a_limit_of_file_sizes_is_told_and_is_no_signal"),
+    "engines_of_others_looked_at": (
+        "cli/engine_source.cpp", r"if \(facts.st_uid != geteuid\(\)\)", "if (false)", TOP,
+        "Top.test_processes_of_another_user_are_refused"),
+    "shorter_pages_taken": (
+        "cli/engine_page.cpp", r"if \(bytes_of_page\(bytes\) != bytes.size\(\)\)", "if (false)", TOP,
+        "Top.test_a_file_and_a_copy_of_it"),
+    "screen_drawn_once": (
+        "cli/top.cpp", r"        watched.look\(\);\n        next", "        next", TOP, "OnATerminal.test_a_hundred_columns"),
+    "end_of_the_process_not_seen": (
+        "cli/top.cpp", r"if \(source.has_ended\(\)\) return true;", "", TOP, "OnATerminal.test_the_end_of_the_process"),
+    "screen_too_wide": (
+        "cli/top.cpp", r"clamp\(columns, narrowest, widest\)", "max(columns, widest)", TOP,
+        "OnATerminal.test_eighty_columns_and_few_lines"),
+    "q_is_no_key": ("cli/screen.cpp", r"case 'q':", "", TOP, "OnATerminal.test_a_hundred_columns"),
+    "functions_without_names": (
+        "cli/function_names.cpp", r"name == nullptr \? std::string\(\) : [^;]*;", "std::string();", TOP,
+        "Top.test_the_name_of_the_running_task"),
+    "refusals_not_shown": (
+        "cli/engine_page.cpp", r"std::ranges::copy\(from.refused, made.refused.begin\(\)\);", "", TOP,
+        "Top.test_document"),
     "page_of_anything": (
         "cli/report.cpp", r"\(void\)markdown_of\(document\);", "", FILES, "Files.test_results_that_are_not_whole"),
 }
@@ -75,7 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc"):
+    for option in ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc", "overload"):
         parser.add_argument("--" + option)
     parser.add_argument("--libraries", nargs="+", default=[])
     arguments = parser.parse_args()
@@ -90,6 +110,8 @@ def main():
                     "-o", program],
                    check=True)
     of_script = [arguments.malloc, "cc", os.path.join(arguments.source, "tests/programs/own_malloc.c")]
+    if script == TOP:
+        of_script = [arguments.overload]
     if script == FILES:
         of_script = [arguments.fake_driver, arguments.page, arguments.library]
     result = subprocess.run([sys.executable, "-B", os.path.join(HERE, script), program, *of_script, test], text=True,

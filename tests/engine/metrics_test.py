@@ -13,6 +13,7 @@ except ImportError:
     sys.exit(77)
 
 METRICS = sys.argv.pop(1)
+LABEL = r'[a-z_]+="[^"]*"'
 
 
 class Metrics(unittest.TestCase):
@@ -35,7 +36,7 @@ class Metrics(unittest.TestCase):
             self.assertIn(family.type, ("counter", "gauge", "histogram"), family.name)
             self.assertGreater(len(family.samples), 0, family.name)
         for line in self.text.splitlines():
-            self.assertRegex(line, r'^(# (HELP|TYPE) [a-z_]+ .*|[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.]+)$')
+            self.assertRegex(line, r'^(# (HELP|TYPE) [a-z_]+ .*|[a-z_]+(\{%s(,%s)*\})? [0-9.]+)$' % (LABEL, LABEL))
         for name in re.findall(r"# TYPE (\S+) counter", self.text):
             self.assertTrue(name.endswith("_total"), name)
         for name in re.findall(r"# TYPE (\S+) histogram", self.text):
@@ -44,7 +45,8 @@ class Metrics(unittest.TestCase):
     def test_buckets_are_cumulative_and_end_with_all(self):
         for name in ("waiting", "service", "sojourn"):
             for worker in ("0", "1"):
-                of = [s for s in self.samples("flatline_engine_%s_seconds_bucket" % name) if s.labels["worker"] == worker]
+                of = [s for s in self.samples("flatline_engine_%s_seconds_bucket" % name)
+                      if s.labels["worker"] == worker]
                 limits = [float(sample.labels["le"]) for sample in of]
                 counts = [sample.value for sample in of]
                 self.assertEqual(limits, sorted(set(limits)))

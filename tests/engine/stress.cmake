@@ -76,3 +76,23 @@ if(TARGET example-engine_overload)
   set_tests_properties(engine.metrics_are_read_by_prometheus PROPERTIES LABELS engine TIMEOUT 60 SKIP_RETURN_CODE 77
                                                                         FIXTURES_REQUIRED engine_metrics)
 endif()
+
+# Faults in a copy of a file of what shows the engine, which its tests must see.
+if(FLATLINE_PLAIN_BUILD AND NOT CMAKE_CROSSCOMPILING)
+  set(seeing_faults ${CMAKE_CURRENT_SOURCE_DIR}/seeing_faults.py)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${seeing_faults} --list OUTPUT_VARIABLE faults
+                          COMMAND_ERROR_IS_FATAL ANY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${seeing_faults})
+  foreach(fault ${faults})
+    add_test(
+      NAME engine.seeing_planted.${fault}
+      COMMAND
+        ${Python3_EXECUTABLE} -B ${seeing_faults} --fault ${fault} --source ${PROJECT_SOURCE_DIR} --work
+        ${CMAKE_CURRENT_BINARY_DIR}/seeing_planted/${fault} --compiler ${CMAKE_C_COMPILER} --linker
+        ${CMAKE_CXX_COMPILER} --test
+        "engine_statistics_test=$<JOIN:$<TARGET_OBJECTS:engine_statistics_test>,:>" --test
+        "engine_watchdog_test=$<JOIN:$<TARGET_OBJECTS:engine_watchdog_test>,:>" --libraries
+        $<TARGET_FILE:flatline-static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
+    set_tests_properties(engine.seeing_planted.${fault} PROPERTIES LABELS planted TIMEOUT 300)
+  endforeach()
+endif()

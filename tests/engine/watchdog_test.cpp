@@ -218,6 +218,28 @@ TEST(engine_watchdog, a_thread_that_blocks_the_signal_has_no_stack_and_later_one
     flat_engine_unregister(lane);
 }
 
+TEST(engine_watchdog, a_thread_that_ends_without_an_answer_keeps_no_other_from_giving_one) {
+    reports seen;
+    flat_engine_options options = options_for(seen);
+    options.caller_runs_workers = true;
+    const test::owned_engine engine(options);
+    flat_submitter *lane = engine.lane();
+    late_task silent{&seen, 1, nullptr}, open{&seen, 2, nullptr};
+    ASSERT_EQ(test::submit_value(lane, 0, {.run = late_task::run}, &silent), FLAT_OK);
+    std::thread([&] {
+        sigset_t all;
+        sigfillset(&all);
+        ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &all, nullptr), 0);
+        EXPECT_TRUE(flat_engine_step(engine, 0));
+    }).join();
+    ASSERT_EQ(test::submit_value(lane, 0, {.run = late_task::run}, &open), FLAT_OK);
+    ASSERT_TRUE(flat_engine_step(engine, 0));
+    ASSERT_EQ(seen.count, 2u);
+    EXPECT_EQ(seen.at(0).stack.size(), 0u);
+    EXPECT_TRUE(holds(seen.at(1).stack, open.called_from));
+    flat_engine_unregister(lane);
+}
+
 TEST(engine_watchdog, watches_threads_of_the_callers) {
     reports seen;
     flat_engine_options options = options_for(seen);
