@@ -376,10 +376,15 @@ TEST(engine_histogram_of_workers, no_task_waits_for_longer_than_the_engine_is_th
     flat_engine_options options = stepped_options();
     options.caller_runs_workers = false;
     options.waiting = FLAT_WAITING_BUSY;
+    options.inline_limits = {.grants = 1000};
     const test::owned_engine engine(options);
     flat_submitter *lane = engine.lane();
-    for (std::size_t left = test::scaled(50000); left > 0;) {
-        if (test::submit_value(lane, 0, {.run = test::do_nothing}, 1) == FLAT_OK) left--;
+    for (std::size_t left = test::scaled(30000); left > 0;) {
+        if (test::submit_value(lane, 0, {.run = test::do_nothing}, 1) == FLAT_OK) {
+            left--;
+        } else {
+            std::this_thread::yield();
+        }
     }
     ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
     for (const flat_duration duration : {FLAT_DURATION_WAITING, FLAT_DURATION_SERVICE, FLAT_DURATION_SOJOURN}) {
