@@ -371,19 +371,36 @@ TEST(engine_histogram_of_workers, holds_each_task_that_was_done) {
     flat_engine_unregister(lane);
 }
 
+namespace {
+
+// A task that lets the next one be submitted, and ends a moment later: now and then just before that one is submitted.
+struct relay {
+    std::atomic<unsigned> turn;
+
+    static void pass(flat_worker *, void *payload, std::size_t) {
+        relay &to = *test::payload_as<relay *>(payload);
+        const unsigned turn = to.turn + 1;
+        to.turn = turn;
+        for (unsigned i = 0; i < turn % 199; i++) std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+};
+
+} // namespace
+
 // A task that comes in just after another one has ended begins, as it is counted, with that end.
 TEST(engine_histogram_of_workers, no_task_waits_for_longer_than_the_engine_is_there) {
     flat_engine_options options = stepped_options();
     options.caller_runs_workers = false;
     options.waiting = FLAT_WAITING_BUSY;
-    options.inline_limits = {.grants = 1000};
     const test::owned_engine engine(options);
     flat_submitter *lane = engine.lane();
-    for (std::size_t left = test::scaled(30000); left > 0;) {
-        if (test::submit_value(lane, 0, {.run = test::do_nothing}, 1) == FLAT_OK) {
-            left--;
-        } else {
-            std::this_thread::yield();
+    relay relay{{0}};
+    const std::uint64_t end =
+        engine.in(4000 * test::millisecond); // with one processor each turn takes that of a thread
+    for (unsigned turn = 0; turn < test::scaled(300000) && flat_engine_now(engine) < end; turn++) {
+        ASSERT_EQ(test::submit_value(lane, 0, {.run = relay::pass}, &relay), FLAT_OK);
+        for (unsigned looks = 0; relay.turn == turn; looks++) {
+            if (looks > 1000) std::this_thread::yield();
         }
     }
     ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
