@@ -19,6 +19,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from planting import CONTROL, passes, plant, verdict
 
+OF_ENGINE = ["../engine/engine_hpp_test"]
+
 # name: (header, pattern, replacement, tests that must fail)
 FAULTS = {
     "exhaustion_continues_in_the_heap": (
@@ -131,36 +133,36 @@ FAULTS = {
     "object_never_ended": ("object_pool.hpp", r"object->~T\(\);", r"", ["object_pool_test"]),
     "objects_outlive_their_pool": ("object_pool.hpp", r"this->end_all\(\);", r"", ["object_pool_test"]),
     "task_not_destroyed": ("engine.hpp", r"(static_cast<void>\(call\(work, here\)\);)\s*if \(!here\.is_deferred\(\)\) work\.~Work\(\);",
-                           r"\1", ["../engine/engine_hpp_test"]),
-    "deferred_task_destroyed": ("engine.hpp", r"if \(!here\.is_deferred\(\)\) work", r"work", ["../engine/engine_hpp_test"]),
-    "expired_task_run": ("engine.hpp", r"if \(flat_engine_outcome\(in\) == FLAT_TASK_DONE\)", r"", ["../engine/engine_hpp_test"]),
-    "expired_task_not_destroyed": ("engine.hpp", r"task\.always_run = [^;]*;", r"", ["../engine/engine_hpp_test"]),
+                           r"\1", OF_ENGINE),
+    "deferred_task_destroyed": ("engine.hpp", r"if \(!here\.is_deferred\(\)\) work", r"work", OF_ENGINE),
+    "expired_task_run": ("engine.hpp", r"if \(flat_engine_outcome\(in\) == FLAT_TASK_DONE\)", r"", OF_ENGINE),
+    "expired_task_not_destroyed": ("engine.hpp", r"task\.always_run = [^;]*;", r"", OF_ENGINE),
     "refused_task_not_destroyed": ("engine.hpp", r"if \(status != FLAT_OK\) placed->~work\(\);", r"",
-                                   ["../engine/engine_hpp_test"]),
-    "refused_task_with_a_handle_not_destroyed": ("engine.hpp", r"inside->~work\(\);", r"", ["../engine/engine_hpp_test"]),
+                                   OF_ENGINE),
+    "refused_task_with_a_handle_not_destroyed": ("engine.hpp", r"inside->~work\(\);", r"", OF_ENGINE),
     "refused_grant_lost": ("engine.hpp", r"if \(block != nullptr\) \(void\)flat_engine_release\(submitter, block\);", r"",
-                           ["../engine/engine_hpp_test"]),
+                           OF_ENGINE),
     "task_moved_without_a_grant": ("engine.hpp", r"detail::held_grant grant\(submitter_, number, sizeof\(work\)\);",
-                                   r"\g<0> work gone(std::forward<Callable>(callable));", ["../engine/engine_hpp_test"]),
+                                   r"\g<0> work gone(std::forward<Callable>(callable));", OF_ENGINE),
     "every_task_in_a_block": ("engine.hpp", r"sizeof\(Work\) <= FLAT_ENGINE_INLINE_BYTES", r"sizeof(Work) == 0",
-                              ["../engine/engine_hpp_test"]),
-    "task_on_the_heap": ("engine.hpp", r"const work copied\(", r"delete new int; \g<0>", ["../engine/engine_hpp_test"]),
-    "task_may_throw": ("engine.hpp", r"(std::size_t\)) noexcept \{(\s*worker here)", r"\1 {\2", ["../engine/engine_hpp_test"]),
+                              OF_ENGINE),
+    "task_on_the_heap": ("engine.hpp", r"const work copied\(", r"delete new int; \g<0>", OF_ENGINE),
+    "task_may_throw": ("engine.hpp", r"(std::size_t\)) noexcept \{(\s*worker here)", r"\1 {\2", OF_ENGINE),
     "result_not_kept": ("engine.hpp", r"handle != nullptr && flat_engine_keep\(submitter_, done\.payload\) == FLAT_OK",
-                        r"handle != nullptr", ["../engine/engine_hpp_test"]),
+                        r"handle != nullptr", OF_ENGINE),
     "kept_result_not_released": ("engine.hpp", r"\(void\)flat_engine_release\(submitter_, block_\);", r";",
-                                 ["../engine/engine_hpp_test"]),
-    "handle_given_up_and_found": ("engine.hpp", r"block_->handle = nullptr;", r";", ["../engine/engine_hpp_test"]),
+                                 OF_ENGINE),
+    "handle_given_up_and_found": ("engine.hpp", r"block_->handle = nullptr;", r";", OF_ENGINE),
     "handle_moved_and_not_found": ("engine.hpp", r"if \(block_ != nullptr && !is_ready_\) block_->handle = this;", r"",
-                                   ["../engine/engine_hpp_test"]),
-    "outcome_forgotten": ("engine.hpp", r"outcome_ = outcome;", r"(void)outcome;", ["../engine/engine_hpp_test"]),
+                                   OF_ENGINE),
+    "outcome_forgotten": ("engine.hpp", r"outcome_ = outcome;", r"(void)outcome;", OF_ENGINE),
     "array_of_another_length": ("engine.hpp", r"\(workers != 0 && workers != to\.worker_count\) \|\|", r"",
-                                ["../engine/engine_hpp_test"]),
+                                OF_ENGINE),
     "object_words_too_narrow": ("object_pool.hpp", r"\(N < 65534\)", r"(N < 70000)", ["object_pool_test"]),
 }
 TESTS = ["resource_test", "resource_model_test", "misuse_test", "tracking_resource_test", "locked_resource_test",
          "allocator_test", "percore_resource_test", "percore_allocator_test", "object_pool_test",
-         "../engine/engine_hpp_test"]
+         *OF_ENGINE]
 
 
 def planted_copy(fault, source, work):
