@@ -31,7 +31,7 @@ UNROLLED_MERGE = """#pragma GCC unroll 28
         size_t size = piece_cells(order);
         list_remove(heap, order, cell ^ size);"""
 NEXT_RETURNED = "grant = next_returned(class);"
-WAKE_OF_WORKER = "if (UNLIKELY(step_look_asleep(sleeping))) flat_engine_wake(sleeping);"
+WAKE_OF_WORKER = "if (UNLIKELY(step_look_asleep(sleeping) != 0)) flat_engine_wake(sleeping, &to->woken);"
 FIRST_READY = "uint32_t node = ready->links[ready->heads + urgency].next;"
 SMALLEST_PIECE = "size_t cell = heap->heads[at];"
 
@@ -73,11 +73,11 @@ FAULTS = {
         "engine/steps.h", "__atomic_store_n(posted, *posted + 1, __ATOMIC_RELAXED);",
         "__atomic_fetch_add(posted, 1, __ATOMIC_RELAXED); /* HERE */", "flat_engine_post", "atomics, the limit is"),
     "waits_for_the_end_of_a_sleep": Fault("engine/submit_steps.h", WAKE_OF_WORKER,
-                                          "while (step_look_asleep(sleeping)) flat_engine_wake(sleeping); /* HERE */",
+                                          "while (step_look_asleep(sleeping) != 0) flat_engine_wake(sleeping, &to->woken); /* HERE */",
                                           "flat_engine_submit", "a loop without a stated bound"),
     "wakes_by_itself": Fault("engine/submit_steps.h", WAKE_OF_WORKER,
                              "extern long syscall(long, ...);\n    "
-                             "if (step_look_asleep(sleeping)) syscall(202, sleeping, 1, 1); /* HERE */",
+                             "if (step_look_asleep(sleeping) != 0) syscall(202, sleeping, 1, 1); /* HERE */",
                              "flat_engine_submit", "calls syscall, which is not in this file"),
     "inline_payload_copied_by_a_loop": Fault(
         "engine/submit.c", "copy_small(descriptor->room, payload.start, payload.size);",
@@ -94,8 +94,9 @@ FAULTS = {
         "engine/submit.c", "size_t last = size - 2 * sizeof(pair);",
         "size_t last = size - 2 * sizeof(pair);\n    for (size_t i = 0; i < last; i++) ((volatile char *)to)[i] = of[i]; /* HERE */",
         "flat_engine_copy", "not only `a loop without a stated bound`"),
-    "wakes_again_and_again": Fault("engine/submit.c", "if (step_take_wake(sleeping)) flat_wake_sleepers(sleeping);",
-                                   "while (step_take_wake(sleeping)) flat_wake_sleepers(sleeping); /* HERE */",
+    "wakes_again_and_again": Fault("engine/submit.c", "flat_wake_sleepers(part_to_sleep_on(sleeping));",
+                                   "do { flat_wake_sleepers(part_to_sleep_on(sleeping)); } "
+                                   "while (step_look_asleep(sleeping) == number); /* HERE */",
                                    "flat_engine_wake", "not only `calls syscall, which is not in this file`"),
 }
 

@@ -132,8 +132,9 @@ FAULTS = {
                                    ["object_pool_test"]),
     "object_never_ended": ("object_pool.hpp", r"object->~T\(\);", r"", ["object_pool_test"]),
     "objects_outlive_their_pool": ("object_pool.hpp", r"this->end_all\(\);", r"", ["object_pool_test"]),
-    "task_not_destroyed": ("engine.hpp", r"(static_cast<void>\(call\(work, here\)\);)\s*if \(!here\.is_deferred\(\)\) work\.~Work\(\);",
-                           r"\1", OF_ENGINE),
+    "task_not_destroyed": (
+        "engine.hpp", r"(static_cast<void>\(call\(work, here\)\);)\s*if \(!here\.is_deferred\(\)\) work\.~Work\(\);", r"\1",
+        OF_ENGINE),
     "deferred_task_destroyed": ("engine.hpp", r"if \(!here\.is_deferred\(\)\) work", r"work", OF_ENGINE),
     "expired_task_run": ("engine.hpp", r"if \(flat_engine_outcome\(in\) == FLAT_TASK_DONE\)", r"", OF_ENGINE),
     "expired_task_not_destroyed": ("engine.hpp", r"task\.always_run = [^;]*;", r"", OF_ENGINE),
