@@ -36,6 +36,9 @@ typedef struct queue_plan {
 /* The sizes of payloads. A queue that holds its elements by value is compiled for each of them. */
 #define QUEUE_SIZES(each) each(16) each(64) each(256) each(1024) each(4096)
 
+/* What is declared for the overload: as many tasks may be accepted that have not run, and each may run for so long. */
+enum { OVERLOAD_CAPACITY = 8, OVERLOAD_SERVICE_NS = 3000 };
+
 /* Makes the queue and starts the consumer. Called once. False: it cannot do what the plan asks, or out of memory. */
 bool queue_begin(const queue_plan *plan);
 
@@ -48,10 +51,6 @@ void queue_await(void);
 
 /* Ends the consumer. All tasks have run. */
 void queue_end(void);
-
-/* The longest time from an accepted submit to the end of the task, as the queue's plan states it beforehand for these
- * service times; 0: it states none. */
-uint64_t queue_bound_ns(void);
 
 /* The driver's: ends the process without a figure. A queue calls it where it did something that it must not do, such
  * as a refusal for another reason than its capacity. */

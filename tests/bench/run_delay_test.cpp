@@ -59,6 +59,20 @@ TEST_F(RunDelay, is_no_time_for_which_a_thread_ran_or_slept) {
     });
 }
 
+TEST_F(RunDelay, of_a_thread_alone_is_what_it_lost_since_it_last_asked) {
+    expect_in_child([] {
+        own_run_delay mine;
+        if (!count_own_run_delay(&mine) || !lose_processor(some_ns)) return false;
+        if (own_run_delay_since(&mine) < some_ns * 9 / 10) return false;
+        const std::uint64_t begin = ns_of(CLOCK_MONOTONIC);
+        for (const std::uint64_t from = ns_of(CLOCK_THREAD_CPUTIME_ID);
+             ns_of(CLOCK_THREAD_CPUTIME_ID) - from < some_ns;)
+            continue;
+        const std::uint64_t delay = own_run_delay_since(&mine); // it was told of the first loss already
+        return delay + some_ns * 9 / 10 <= ns_of(CLOCK_MONOTONIC) - begin;
+    });
+}
+
 TEST_F(RunDelay, is_also_what_the_thread_lost_that_this_one_waited_for) {
     expect_in_child([] {
         if (!count_run_delay(0)) return false;

@@ -35,7 +35,7 @@
 
 enum {
     BLOCK_OF_CALLS = 32,
-    MOST_SERIES = 6,
+    MOST_SERIES = 20,
     STATUS_USAGE = 2,
     STATUS_FAILED = 3,
 };
@@ -46,6 +46,7 @@ typedef enum quantity {
     BYTES,
     HEAP_CALLS, /* not a time; for one round: calls of the heap */
     HELD,       /* the same: bytes that the source of memory held */
+    COUNT,      /* not a time; for the process: whatever the operation names */
     PEAK,       /* not a time; for the process: the most resident bytes, without the driver's own */
 } quantity;
 

@@ -77,12 +77,22 @@ typedef struct sender {
     uint64_t balance; /* as the tally's, over all submitted tasks */
 } sender;
 
-/* Writes the payload of the next task, and counts it as submitted. */
-ALWAYS_INLINE void write_next(sender *by) {
-    write_payload(by->payload, by->size, by->number);
+/* Writes the payload of the next task. */
+ALWAYS_INLINE void write_next(sender *by) { write_payload(by->payload, by->size, by->number); }
+
+/* It was accepted. */
+ALWAYS_INLINE void count_sent(sender *by) {
     by->balance += scattered(sum_of_number(by->number, by->size));
     by->number++;
 }
+
+/* The suite's other parts. They return false iff r->order is none of theirs. */
+bool plan_arrivals(run *r, queue_plan *plan);
+bool send_arrivals(run *r, sender *by);
+
+/* How far the counters of this processor and of another one are apart at most, in ticks. Ends the process if it is
+ * certain that they differ, so that a time from one to the other would be wrong. */
+uint64_t counters_apart(int other);
 
 /* Waits until all tasks have run. Ends the process if that takes more than some seconds: a task was lost. */
 void await_all(const run *r, const sender *by);

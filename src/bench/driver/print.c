@@ -112,8 +112,9 @@ void print(const run *r, bool pinned) {
         (unsigned long long)r->operations);
     at += print_counters(line + at, sizeof line - (size_t)at);
     at += snprintf(line + at, sizeof line - (size_t)at, ",\"series\":[");
-    static const char *const units[] = {[TICKS] = "ticks",           [DELAY] = "delay",     [BYTES] = "bytes",
-                                        [HEAP_CALLS] = "heap calls", [HELD] = "held bytes", [PEAK] = "peak bytes"};
+    static const char *const units[] = {
+        [TICKS] = "ticks",     [DELAY] = "delay",     [BYTES] = "bytes", [HEAP_CALLS] = "heap calls",
+        [HELD] = "held bytes", [PEAK] = "peak bytes", [COUNT] = "count"};
     for (size_t i = 0; i < r->series_count; i++) {
         const series *each = &r->series[i];
         at += snprintf(line + at, sizeof line - (size_t)at,

@@ -58,6 +58,33 @@ static uint64_t taken(uint64_t wall, const reading *from, const reading *to, boo
     return unblocked ? grown(grown(from->ran, to->ran), wall) : grown(from->delay, to->delay);
 }
 
+bool count_own_run_delay(own_run_delay *mine) {
+    counted now = {.clock = CLOCK_THREAD_CPUTIME_ID, .file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)};
+    if (now.file < 0) return false;
+    if (!read_thread(&now, &now.last)) {
+        (void)close(now.file); /* nothing was written to it */
+        return false;
+    }
+    *mine = (own_run_delay){.file = now.file,
+                            .looked_at = ns_of(CLOCK_MONOTONIC),
+                            .ran = now.last.ran,
+                            .delay = now.last.delay,
+                            .blocks = times_blocked()};
+    return true;
+}
+
+uint64_t own_run_delay_since(own_run_delay *mine) {
+    const counted of = {.clock = CLOCK_THREAD_CPUTIME_ID, .file = mine->file};
+    const reading before = {.ran = mine->ran, .delay = mine->delay};
+    reading now;
+    uint64_t at = ns_of(CLOCK_MONOTONIC);
+    long blocked = times_blocked();
+    if (!read_thread(&of, &now)) return 0;
+    uint64_t delay = taken(grown(mine->looked_at, at), &before, &now, blocked == mine->blocks);
+    *mine = (own_run_delay){.file = mine->file, .looked_at = at, .ran = now.ran, .delay = now.delay, .blocks = blocked};
+    return delay;
+}
+
 bool count_run_delay(unsigned which) {
     counted *mine = &threads[which];
     mine->file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);

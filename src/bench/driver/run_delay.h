@@ -25,6 +25,20 @@ bool count_run_delay(unsigned which);
  * not blocked at all meanwhile; otherwise it cannot be told from blocking. Up to eight system calls. */
 uint64_t run_delay_since(void);
 
+/* The same for one thread alone, which asks for itself. */
+typedef struct own_run_delay {
+    int file;            /* its schedstat */
+    uint64_t looked_at;  /* ns */
+    uint64_t ran, delay; /* ns, at that time */
+    long blocks;         /* voluntary switches at that time */
+} own_run_delay;
+
+/* Starts to count. False: the system does not report it. */
+bool count_own_run_delay(own_run_delay *mine);
+
+/* Nanoseconds of delay since the last call, or since count_own_run_delay(). Three system calls. */
+uint64_t own_run_delay_since(own_run_delay *mine);
+
 #ifdef __cplusplus
 }
 #endif

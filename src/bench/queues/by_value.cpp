@@ -19,5 +19,3 @@ void queue_end(void) {
     consumer_join();
     queue.reset();
 }
-
-uint64_t queue_bound_ns(void) { return 0; }

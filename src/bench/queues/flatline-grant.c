@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+bool queue_begin(const queue_plan *plan) { return engine_begin(plan, true); }
+
 bool queue_submit(queue_task *run, const void *payload) {
     void *granted = flat_engine_grant(engine_submitter, 0, engine_payload);
     if (granted == NULL) return false;

@@ -58,7 +58,5 @@ void queue_end(void) {
     consumer_join();
 }
 
-uint64_t queue_bound_ns(void) { return 0; }
-
 bench_function *bench_code(void) { return (bench_function *)queue_end; }
 const char *bench_version(void) { return "none"; }

@@ -76,7 +76,5 @@ void queue_end(void) {
     flat_percore_destroy(ring.set);
 }
 
-uint64_t queue_bound_ns(void) { return 0; }
-
 bench_function *bench_code(void) { return (bench_function *)flat_percore_free; }
 const char *bench_version(void) { return flat_version(); }

@@ -106,7 +106,5 @@ void queue_await(void) { arena->await(); }
 
 void queue_end(void) { arena.reset(); }
 
-uint64_t queue_bound_ns(void) { return 0; }
-
 bench_function *bench_code(void) { return reinterpret_cast<bench_function *>(TBB_runtime_interface_version); }
 const char *bench_version(void) { return TBB_runtime_version(); }

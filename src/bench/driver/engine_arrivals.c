@@ -1,0 +1,352 @@
+/* engine, tasks that arrive on a schedule, whether or not the last one is done. A task reads its payload, and computes
+ * for about WORK_NS.
+ *
+ *   closed       batches of LOAD tasks, submitted as fast as they are accepted: the capacity, `request`
+ *   poisson-...  due at random times, LOAD in a second on average. A task that is refused is submitted again until it
+ *                is accepted, and stays due when it was
+ *   overload     due at equal steps, twice as many as the capacity, which is measured for a second just before. A task
+ *                that is refused is counted and forgotten. OVERLOAD_CAPACITY of them may be accepted and not done.
+ *                LOAD: the queue's bound on a sojourn, in ns (0: none is stated)
+ *   overload-... the same for a minute
+ *
+ * `sojourn` is the time from when a task was due to its end. If one stalls, those that were due meanwhile show how long
+ * they waited. Under overload one of several tasks is kept, chosen by its number, so that a process has SAMPLES of them
+ * or fewer; the longest, and those above the bound, are of all tasks, and are counted from the submit.
+ *
+ * Tagged tasks are those that overlap a time in which the machine did something else. It is noticed in two ways: a
+ * task ran longer than OVERLOAD_SERVICE_NS, although each does the same; or a thread did not get on for NOTICED_NS, and
+ * the system says that it had no processor for at least half of that time. Nothing is left out for that. */
+#define _GNU_SOURCE
+#include "engine.h"
+#include "run_delay.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    WORK_NS = 2000,
+    NOTICED_NS = 10000,
+    ARRIVALS_CAPACITY = 1024, /* tasks that are accepted and not done, where the load is below the capacity */
+    STAMPS = 4096,            /* more than can be accepted and not done: a power of two */
+    MARKS = 1 << 20,          /* the most of a thread */
+    LATES = 1 << 16,          /* the most that are kept */
+    WARM_UP_TASKS = 20000,
+    WARM_BATCHES = 2,
+    TASKS_AT_ONCE = 1 << 14,  /* between two looks at the system's clock of the thread */
+    CHECKED_OF_REFUSALS = 16, /* of so many submits one is checked */
+    SECONDS = 5,
+    LONG_SECONDS = 60,
+};
+
+typedef struct span {
+    uint64_t from, to; /* ticks */
+} span;
+
+typedef struct spans {
+    span *all;
+    size_t count, room, more; /* `more` did not fit */
+} spans;
+
+static void add_span(spans *to, uint64_t from, uint64_t until) {
+    if (to->count == to->room) {
+        to->more++;
+    } else {
+        to->all[to->count++] = (span){from, until};
+    }
+}
+
+static spans spans_for(size_t room) { return (spans){.all = own(room * sizeof(span)), .room = room}; }
+
+/* When a task was due and submitted. The submitter writes it before the submit. */
+typedef struct stamp {
+    uint64_t due, submitted;
+} stamp;
+
+static struct {
+    double ticks_per_ns;
+    uint64_t steps;                   /* of the computation of a task */
+    uint64_t noticed, service, bound; /* ticks */
+    uint64_t from, every;             /* the number of the first task that may be kept; of how many one is kept */
+    stamp *stamps;
+    bool says_delay; /* the system reports run delays */
+} arriving;
+
+/* The consumer's. */
+static struct {
+    _Alignas(OWN_LINES) uint64_t last_end;
+    uint64_t longest; /* from submit to end */
+    uint64_t tasks, broken;
+    spans kept, late, marks;
+    own_run_delay delay;
+    bool is_counting;
+    _Alignas(OWN_LINES) char behind[OWN_LINES];
+} served;
+
+/* The submitter's. */
+static struct {
+    uint64_t last_look;
+    spans marks;
+    own_run_delay delay;
+} sending;
+
+static uint64_t compute(uint64_t steps) {
+    uint64_t value = steps;
+    for (uint64_t i = 0; i < steps; i++) {
+        value = value * 6364136223846793005u + 1442695040888963407u;
+        HIDE_VALUE(value);
+    }
+    return value;
+}
+
+/* Whether the machine kept this thread from running for at least half of a time that just ended. */
+static bool was_preempted(own_run_delay *delay, uint64_t ticks) {
+    return arriving.says_delay && (double)own_run_delay_since(delay) * arriving.ticks_per_ns * 2 >= (double)ticks;
+}
+
+/* The first task counts the consumer's run delay, since only the thread itself can. */
+static void count_served(uint64_t begin) {
+    if (served.tasks++ % TASKS_AT_ONCE != 0) return;
+    if (!served.is_counting) {
+        served.is_counting = count_own_run_delay(&served.delay);
+        if (!served.is_counting) __atomic_store_n(&arriving.says_delay, false, __ATOMIC_RELAXED);
+        served.last_end = begin;
+    } else {
+        (void)own_run_delay_since(&served.delay); /* so that small delays do not add up */
+    }
+}
+
+static void note_end(const stamp *of, uint64_t number, uint64_t begin, uint64_t end) {
+    uint64_t sojourn = end - of->submitted,
+             idle_from = served.last_end > of->submitted ? served.last_end : of->submitted;
+    if (UNLIKELY(end - begin > arriving.service)) {
+        served.broken++;
+        add_span(&served.marks, begin, end);
+    }
+    if (UNLIKELY(begin > idle_from + arriving.noticed) && was_preempted(&served.delay, begin - idle_from))
+        add_span(&served.marks, idle_from, begin);
+    served.last_end = end;
+    if (number < arriving.from) return;
+    if (scattered(number) % arriving.every == 0) add_span(&served.kept, of->due, end);
+    if (sojourn > served.longest) served.longest = sojourn;
+    if (arriving.bound != 0 && sojourn > arriving.bound) add_span(&served.late, of->submitted, end);
+}
+
+static void serve_task(struct flat_worker *here, void *payload, size_t size) {
+    (void)here;
+    uint64_t begin = flat_clock_begin(), number = read_payload(payload, size), result = compute(arriving.steps);
+    HIDE_VALUE(result);
+    uint64_t end = flat_clock_end();
+    note_end(&arriving.stamps[number % STAMPS], number, begin, end);
+    count_served(begin);
+    executed_one();
+}
+
+static int ascending(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The number of steps that take WORK_NS. */
+static uint64_t steps_of_work(const run *r) {
+    enum { PROBES = 1001, PROBE_STEPS = 1000 };
+    static uint64_t ticks[PROBES];
+    for (size_t i = 0; i < PROBES; i++) {
+        uint64_t begin = flat_clock_begin(), result = compute(PROBE_STEPS);
+        HIDE_VALUE(result);
+        ticks[i] = flat_clock_end() - begin;
+    }
+    qsort(ticks, PROBES, sizeof *ticks, ascending);
+    return (uint64_t)(WORK_NS * r->clock.ticks_per_ns * PROBE_STEPS / (double)ticks[PROBES / 2]);
+}
+
+static bool is_overload(const run *r) { return strncmp(r->order, "overload", strlen("overload")) == 0; }
+static bool is_closed(const run *r) { return strcmp(r->order, "closed") == 0; }
+static bool is_random(const run *r) { return strncmp(r->order, "poisson", strlen("poisson")) == 0; }
+
+bool plan_arrivals(run *r, queue_plan *plan) {
+    if (!is_overload(r) && !is_closed(r) && !is_random(r)) return false;
+    if (!is_overload(r) && r->load == 0) fail(STATUS_USAGE, "the load must not be 0 in this order of suite ", r->suite);
+    plan->capacity = is_overload(r) ? OVERLOAD_CAPACITY : ARRIVALS_CAPACITY;
+    plan->service_ns = OVERLOAD_SERVICE_NS;
+    arriving.ticks_per_ns = r->clock.ticks_per_ns;
+    arriving.noticed = (uint64_t)(NOTICED_NS * r->clock.ticks_per_ns);
+    arriving.service = (uint64_t)(OVERLOAD_SERVICE_NS * r->clock.ticks_per_ns);
+    arriving.stamps = own(STAMPS * sizeof *arriving.stamps);
+    arriving.every = 1;
+    served.kept = spans_for(r->samples);
+    served.late = spans_for(LATES);
+    served.marks = spans_for(MARKS);
+    sending.marks = spans_for(MARKS);
+    arriving.steps = steps_of_work(r);
+    arriving.says_delay = count_own_run_delay(&sending.delay);
+    return true;
+}
+
+/* Submits the next task, which is due at `due`. False: refused. */
+static bool send_due(sender *by, uint64_t due) {
+    write_next(by);
+    arriving.stamps[by->number % STAMPS] = (stamp){due, flat_clock_begin()};
+    if (!queue_submit(serve_task, by->payload)) return false;
+    count_sent(by);
+    return true;
+}
+
+/* Returns at `due`. If the machine did something else meanwhile, marks that time. */
+static void wait_until(uint64_t due) {
+    uint64_t now;
+    do {
+        now = flat_clock_begin();
+        if (UNLIKELY(now - sending.last_look > arriving.noticed) &&
+            was_preempted(&sending.delay, now - sending.last_look))
+            add_span(&sending.marks, sending.last_look, now);
+        sending.last_look = now;
+    } while (now < due);
+}
+
+/* Submits `count` tasks as fast as they are accepted, and returns how many ticks they took. */
+static uint64_t send_at_once(const run *r, sender *by, size_t count) {
+    uint64_t begin = flat_clock_begin();
+    for (size_t i = 0; i < count; i++) {
+        while (!send_due(by, flat_clock_begin())) rest_briefly();
+    }
+    await_all(r, by);
+    return flat_clock_end() - begin;
+}
+
+static void sample_closed(run *r, sender *by) {
+    uint64_t *values = add_series(r, "request", (uint32_t)r->load)->values;
+    arriving.from = UINT64_MAX;
+    for (size_t i = 0; i < r->samples + WARM_BATCHES; i++) {
+        if (i == WARM_BATCHES) begin_timed(r);
+        values[i < WARM_BATCHES ? 0 : i - WARM_BATCHES] = send_at_once(r, by, r->load);
+    }
+    end_timed(r, r->samples * r->load);
+}
+
+/* Whether a span overlaps one of those marked, which are in the order of time. */
+static bool overlaps(const spans *marks, span of) {
+    size_t low = 0, high = marks->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (marks->all[middle].to <= of.from) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < marks->count && marks->all[low].from < of.to;
+}
+
+static bool is_tagged(span of) { return overlaps(&served.marks, of) || overlaps(&sending.marks, of); }
+
+static void add_sojourns(run *r) {
+    uint64_t tagged = 0, *values = add_series_of(r, "sojourn", DELAY, 1, served.kept.count)->values;
+    for (size_t i = 0; i < served.kept.count; i++) {
+        span of = served.kept.all[i];
+        values[i] = of.to - of.from;
+        tagged += is_tagged(of);
+    }
+    add_figure(r, "tagged", COUNT, 1, tagged);
+    add_figure(r, "tasks over their service limit", COUNT, 1, served.broken);
+    if (served.marks.more + sending.marks.more != 0) fail(STATUS_FAILED, "the machine was too noisy to keep count", "");
+}
+
+static uint64_t random_step(hand *h, double mean) {
+    return (uint64_t)(-log(((double)(next_random(h) >> 11) + 0.5) * 0x1p-53) * mean);
+}
+
+static void send_scheduled(run *r, sender *by) {
+    const double mean = r->clock.ticks_per_ns * 1e9 / (double)r->load;
+    uint64_t *due = own(r->samples * sizeof *due), refused = 0, start;
+    for (size_t i = 0; i < r->samples; i++) due[i] = (i == 0 ? 0 : due[i - 1]) + random_step(&r->hand, mean);
+    (void)send_at_once(r, by, WARM_UP_TASKS);
+    arriving.from = by->number;
+    begin_timed(r);
+    start = sending.last_look = flat_clock_begin();
+    for (size_t i = 0; i < r->samples; i++) {
+        wait_until(start + due[i]);
+        for (; !send_due(by, start + due[i]); refused++) rest_briefly();
+    }
+    await_all(r, by);
+    end_timed(r, r->samples);
+    add_sojourns(r);
+    add_figure(r, "refused", COUNT, 1, refused);
+}
+
+/* What an overload does, in addition to the sojourns. */
+typedef struct overload {
+    uint64_t offered, refused, early;    /* tasks; `early`: refused although fewer than the capacity were not done */
+    uint64_t ticks, executed;            /* while it lasts */
+    size_t resident_soon, resident_last; /* bytes, after a second and at the end */
+} overload;
+
+/* Whether fewer tasks than the capacity were accepted and not done. A task is counted as executed at its end, and its
+ * place is given back after that: so one is left out. */
+static bool has_room(const sender *by, uint64_t executed) { return by->number - executed + 1 < OVERLOAD_CAPACITY; }
+
+static void offer(run *r, sender *by, double step, uint64_t lasting, overload *result) {
+    const uint64_t second = (uint64_t)(1e9 * r->clock.ticks_per_ns), executed = executed_so_far();
+    uint64_t start = sending.last_look = flat_clock_begin(), due = start, seen = 0;
+    for (; due - start < lasting; due = start + (uint64_t)((double)++result->offered * step)) {
+        if (result->resident_soon == 0 && due - start > second) result->resident_soon = resident_bytes();
+        wait_until(due);
+        bool checked = result->offered % CHECKED_OF_REFUSALS == 0;
+        if (checked) seen = executed_so_far();
+        if (send_due(by, due)) continue;
+        result->refused++;
+        result->early += checked && has_room(by, seen);
+    }
+    result->ticks = flat_clock_begin() - start;
+    result->executed = executed_so_far() - executed;
+    result->resident_last = resident_bytes();
+}
+
+static void add_overload(run *r, const overload *of, double capacity) {
+    const double second = 1e9 * r->clock.ticks_per_ns;
+    uint64_t tagged = 0;
+    for (size_t i = 0; i < served.late.count; i++) tagged += is_tagged(served.late.all[i]);
+    add_figure(r, "capacity a second", COUNT, 1, (uint64_t)capacity);
+    add_figure(r, "done a second", COUNT, 1, (uint64_t)((double)of->executed * second / (double)of->ticks));
+    add_figure(r, "offered", COUNT, 1, of->offered);
+    add_figure(r, "refused", COUNT, 1, of->refused);
+    add_figure(r, "refused early", COUNT, 1, of->early * CHECKED_OF_REFUSALS);
+    add_figure(r, "bytes grown", COUNT, 1,
+               of->resident_last > of->resident_soon ? of->resident_last - of->resident_soon : 0);
+    add_figure(r, "longest ns", COUNT, 1, (uint64_t)((double)served.longest / r->clock.ticks_per_ns));
+    add_figure(r, "bound ns", COUNT, 1, r->load);
+    add_figure(r, "above the bound", COUNT, 1, served.late.count + served.late.more - tagged);
+    add_figure(r, "above the bound, tagged", COUNT, 1, tagged);
+}
+
+static void send_overload(run *r, sender *by) {
+    const double second = 1e9 * r->clock.ticks_per_ns;
+    const uint64_t seconds = strcmp(r->order, "overload-minute") == 0 ? LONG_SECONDS : SECONDS;
+    overload result = {0};
+    arriving.from = UINT64_MAX;
+    uint64_t each = send_at_once(r, by, WARM_UP_TASKS) / WARM_UP_TASKS;
+    size_t probes = (size_t)(second / (double)each);
+    double capacity = (double)probes * second / (double)send_at_once(r, by, probes);
+    (void)resident_bytes(); /* what it needs is resident from now on */
+    arriving.bound = (uint64_t)((double)r->load * r->clock.ticks_per_ns);
+    arriving.every = (uint64_t)(capacity * (double)seconds / (double)r->samples) + 1;
+    arriving.from = by->number;
+    begin_timed(r);
+    offer(r, by, second / (2 * capacity), (uint64_t)((double)seconds * second), &result);
+    await_all(r, by);
+    end_timed(r, result.offered);
+    add_sojourns(r);
+    add_overload(r, &result, capacity);
+}
+
+bool send_arrivals(run *r, sender *by) {
+    if (is_closed(r)) {
+        sample_closed(r, by);
+    } else if (is_random(r)) {
+        send_scheduled(r, by);
+    } else if (is_overload(r)) {
+        send_overload(r, by);
+    } else {
+        return false;
+    }
+    return true;
+}
