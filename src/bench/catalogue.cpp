@@ -24,6 +24,13 @@ constexpr Backend container_row(std::string_view name, std::string_view title, s
     return {name, title, column, kind, driver, "", "", library, part_of_flatline, in_containers, beside};
 }
 
+/// A queue of suite engine. One that is not part of Flatline's own build says how to get its package.
+constexpr Backend queue_row(std::string_view name, std::string_view title, std::string_view column, Kind kind,
+                            std::string_view driver, Abilities abilities, std::string_view beside = "",
+                            std::string_view how = part_of_flatline, std::string_view library = "") {
+    return {name, title, column, kind, driver, "", "", library, how, abilities, beside};
+}
+
 /// Flatline's malloc under one of its policies.
 constexpr Backend malloc_row(std::string_view name, std::string_view title, std::string_view column,
                              std::string_view settings, bool in_quick) {
@@ -110,6 +117,24 @@ constexpr std::array all_backends{
     container_row("allocator-inline", "allocator, inline", "a.inl", Kind::subject, "allocator-inline", "inline-arena"),
     container_row("std-monotonic", "std::pmr monotonic", "pmr.mo", Kind::standard, "std-monotonic", "", "libstdc++.so"),
     container_row("std-pool", "std::pmr pool", "pmr.po", Kind::standard, "std-pool", "", "libstdc++.so"),
+    queue_row("engine", "Flatline engine", "engine", Kind::subject, "engine-flatline",
+              busy_tasks | sleeping_tasks | bounded_tasks),
+    queue_row("engine-again", "engine, copy", "eng2", Kind::again, "engine-flatline",
+              busy_tasks | sleeping_tasks | bounded_tasks, "engine"),
+    queue_row("engine-grant", "engine, by grant", "grant", Kind::subject, "engine-flatline-grant",
+              busy_tasks | sleeping_tasks | bounded_tasks, "engine"),
+    queue_row("remote-free", "remote free", "remote", Kind::alternative, "engine-remote-free", busy_tasks, "engine"),
+    queue_row("ring", "bare ring", "ring", Kind::control, "engine-ring", busy_tasks),
+    queue_row("futex", "bare futex", "futex", Kind::control, "engine-futex", sleeping_tasks),
+    queue_row("mutex-queue", "mutex queue", "mutex", Kind::general, "engine-mutex", busy_tasks | sleeping_tasks),
+    queue_row("concurrentqueue", "ConcurrentQueue", "conc", Kind::general, "engine-concurrentqueue",
+              busy_tasks | sleeping_tasks, "", "apt-get install libconcurrentqueue-dev, then build Flatline again"),
+    queue_row("tbb-arena", "oneTBB task_arena", "arena", Kind::general, "engine-tbb", busy_tasks | sleeping_tasks, "",
+              "apt-get install libtbb-dev, then build Flatline again", "libtbb.so"),
+    queue_row("readerwriterqueue", "ReaderWriterQueue", "rwq", Kind::one_to_one, "engine-readerwriterqueue",
+              busy_tasks | sleeping_tasks, "", "apt-get install libreaderwriterqueue-dev, then build Flatline again"),
+    queue_row("boost-spsc", "boost spsc_queue", "spsc", Kind::one_to_one, "engine-boost-spsc", busy_tasks, "",
+              "apt-get install libboost1.74-dev, then build Flatline again"),
 };
 
 constexpr std::array all_suites{
@@ -132,6 +157,8 @@ constexpr std::array all_suites{
     Suite{"stalls", "calls while other threads end, trim or free memory; under mlockall", Unit::ns, false, 2},
     Suite{"containers", "the standard containers over each memory resource, a round at a time", Unit::ns, false, 0.15,
           "", false, false, true},
+    Suite{"engine", "tasks that one thread submits and another runs, beside other queues", Unit::ns, false, 1, "",
+          false, true, false, true},
 };
 
 constexpr std::array<std::size_t, 5> all_sizes{16, 64, 256, 1024, 4096};
@@ -278,6 +305,32 @@ void add_containers(std::vector<Cell> &all) {
     }
 }
 
+/// A sleeping consumer is left alone for 150 µs before each task.
+constexpr std::size_t busy_samples = 25'000, sleeping_samples = 2'500;
+constexpr std::size_t saturated_batches = 6;
+constexpr std::size_t tasks_in_sample = 2'000;
+/// Of an overload so many are kept in each process, of some millions.
+constexpr std::size_t overload_samples = 200'000;
+
+void add_engine(std::vector<Cell> &all) {
+    const auto add = [&](std::size_t size, unsigned calls, std::string_view order, std::size_t samples,
+                         Abilities needs) {
+        all.push_back({"engine", size, calls, order, samples, 0, 0, needs});
+        all.back().is_long = std::ranges::find(two_sizes, size) == two_sizes.end();
+    };
+    for (const std::string_view order : {"busy", "busy-answer"}) {
+        for (const std::size_t size : all_sizes) add(size, 1, order, busy_samples, busy_tasks);
+    }
+    for (const std::size_t size : all_sizes) add(size, 1, "sleeping", sleeping_samples, sleeping_tasks);
+    for (const std::size_t size : two_sizes) add(size, 1, "sleeping-answer", sleeping_samples, sleeping_tasks);
+    for (const std::size_t size : all_sizes) add(size, 0, "saturated", saturated_batches, busy_tasks);
+    all.push_back({"engine", overload_bytes, 0, "closed", capacity_samples, tasks_in_sample, 0, busy_tasks});
+    for (const auto &[order, percent] : {std::pair{"poisson-50", 50U}, {"poisson-80", 80U}, {"poisson-95", 95U}})
+        all.push_back({"engine", overload_bytes, 1, order, requests, 0, percent, busy_tasks});
+    add(overload_bytes, 1, "overload", overload_samples, busy_tasks);
+    add(overload_bytes, 1, "overload-minute", overload_samples, bounded_tasks);
+}
+
 } // namespace
 
 std::string_view name_of(Kind kind) {
@@ -290,6 +343,8 @@ std::string_view name_of(Kind kind) {
     case Kind::fixed_pool: return "fixed-pool";
     case Kind::standard: return "standard";
     case Kind::drop_in: return "drop-in";
+    case Kind::one_to_one: return "one-to-one";
+    case Kind::alternative: return "alternative";
     }
     return "";
 }
@@ -299,13 +354,14 @@ std::string_view name_of(Unit unit) {
     case Unit::ns: return "ns";
     case Unit::mops: return "Mops/s";
     case Unit::bytes: return "bytes";
+    case Unit::tasks: return "Mtasks/s";
     }
     return "";
 }
 
 bool competes(Kind kind) {
     return kind == Kind::subject || kind == Kind::general || kind == Kind::fixed_pool || kind == Kind::standard ||
-           kind == Kind::drop_in;
+           kind == Kind::drop_in || kind == Kind::one_to_one;
 }
 
 bool is_ours(Kind kind) { return kind == Kind::subject || kind == Kind::drop_in; }
@@ -329,6 +385,7 @@ std::vector<Cell> cells(Mode mode, std::span<const unsigned> threads) {
     add_arrivals(all);
     add_stalls(all);
     add_containers(all);
+    add_engine(all);
     return all;
 }
 
@@ -352,6 +409,12 @@ bool runs_containers(const Backend &backend) { return (backend.abilities & in_co
 
 bool runs_calls(const Backend &backend) { return (backend.abilities & ~in_containers) != 0; }
 
+bool is_queue(const Backend &backend) { return (backend.abilities & (busy_tasks | sleeping_tasks)) != 0; }
+
+bool is_capacity(const Cell &cell) { return suite_of(cell).has_capacity && cell.order == "closed"; }
+
+bool is_overload(const Cell &cell) { return cell.order.starts_with("overload"); }
+
 bool takes_part(const Backend &backend, const Cell &cell) { return (cell.needs & ~backend.abilities) == 0; }
 
 std::string grouped(std::uint64_t number) {
@@ -371,7 +434,7 @@ std::string describe(const Cell &cell) {
     for (const std::string &part : {describe_size(cell.suite, cell.size), std::string(cell.order)}) {
         if (!part.empty()) text += " " + part;
     }
-    const char *samples = suite_of(cell).has_rounds ? "rounds" : "calls";
+    const char *samples = suite_of(cell).has_rounds ? "rounds" : suite_of(cell).has_tasks ? "tasks" : "calls";
     if (cell.calls == 1) text += fmt::format(", single {}", samples);
     if (cell.calls > 1) text += fmt::format(", blocks of {} {}", cell.calls, samples);
     if (cell.threads > 1) text += fmt::format(", {} threads", cell.threads);

@@ -19,6 +19,8 @@ enum class Kind {
     fixed_pool, // memory of a fixed size: a pool of equal blocks, or a heap in one region
     standard,   // from the C++ library: a resource of std::pmr
     drop_in,    // Flatline's malloc: it competes with the general ones, and the pool is not compared with it
+    one_to_one, // a queue for a single submitter and a single consumer
+    alternative // another design for a subject, which was measured and not taken: never a rival
 };
 
 std::string_view name_of(Kind kind);
@@ -38,9 +40,13 @@ constexpr Abilities containers = 8;       // memory for the standard containers
 constexpr Abilities plain_arrays = 16;    // the same work as theirs, where arrays can do it too
 constexpr Abilities several_threads = 32; // several threads at once, at least with blocks of their own
 constexpr Abilities whole_process = 64;   // serves all of a process, including the start and end of its threads
+constexpr Abilities busy_tasks = 128;     // carries tasks to a consumer that looks for them all the time
+constexpr Abilities sleeping_tasks = 256; // carries tasks to a consumer that sleeps
+constexpr Abilities bounded_tasks = 512;  // states beforehand how long a task can take
 
-/// One allocator. To add one, add a row in catalogue.cpp, a file in src/bench/backends and a line in CMakeLists.txt. An
-/// allocator that is a preloaded malloc needs only the row, and a part of peers/build.sh if no package has it.
+/// One allocator, or one queue of tasks for suite engine. To add one, add a row in catalogue.cpp, a file in
+/// src/bench/backends and a line in CMakeLists.txt. An allocator that is a preloaded malloc needs only the row, and a
+/// part of peers/build.sh if no package has it.
 struct Backend {
     std::string_view name;
     std::string_view title;
@@ -64,6 +70,7 @@ enum class Unit {
     ns,    // of a call, a pair or a request
     mops,  // millions of operations a second
     bytes, // of a block
+    tasks, // millions of tasks a second
 };
 
 std::string_view name_of(Unit unit);
@@ -80,6 +87,7 @@ struct Suite {
     bool is_series = false;      // samples are windows in the order of time, and their course is the result
     bool has_capacity = false;   // cells without a percentage measure the time of a request: see Cell::percent
     bool has_rounds = false;     // a round of the standard containers is timed, over several subjects
+    bool has_tasks = false;      // tasks go from one thread to another; runs only by its name
 };
 
 /// One piece of work, timed in one process: all its series come from the same run of the driver.
@@ -95,11 +103,15 @@ struct Cell {
                           // is the load; 0: the capacity is measured
     Abilities needs = declared_sizes;
     unsigned threads = 1; // in suites threads, pipeline and stalls: the number of threads, which then is the load
+    bool is_long = false; // in a suite that runs by its name: --quick leaves it out
 };
 
 /// In the order in which they are shown.
 std::span<const Backend> backends();
 std::span<const Suite> suites();
+
+/// The payload of tasks that arrive on a schedule: too large for a descriptor, as most are.
+constexpr std::size_t overload_bytes = 256;
 
 constexpr unsigned fewest_threads = 2, most_threads = 64;
 
@@ -119,6 +131,15 @@ const Suite &suite_of(const Cell &cell);
 /// Whether a backend has a driver for suite containers; whether it has one for the other suites.
 bool runs_containers(const Backend &backend);
 bool runs_calls(const Backend &backend);
+
+/// Whether it is a queue of tasks, and no allocator.
+bool is_queue(const Backend &backend);
+
+/// Whether the cell measures a capacity, of which the loads of others are a percentage.
+bool is_capacity(const Cell &cell);
+
+/// Whether the plan's bound on a sojourn is the cell's load.
+bool is_overload(const Cell &cell);
 
 /// Whether a backend can do the work of a cell. If not, it has no row there, and this is not a failure.
 bool takes_part(const Backend &backend, const Cell &cell);

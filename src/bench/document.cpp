@@ -107,6 +107,13 @@ json ratios_json(const Group &group, const Row &row) {
     return ratios;
 }
 
+/// The member "counts": by name, the figure of each process.
+json counts_json(const Row &row) {
+    json all = json::object();
+    for (const auto &[name, counts] : row.counts) all[name] = counts;
+    return all;
+}
+
 json cell_json(const Group &group, const Row &row) {
     json cell{{"suite", group.cell.suite},
               {"backend", row.backend->name},
@@ -149,6 +156,7 @@ json cell_json(const Group &group, const Row &row) {
         cell["curve"] = json::array();
         for (const auto &[percentile, value] : row.curve) cell["curve"].push_back({percentile, rounded(value)});
     }
+    if (!row.counts.empty()) cell["counts"] = counts_json(row);
     if (row.trend) cell["windows"] = windows_json(group.cell, *row.trend);
     if (is_ours(row.backend->kind) || row.backend->kind == Kind::fixed_pool) cell["ratios"] = ratios_json(group, row);
     return cell;

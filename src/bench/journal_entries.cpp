@@ -96,6 +96,7 @@ json json_of(const DriverReport &report, bool in_order) {
     line["heap_calls"] = or_null(report.heap_calls);
     line["held_bytes"] = or_null(report.held_bytes);
     line["peak_bytes"] = or_null(report.peak_bytes);
+    line["counts"] = report.counts;
     line["series"] = json::array();
     for (const Series &series : report.series) line["series"].push_back(json_of(series, in_order));
     return line;
@@ -109,6 +110,7 @@ Entry entry_of(const json &all) {
     report.heap_calls = count_of(all.at("heap_calls"));
     report.held_bytes = count_of(all.at("held_bytes"));
     report.peak_bytes = count_of(all.at("peak_bytes"));
+    all.at("counts").get_to(report.counts);
     for (const json &series : all.at("series")) report.series.push_back(series_of(series));
     return report;
 }

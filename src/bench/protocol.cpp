@@ -84,6 +84,9 @@ void take_series(DriverReport &report, const json &line, std::string_view &bytes
     if (std::optional<std::uint64_t> *figure = figure_of(report, line.at("unit").get<std::string>())) {
         if (values.size() != 1) fail("a figure other than the times, more than once");
         *figure = values.front();
+    } else if (line.at("unit") == "count") {
+        if (values.size() != 1) fail("a count, more than once");
+        report.counts.emplace_back(line.at("operation").get<std::string>(), values.front());
     } else {
         report.series.push_back({line.at("operation").get<std::string>(), quantity_of(line),
                                  line.at("calls").get<std::uint64_t>(), std::move(values),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace flat::bench {
@@ -31,6 +32,9 @@ constexpr std::array<std::string_view, 4> counter_names{"instructions", "branch_
 /// In the order of counter_names; nothing if this machine does not count it.
 using Counters = std::array<std::optional<std::uint64_t>, counter_names.size()>;
 
+/// Figures that are not times, by the names that the driver gives them.
+using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+
 struct DriverReport {
     std::string driver, library, version, compiler, flags, timer;
     bool optimized = false, assertions = false, sanitizer = false, timer_invariant = false, pinned = false;
@@ -42,6 +46,7 @@ struct DriverReport {
     std::optional<std::uint64_t> heap_calls; // in one round of the standard containers
     std::optional<std::uint64_t> held_bytes; // of the memory source of that round
     std::optional<std::uint64_t> peak_bytes; // the most resident bytes, without the driver's own
+    Counts counts{};                         // other figures of the process, in the driver's order
     std::vector<Series> series;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t samples_for_p9999 = 100'000;
 
-const std::vector<Kind> competitors{Kind::subject, Kind::general, Kind::fixed_pool, Kind::standard, Kind::drop_in};
+const std::vector<Kind> competitors{Kind::subject,  Kind::general, Kind::fixed_pool,
+                                    Kind::standard, Kind::drop_in, Kind::one_to_one};
 
 std::vector<double> figures_of(const std::vector<Distribution> &processes, Rank rank, double step) {
     std::vector<double> figures;
@@ -78,6 +79,17 @@ void add_counts(Row &row, const Measurement &measurement) {
     }
 }
 
+/// By name, in the order of the first process.
+void add_named_counts(Row &row, const Measurement &measurement) {
+    for (const Run &run : measurement.runs) {
+        for (const auto &[name, count] : run.counts) {
+            auto place = std::ranges::find(row.counts, name, [](const auto &each) { return each.first; });
+            if (place == row.counts.end()) place = row.counts.insert(place, {name, {}});
+            place->second.push_back(count);
+        }
+    }
+}
+
 std::optional<Trend> trend_for(const Measurement &measurement) {
     if (!suite_of(measurement.cell).is_series) return std::nullopt;
     std::vector<std::vector<double>> processes;
@@ -106,6 +118,7 @@ Row row_for(const Measurement &measurement, double clock_step) {
     if (times) add_times(row, measurement, all, step);
     row.trend = trend_for(measurement);
     add_counts(row, measurement);
+    add_named_counts(row, measurement);
     return row;
 }
 
@@ -120,7 +133,9 @@ std::string samples_text(const Group &group) {
     if (group.unit == Unit::bytes) return fmt::format("{} of {} blocks", group.operation, grouped(group.calls));
     if (group.cell.calls == 0 && suite_of(group.cell).is_series)
         return fmt::format("{} of windows of {} calls", group.operation, grouped(group.cell.load));
-    if (group.is_rate()) return fmt::format("batches of {} calls", grouped(group.calls));
+    if (group.is_rate())
+        return fmt::format("batches of {} {}", grouped(group.calls), group.has_tasks() ? "tasks" : "calls");
+    if (group.has_tasks()) return group.operation;
     if (group.is_phase()) return fmt::format("phases of {} {} calls", grouped(group.calls), group.operation);
     if (group.is_single()) return fmt::format("single {} calls", group.operation);
     if (group.operation != "pair") return fmt::format("{} calls, blocks of {}", group.operation, group.calls);

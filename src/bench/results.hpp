@@ -33,6 +33,7 @@ struct Row {
     std::optional<std::uint64_t> held_bytes{};    // of the memory source of that round; the most in any process
     std::optional<std::uint64_t> peak_bytes{};    // most resident bytes, without the driver's own; the most in any
                                                   // process
+    std::vector<std::pair<std::string, std::vector<std::uint64_t>>> counts{}; // other figures, of each process
 };
 
 /// The rows that timed the same work.
@@ -45,10 +46,11 @@ struct Group {
     bool ranked = true;    // false: the series is no merit of a backend, and nothing wins
     double clock_step = 0; // ns: readings are multiples of it
 
-    bool is_rate() const { return unit == Unit::mops; }                      // more is better
+    bool is_rate() const { return unit == Unit::mops || unit == Unit::tasks; } // more is better
     bool is_phase() const { return cell.calls == 0 || unit == Unit::bytes; } // a sample is a whole phase: medians only
     bool is_single() const { return cell.calls == 1; }
     bool has_rounds() const { return suite_of(cell).has_rounds; }
+    bool has_tasks() const { return suite_of(cell).has_tasks; }
 };
 
 /// A figure that verdicts compare; `jitter` is P99.9 - P50.

@@ -94,7 +94,7 @@ std::vector<double> values_of(const Series &series, Unit unit, double ticks_per_
     const double each = static_cast<double>(series.calls) * (unit == Unit::bytes ? 1 : ticks_per_ns);
     for (const std::uint64_t value : series.values) {
         const double one = static_cast<double>(value) / each;
-        values.push_back(unit == Unit::mops ? 2000 / one : one);
+        values.push_back(unit == Unit::mops ? 2000 / one : unit == Unit::tasks ? 1000 / one : one);
     }
     return values;
 }
@@ -175,7 +175,7 @@ class Recorder {
             all[i].runs.push_back({Distribution(std::move(values)), report.timer_cost_ns, report.page_faults,
                                    report.page_faults_setup, report.resident_kib, std::move(in_order),
                                    report.operations, report.counters, report.heap_calls, report.held_bytes,
-                                   report.peak_bytes});
+                                   report.peak_bytes, report.counts});
         }
         campaign_.context_switches += report.context_switches;
         campaign_.migrations += report.migrations;
@@ -199,8 +199,8 @@ class Recorder {
     /// Keeps the slowest of those that compete. Its time includes interruptions, since the schedule will meet them too.
     /// The value is fixed once a schedule depends on it.
     void watch_capacity(std::size_t cell, std::size_t place, const std::vector<double> &values) {
-        const bool is_capacity = suite_of(schedule_.cells[cell]).has_capacity && schedule_.cells[cell].percent == 0;
-        if (is_capacity && !capacity_is_settled_ && competes(schedule_.places[place].backend->kind))
+        if (is_capacity(schedule_.cells[cell]) && !capacity_is_settled_ &&
+            competes(schedule_.places[place].backend->kind))
             slowest_request_ns_ = std::max(slowest_request_ns_, mean_of(values));
     }
 
@@ -325,7 +325,8 @@ std::uint64_t common_step(std::uint64_t step, std::vector<std::uint64_t> ticks) 
 
 Unit unit_of(const Cell &cell, Quantity quantity) {
     if (quantity == Quantity::bytes) return Unit::bytes;
-    return cell.calls != 0 ? Unit::ns : suite_of(cell).unit;
+    if (cell.calls != 0) return Unit::ns;
+    return suite_of(cell).has_tasks && !is_capacity(cell) ? Unit::tasks : suite_of(cell).unit;
 }
 
 Campaign run_campaign(const Schedule &schedule, const SignalWatch &signals, const Hooks &hooks) {

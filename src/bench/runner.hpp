@@ -41,6 +41,7 @@ struct Run {
     std::uint64_t operations = 0;   // that the counters cover
     Counters counters{};
     std::optional<std::uint64_t> heap_calls{}, held_bytes{}, peak_bytes{}; // see DriverReport
+    Counts counts{};
 };
 
 /// All processes of one series of one cell of one backend, in the order in which they ran.

@@ -4,6 +4,7 @@
 #include "bench_rounds.hpp"
 #include "bench_summary.hpp"
 #include "bench_table.hpp"
+#include "bench_tasks.hpp"
 #include "meanwhile.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
@@ -23,8 +24,9 @@
 namespace flat::cli {
 namespace {
 
-/// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs.
-constexpr std::chrono::milliseconds driver_limit{60'000};
+/// The slowest cell takes about a second on a slow machine; a driver that takes this long hangs. An overload lasts for
+/// up to a minute.
+constexpr std::chrono::milliseconds driver_limit{60'000}, overload_limit{240'000};
 
 constexpr unsigned usual_processes = 6;
 
@@ -40,17 +42,31 @@ std::vector<bench::Cell> chosen_cells(const BenchOptions &options) {
     const bool all = options.full || !options.suites.empty(); // what is named is run
     const bench::Mode mode = all ? bench::Mode::full : bench::Mode::quick;
     for (const bench::Cell &cell : bench::cells(mode, options.threads)) {
+        if ((options.suites.empty() && suite_of(cell).has_tasks) || (options.quick && cell.is_long)) continue;
         if (chosen(options.suites, std::string(cell.suite)) && chosen(options.sizes, cell.size)) cells.push_back(cell);
     }
     if (cells.empty())
         throw std::runtime_error("none of the chosen suites has this size or this number of threads: `flatline "
                                  "bench --list` shows all");
+    state_bounds(cells);
     return cells;
+}
+
+/// Allocators and queues do not take part in each other's suites, and are not missed there.
+bool is_wanted(const bench::Backend &backend, const BenchOptions &options) {
+    if (options.list) return true;
+    const auto has_tasks = [](const std::string &name) {
+        const bench::Suite *suite = bench::find_suite(name);
+        return suite != nullptr && suite->has_tasks;
+    };
+    return is_queue(backend) ? std::ranges::any_of(options.suites, has_tasks)
+                             : options.suites.empty() || !std::ranges::all_of(options.suites, has_tasks);
 }
 
 std::vector<const bench::Backend *> chosen_backends(const BenchOptions &options) {
     std::vector<const bench::Backend *> backends;
     for (const bench::Backend &backend : bench::backends()) {
+        if (!is_wanted(backend, options)) continue;
         const bool is_named = !options.backends.empty() || !options.suites.empty();
         if (!(is_named || options.full || options.list || backend.in_quick)) continue;
         if (chosen(options.backends, std::string(backend.name))) backends.push_back(&backend);
@@ -146,6 +162,7 @@ void print_results(const Results &results, bool all_columns) {
     fmt::print("{}{}{}\n", machine_text(results, width), method_text(results, width), libraries_text(results));
     fmt::print("{}\n{}", summary_table(results.groups, all_columns, look), verdict_text(results.groups, look));
     fmt::print("{}\n{}", rounds_summary(results.groups, look), rounds_verdict(results.groups, look));
+    fmt::print("{}\n{}", tasks_summary(results.groups, look), tasks_verdict(results.groups, look));
     fmt::print("{}", failures_text(results.campaign.failures, look));
     for (const bench::Missing &missing : results.circumstances.missing)
         fmt::print("missing: {} ({})\n", missing.backend->title, missing.how);
@@ -161,7 +178,8 @@ const std::filesystem::path &file_of(const bench::Place &place) {
 void print_list(const bench::Places &places) {
     fmt::print("suites and sizes\n");
     for (const bench::Suite &suite : bench::suites()) {
-        fmt::print("  {}: {}{}\n", suite.name, suite.description, suite.in_quick ? "" : "; with --full or by its name");
+        const char *when = suite.in_quick ? "" : suite.has_tasks ? "; by its name" : "; with --full or by its name";
+        fmt::print("  {}: {}{}\n", suite.name, suite.description, when);
         for (const bench::Cell &cell : bench::cells(bench::Mode::full)) {
             if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
         }
@@ -178,12 +196,15 @@ bench::Schedule schedule_of(const BenchOptions &options, std::vector<bench::Plac
         throw std::runtime_error(fmt::format("none of the chosen backends can run: {} has no driver for them; "
                                              "`flatline bench --list` shows how to get each",
                                              bench::drivers_directory().string()));
+    std::vector<bench::Cell> cells = chosen_cells(options);
+    const bool has_tasks = std::ranges::any_of(cells, [](const bench::Cell &cell) { return suite_of(cell).has_tasks; });
+    if (has_tasks) require_two_processors();
     return {std::move(places),
-            chosen_cells(options),
+            std::move(cells),
             options.processes.value_or(usual_processes),
             processor_to_time_on(options.pin),
             options.seed.value_or(std::random_device{}()),
-            driver_limit};
+            has_tasks ? overload_limit : driver_limit};
 }
 
 void require_isolation(int cpu) {
@@ -217,9 +238,9 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
     verb->add_option("suites", options.suites, "Run only these suites, by their names in --list")
         ->check(CLI::IsMember(suites).description(""))
         ->type_name("SUITE");
-    CLI::Option *quick =
-        verb->add_flag("--quick", options.quick, "Run the suites that take four minutes (the default)");
-    verb->add_flag("--full", options.full, "Run every suite, within an hour")->excludes(quick);
+    CLI::Option *quick = verb->add_flag("--quick", options.quick,
+                                        "Run the suites that take four minutes (default), or a part of engine");
+    verb->add_flag("--full", options.full, "Run every suite but engine and programs, within an hour")->excludes(quick);
     verb->add_option("--backends", options.backends, "Measure only these allocators, by their names in --list")
         ->check(CLI::IsMember(backends).description(""))
         ->delimiter(',')

@@ -22,8 +22,8 @@ struct Column {
     std::string name, title, kind;
 
     bool competes() const {
-        return kind == "subject" || kind == "general" || kind == "fixed-pool" || kind == "standard" ||
-               kind == "drop-in";
+        return kind == "subject" || kind == "general" || kind == "fixed-pool" || kind == "one-to-one" ||
+               kind == "standard" || kind == "drop-in";
     }
 };
 
@@ -76,7 +76,9 @@ std::vector<Line> lines_of(const json &bench, bool of_rounds) {
         const std::string name = name_of(cell);
         auto line = std::ranges::find(lines, name, &Line::name);
         if (line == lines.end())
-            line = lines.insert(lines.end(), {name, cell.at("unit") == "Mops/s", cell.at("void"), has_rounds, {}});
+            line = lines.insert(
+                lines.end(),
+                {name, cell.at("unit") == "Mops/s" || cell.at("unit") == "Mtasks/s", cell.at("void"), has_rounds, {}});
         line->medians[cell.at("backend")] = cell.at("p50");
     }
     return lines;

@@ -50,7 +50,7 @@ std::vector<const Item *> chosen(std::span<const Item> from, const std::vector<s
 std::vector<const bench::Backend *> general_backends(const std::vector<std::string> &names) {
     std::vector<const bench::Backend *> general = chosen(bench::backends(), names);
     std::erase_if(general, [](const bench::Backend *backend) {
-        return backend->kind != bench::Kind::general && backend->kind != bench::Kind::drop_in;
+        return is_queue(*backend) || (backend->kind != bench::Kind::general && backend->kind != bench::Kind::drop_in);
     });
     if (general.empty())
         throw std::runtime_error(

@@ -28,7 +28,7 @@ constexpr std::size_t best_shown = 3;
 constexpr std::array judged{Kind::subject, Kind::drop_in}; // against the best other malloc, in the last columns
 
 /// Whether the cell has a row in the summary: it has the median of calls timed together.
-bool in_summary(const Group &group) { return !group.is_single() && !group.has_rounds(); }
+bool in_summary(const Group &group) { return !group.is_single() && !group.has_rounds() && !group.has_tasks(); }
 
 std::string short_name(const Group &group) {
     const bench::Cell &cell = group.cell;
@@ -210,7 +210,8 @@ std::string legend(const Backends &columns) {
 
 std::string summary_table(const std::vector<Group> &given, bool all, const Look &look) {
     std::vector<Group> of_calls, groups;
-    std::ranges::copy_if(given, std::back_inserter(of_calls), [](const Group &group) { return !group.has_rounds(); });
+    std::ranges::copy_if(given, std::back_inserter(of_calls),
+                         [](const Group &group) { return !group.has_rounds() && !group.has_tasks(); });
     std::ranges::copy_if(of_calls, std::back_inserter(groups), in_summary);
     const Backends measured = summarised(of_calls);
     if (measured.empty() || groups.empty()) return {};

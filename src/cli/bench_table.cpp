@@ -2,6 +2,7 @@
 
 #include "bench_columns.hpp"
 #include "bench_rounds.hpp"
+#include "bench_tasks.hpp"
 #include "sparkline.hpp"
 
 #include <algorithm>
@@ -34,7 +35,9 @@ std::string parts_per_million(double value) { return value > 0 && value < 1 ? "<
 
 std::string_view unit_of(const Group &group) {
     if (group.unit == bench::Unit::bytes) return "bytes a block";
+    if (group.unit == bench::Unit::tasks) return "Mtasks/s, more is better";
     if (group.is_rate()) return "Mops/s, more is better";
+    if (group.has_tasks()) return "ns a task";
     if (group.has_rounds()) return "ns a round";
     return group.operation == "pair" ? "ns a pair of alloc and free" : "ns a call";
 }
@@ -99,7 +102,22 @@ std::vector<Column> columns_of_calls(const Group &group, const Row *floor) {
     return columns;
 }
 
+/// The times of single tasks, whose tails matter.
+std::vector<Column> columns_of_tasks() {
+    const auto exceedance = [](std::optional<double> Row::*figure) {
+        return [figure](const Row &row) { return parts_per_million((row.*figure).value_or(0)); };
+    };
+    return {{"P50", 9, false, [](const Row &row) { return compact(row.p50); }},
+            {"low..high", 15, true, interval_text},
+            {"P99", 9, false, [](const Row &row) { return compact(row.p99); }},
+            {"P99.9", 11, false, [](const Row &row) { return compact(row.p999); }},
+            {"ppm>1us", 10, false, exceedance(&Row::over_1us_ppm)},
+            {">10us", 10, false, exceedance(&Row::over_10us_ppm)},
+            {"max", 13, false, [](const Row &row) { return compact(row.max); }}};
+}
+
 std::vector<Column> columns_of(const Group &group, const Row *floor) {
+    if (group.has_tasks() && group.is_single()) return columns_of_tasks();
     if (group.has_rounds()) return columns_of_rounds(group);
     std::vector<Column> columns = columns_of_calls(group, floor), memory = columns_of_memory(group);
     if (group.cell.calls != 0 && !memory.empty())
@@ -176,9 +194,21 @@ std::string rival_lines(const Group &group, const Row &subject, std::string_view
     return text;
 }
 
+/// The engine beside the other queues.
+std::string queue_lines(const Group &group, const Row &subject, const Look &look) {
+    return rival_lines(group, subject, "floor", {Kind::control}, look) +
+           rival_lines(group, subject, "best general", {Kind::general}, look) +
+           rival_lines(group, subject, "one-to-one", {Kind::one_to_one}, look) +
+           rival_lines(group, subject, "remote free", {Kind::alternative}, look);
+}
+
 /// A subject that is not a malloc has more rivals than the mallocs.
 std::string all_rival_lines(const Group &group, const Look &look) {
     std::string text;
+    if (group.has_tasks()) {
+        for (const Row *subject : ours_of(group)) text += queue_lines(group, *subject, look);
+        return text;
+    }
     for (const Row *subject : ours_of(group)) {
         const bool is_malloc = subject->backend->kind == Kind::drop_in;
         text += rival_lines(group, *subject, is_malloc ? "best other" : "best malloc", {Kind::general}, look);
@@ -214,7 +244,7 @@ bool same_cell(const bench::Cell &a, const bench::Cell &b) {
 
 std::string cell_table(const Group &group, const std::vector<bench::Failure> &failures, const Look &look) {
     std::string text = head_text(group, look) + rows_text(group, look);
-    text += courses_text(group, look);
+    text += courses_text(group, look) + overload_table(group, look);
     for (const bench::Failure &failure : failures) {
         if (same_cell(failure.cell, group.cell))
             text +=

@@ -205,7 +205,8 @@ std::optional<Line> line_of(const CellOfBoth &both, const std::vector<std::strin
                          [&](const std::string &each) { return whole(before, each) && whole(after, each); });
     return Line{before,
                 bench::compare(side_of(before, old_run, options.backend, controls),
-                               side_of(after, new_run, options.backend, controls), least, before.unit == "Mops/s"),
+                               side_of(after, new_run, options.backend, controls), least,
+                               before.unit == "Mops/s" || before.unit == "Mtasks/s"),
                 controls.size()};
 }
 

@@ -32,7 +32,7 @@ struct Findings {
 Findings look() {
     std::vector<const bench::Backend *> all;
     for (const bench::Backend &backend : bench::backends()) {
-        if (backend.kind != bench::Kind::again) all.push_back(&backend);
+        if (backend.kind != bench::Kind::again && !is_queue(backend)) all.push_back(&backend);
     }
     Findings findings{bench::locate(all, bench::drivers_directory(), bench::library_directories()), {}};
     if (findings.places.found.empty())

@@ -72,6 +72,7 @@ std::string journal_head(const BenchOptions &settled, const Stamped &files) {
     return json{{"schema", schema},
                 {"version", FLAT_VERSION_STRING},
                 {"full", settled.full},
+                {"quick", settled.quick},
                 {"isolated", settled.isolated},
                 {"suites", settled.suites},
                 {"backends", settled.backends},
@@ -108,6 +109,7 @@ BenchOptions options_of(const std::string &head) {
                             all.at("version").get<std::string>(), FLAT_VERSION_STRING));
         BenchOptions options;
         options.full = all.at("full");
+        options.quick = all.at("quick");
         options.isolated = all.at("isolated");
         options.suites = all.at("suites");
         options.backends = all.at("backends");

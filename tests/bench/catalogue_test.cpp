@@ -84,13 +84,16 @@ TEST(catalogue, has_a_cell_and_a_line_for_each_suite) {
 }
 
 TEST(catalogue, measures_a_capacity_before_any_share_of_it) {
-    bool measured = false;
+    std::set<std::string_view> measured;
     for (const Cell &cell : cells(Mode::full)) {
-        if (!suite_of(cell).has_capacity) continue;
-        EXPECT_TRUE(measured || cell.percent == 0) << describe(cell);
-        measured = true;
+        if (is_capacity(cell)) {
+            EXPECT_TRUE(measured.insert(cell.suite).second) << describe(cell);
+            EXPECT_EQ(cell.percent, 0U);
+        } else if (cell.percent != 0) {
+            EXPECT_TRUE(measured.contains(cell.suite)) << describe(cell);
+        }
     }
-    EXPECT_TRUE(measured);
+    EXPECT_EQ(measured, (std::set<std::string_view>{"arrivals", "engine"}));
 }
 
 TEST(catalogue, lets_a_backend_take_part_in_what_it_can_do) {
@@ -118,8 +121,8 @@ TEST(catalogue, has_in_stalls_what_serves_a_whole_process_and_a_copy_of_the_mall
         const bool stalls = cell.suite == "stalls";
         EXPECT_EQ(takes_part(*find_backend("flatline-malloc-again"), cell), stalls) << describe(cell);
         for (const Backend &backend : backends()) {
-            const bool serves =
-                backend.kind == Kind::general || backend.kind == Kind::drop_in || backend.name == "floor";
+            const bool is_malloc = backend.kind == Kind::general || backend.kind == Kind::drop_in;
+            const bool serves = (is_malloc && !is_queue(backend)) || backend.name == "floor";
             if (stalls && backend.kind != Kind::again) {
                 EXPECT_EQ(takes_part(backend, cell), serves) << backend.name << describe(cell);
             }
@@ -130,8 +133,9 @@ TEST(catalogue, has_in_stalls_what_serves_a_whole_process_and_a_copy_of_the_mall
 TEST(catalogue, has_every_resource_and_every_malloc_in_containers_and_the_floor_where_arrays_do_the_work) {
     for (const Cell &cell : cells(Mode::full)) {
         for (const Backend &backend : backends()) {
-            const bool in_containers = backend.kind == Kind::general || backend.kind == Kind::drop_in ||
-                                       backend.driver.starts_with("std-") || backend.driver.starts_with("allocator-") ||
+            const bool is_malloc = backend.kind == Kind::general || backend.kind == Kind::drop_in;
+            const bool in_containers = (is_malloc && !is_queue(backend)) || backend.driver.starts_with("std-") ||
+                                       backend.driver.starts_with("allocator-") ||
                                        backend.driver.ends_with("-resource") || backend.driver == "inline-arena";
             const bool with_calls = runs_calls(backend);
             if (!suite_of(cell).has_rounds) {
@@ -165,10 +169,42 @@ TEST(catalogue, has_samples_for_p9999_of_calls_and_for_p999_of_rounds_in_four_pr
     for (const Cell &cell : cells(Mode::full)) {
         if (suite_of(cell).has_rounds && cell.calls == 1) {
             EXPECT_GE(cell.samples * 4, 20'000U) << describe(cell);
+        } else if (cell.needs == sleeping_tasks) {
+            EXPECT_GE(cell.samples * 4, 10'000U) << describe(cell);
         } else if (!suite_of(cell).has_rounds && cell.calls != 0) {
             EXPECT_GE(cell.samples * 4, 100'000U) << describe(cell);
         }
     }
+}
+
+TEST(catalogue, has_queues_in_suite_engine_and_allocators_in_all_others) {
+    std::set<std::string_view> busy, asleep, bounded;
+    for (const Cell &cell : cells(Mode::full)) {
+        for (const Backend &backend : backends()) {
+            if (!takes_part(backend, cell)) continue;
+            EXPECT_EQ(suite_of(cell).has_tasks, is_queue(backend)) << backend.name << describe(cell);
+            if (cell.needs == busy_tasks) busy.insert(backend.name);
+            if (cell.needs == sleeping_tasks) asleep.insert(backend.name);
+            if (cell.needs == bounded_tasks) bounded.insert(backend.name);
+        }
+    }
+    EXPECT_EQ(busy, (std::set<std::string_view>{"engine", "engine-again", "engine-grant", "remote-free", "ring",
+                                                "mutex-queue", "concurrentqueue", "tbb-arena", "readerwriterqueue",
+                                                "boost-spsc"}));
+    EXPECT_EQ(asleep, (std::set<std::string_view>{"engine", "engine-again", "engine-grant", "futex", "mutex-queue",
+                                                  "concurrentqueue", "tbb-arena", "readerwriterqueue"}));
+    EXPECT_EQ(bounded, (std::set<std::string_view>{"engine", "engine-again", "engine-grant"}));
+}
+
+TEST(catalogue, leaves_the_long_cells_of_suite_engine_out_of_its_short_run) {
+    std::size_t left = 0;
+    for (const Cell &cell : cells(Mode::full)) {
+        EXPECT_LE(cell.is_long, suite_of(cell).has_tasks) << describe(cell);
+        EXPECT_FALSE(is_overload(cell) && !cell.is_long) << describe(cell);
+        left += suite_of(cell).has_tasks && !cell.is_long ? 1U : 0U;
+    }
+    EXPECT_EQ(left,
+              4U * 2 + 2 + 4); // busy, sleeping, each with answers, and saturated, of two sizes; and on a schedule
 }
 
 TEST(catalogue, names_each_backend_once_and_fits_the_summary) {
@@ -197,4 +233,7 @@ TEST(catalogue, ranks_neither_the_floor_nor_what_checks_nothing) {
     EXPECT_TRUE(competes(find_backend("mimalloc")->kind));
     EXPECT_TRUE(competes(find_backend("boost-pool")->kind));
     EXPECT_TRUE(competes(find_backend("std-pool")->kind));
+    EXPECT_TRUE(competes(find_backend("boost-spsc")->kind));
+    EXPECT_FALSE(competes(find_backend("ring")->kind));
+    EXPECT_FALSE(competes(find_backend("remote-free")->kind));
 }

@@ -171,6 +171,23 @@ TEST(document, tells_of_how_many_threads_a_cell_is_and_what_was_resident) {
     EXPECT_TRUE(document().at("cells").at(0).at("peak_bytes").is_null());
 }
 
+TEST(document, tells_what_each_process_counted_of_tasks) {
+    Campaign campaign = small_campaign();
+    campaign.measurements.clear();
+    for (const char *backend : {"engine", "ring", "mutex-queue", "remote-free"}) {
+        flat::bench::Run run{Distribution({10, 11, 40}), 16, 1, 2, 3}, next = run;
+        run.counts = {{"offered", 7}, {"refused", 0}};
+        next.counts = {{"offered", 8}, {"refused", 3}};
+        campaign.measurements.push_back({find_backend(backend), {"engine", 64, 1, "busy", 3}, "run", 1, {run, next}});
+    }
+    const json parsed = json::parse(document_of(campaign, groups_of(campaign), Circumstances{}));
+    EXPECT_EQ(parsed.at("cells").at(0).at("counts"), (json{{"offered", {7, 8}}, {"refused", {0, 3}}}));
+    EXPECT_FALSE(document().at("cells").at(0).contains("counts"));
+    std::vector<std::string> rivals;
+    for (const json &verdict : parsed.at("verdicts")) rivals.push_back(verdict.at("rival"));
+    EXPECT_EQ(rivals, (std::vector<std::string>{"ring", "mutex-queue", "remote-free"}));
+}
+
 TEST(document, tells_no_verdict_where_none_is_ranked) {
     Campaign campaign = small_campaign();
     campaign.measurements.push_back(campaign.measurements.front());

@@ -71,18 +71,24 @@ int main(int argc, char **argv) {
     }
     const std::string calls = argv[3];
     const std::string suite = argv[1];
-    const bool rounds = suite == "containers", threads = suite == "threads" || suite == "pipeline";
-    const bool pair = calls == "32" || suite == "throughput";
+    const bool rounds = suite == "containers", threads = suite == "threads" || suite == "pipeline",
+               tasks = suite == "engine";
+    const bool pair = calls == "32" || suite == "throughput" || tasks;
     const std::string count = calls != "0" ? calls : pair ? "100000" : "200000";
     const std::size_t samples = std::strtoul(argv[5], nullptr, 10);
     const std::uint64_t seed = std::strtoull(argv[6], nullptr, 10);
     const std::string library = fault.starts_with("library ") ? fault.substr(8) : self;
-    std::string series = series_of(rounds ? "round" : pair ? "pair" : "alloc", "ticks", count, samples);
+    std::string series = series_of(rounds  ? "round"
+                                   : tasks ? "task"
+                                   : pair  ? "pair"
+                                           : "alloc",
+                                   "ticks", count, samples);
     if (rounds)
         series += "," + series_of("heap calls", "heap calls", "1", 1) + "," + series_of("held", "held bytes", "1", 1);
     else if (!pair)
         series += "," + series_of("free", "ticks", count, samples);
     if (threads) series += "," + series_of("peak", "peak bytes", "1", 1);
+    if (tasks) series += "," + series_of("offered", "count", "1", 1);
     std::printf("{\"protocol\":1,\"driver\":\"fake\",\"library\":\"%s\",\"version\":\"1.2.3\",\"compiler\":\"gcc 12\","
                 "\"flags\":\"-O2\",\"optimized\":%s,\"assertions\":%s,\"sanitizer\":%s,\"timer\":\"rdtsc\","
                 "\"ticks_per_ns\":%s,\"timer_cost_ns\":20,\"timer_invariant\":%s,\"pinned\":%s,\"own_code\":true,"
@@ -93,7 +99,7 @@ int main(int argc, char **argv) {
                 library.c_str(), text_of(fault != "unoptimised"), text_of(fault == "assertions"),
                 text_of(fault == "sanitizer"), fault == "clock" ? "5" : "2.6", text_of(fault != "timer"),
                 text_of(fault != "unpinned"), series.c_str());
-    std::size_t total = rounds ? samples + 2 : samples * (pair ? 1 : 2) + (threads ? 1 : 0);
+    std::size_t total = rounds ? samples + 2 : samples * (pair ? 1 : 2) + (threads || tasks ? 1 : 0);
     total += fault == "long" ? 1U : 0U;
     total -= fault == "short" ? 1U : 0U;
     const std::uint64_t part = fault.starts_with("faster ") ? std::stoul(fault.substr(7)) : 1;

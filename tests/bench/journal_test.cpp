@@ -33,6 +33,7 @@ DriverReport report() {
     made.counters = {7, std::nullopt, 0, 8};
     made.held_bytes = 9;
     made.peak_bytes = 10;
+    made.counts = {{"refused", 11}, {"offered", 12}};
     made.series = {{"pair", Quantity::ticks, 32, {30, 10, 30, 20}, true},
                    {"block", Quantity::bytes, 100, {UINT64_MAX, 0}, false}};
     return made;
@@ -48,6 +49,7 @@ void expect_same(const DriverReport &a, const DriverReport &b) {
               std::tie(b.page_faults, b.page_faults_setup, b.context_switches, b.migrations, b.resident_kib));
     EXPECT_EQ(std::tie(a.operations, a.counters), std::tie(b.operations, b.counters));
     EXPECT_EQ(std::tie(a.heap_calls, a.held_bytes, a.peak_bytes), std::tie(b.heap_calls, b.held_bytes, b.peak_bytes));
+    EXPECT_EQ(a.counts, b.counts);
     ASSERT_EQ(a.series.size(), b.series.size());
     for (std::size_t i = 0; i < a.series.size(); ++i)
         EXPECT_EQ(std::tie(a.series[i].operation, a.series[i].quantity, a.series[i].calls, a.series[i].ranked),

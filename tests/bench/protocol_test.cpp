@@ -61,6 +61,16 @@ TEST(protocol, takes_what_stands_beside_the_times_of_a_round_for_no_series) {
     EXPECT_THROW(parse_report(replaced(header, "\"ticks\"", "\"heap calls\"") + "\n" + samples), std::runtime_error);
 }
 
+TEST(protocol, takes_a_count_by_the_name_that_the_driver_gives_it) {
+    const std::string samples = bytes_of({10, 11, 12});
+    EXPECT_TRUE(parse_report(header + "\n" + samples).counts.empty());
+    const DriverReport report = parse_report(replaced(header, "\"bytes\"", "\"count\"") + "\n" + samples);
+    ASSERT_EQ(report.counts.size(), 1U);
+    EXPECT_EQ(report.counts[0].second, 12U);
+    EXPECT_EQ(report.series.size(), 1U);
+    EXPECT_THROW(parse_report(replaced(header, "\"ticks\"", "\"count\"") + "\n" + samples), std::runtime_error);
+}
+
 TEST(protocol, refuses_anything_else) {
     const std::string samples = bytes_of({10, 11, 12});
     EXPECT_THROW(parse_report(""), std::runtime_error);

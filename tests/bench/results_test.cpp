@@ -102,6 +102,19 @@ TEST(results, tell_no_p9999_under_a_hundred_thousand_samples) {
     EXPECT_TRUE(group_of({measured("glibc", hot, {run_of(enough)})}).rows.front().p9999.has_value());
 }
 
+TEST(results, tell_a_rate_of_tasks_and_the_best_of_it) {
+    const Cell saturated{"engine", 64, 0, "saturated", 10};
+    EXPECT_EQ(unit_of(saturated, Quantity::ticks), Unit::tasks);
+    EXPECT_EQ(unit_of({"engine", 256, 0, "closed", 10}, Quantity::ticks), Unit::ns);
+    EXPECT_EQ(unit_of({"engine", 64, 1, "busy", 10}, Quantity::ticks), Unit::ns);
+    const Group group = group_of(
+        {constant("engine", 20, saturated), constant("ring", 30, saturated), constant("mutex-queue", 10, saturated)});
+    EXPECT_TRUE(group.is_rate());
+    EXPECT_TRUE(is_winner(group, row(group, "engine")));
+    EXPECT_EQ(judge(group, row(group, "engine"), row(group, "mutex-queue"), Figure::p50).outcome, Outcome::faster);
+    EXPECT_EQ(judge(group, row(group, "engine"), row(group, "ring"), Figure::p50).outcome, Outcome::slower);
+}
+
 TEST(results, subtract_the_clock_without_clamping) {
     EXPECT_DOUBLE_EQ(*group_of({constant("floor", 14, hot_single)}).rows.front().p50_net, -2);
 }

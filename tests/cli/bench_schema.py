@@ -7,16 +7,19 @@ import math
 NUMBER = (int, float)
 SUITES = {
     "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-    "threads", "pipeline", "arrivals", "stalls", "containers",
+    "threads", "pipeline", "arrivals", "stalls", "containers", "engine",
 }
 # The units of a cell's figures by suite, for calls that were timed together and for counts.
 UNITS = {suite: {"Mops/s" if suite in ("throughput", "threads", "pipeline") else "ns"} for suite in SUITES}
 UNITS["memory"] = {"bytes"}
 UNITS["anysize"] = {"ns", "bytes"}
+UNITS["engine"] = {"ns", "Mtasks/s"}
+RATES = {"Mops/s", "Mtasks/s"}  # more is better
 PHASES = {"order", "throughput", "drift", "startup", "memory", "new-delete"}  # suites without single calls or blocks
 TOGETHER = 64  # calls of one kind that threads make in a row
 WITH_RATIOS = {"subject", "drop-in", "fixed-pool"}
-KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in"}
+KINDS = {"subject", "again", "control", "unchecked", "general", "fixed-pool", "standard", "drop-in", "one-to-one",
+         "alternative"}
 
 DOCUMENT = {
     "schema": str, "mode": str, "started": str, "resumed": bool, "duration_seconds": NUMBER, "rounds": int, "seed": int,
@@ -164,6 +167,16 @@ def wrong_figures(where, cell):
         yield f"{where}: a peak is told of several threads alone"
 
 
+def wrong_counts(where, cell):
+    if (cell["suite"] == "engine") != ("counts" in cell):
+        yield f"{where}: counts are there iff tasks go from one thread to another"
+    for name, counts in cell.get("counts", {}).items():
+        if not isinstance(counts, list) or not all(isinstance(count, int) and count >= 0 for count in counts):
+            yield f"{where}: {name} is {counts!r}"
+        elif len(counts) != cell["processes"]:
+            yield f"{where}: {name} has not one figure for each process"
+
+
 def wrong_cell(where, cell):
     found = list(wrong_members(where, cell, CELL))
     for name in MAY_BE_NULL:
@@ -175,7 +188,8 @@ def wrong_cell(where, cell):
         return found
     if cell["suite"] not in SUITES:
         return [f"{where}: there is no suite {cell['suite']}"]
-    return list(wrong_figures(where, cell)) + list(wrong_curve(where, cell)) + list(wrong_windows(where, cell))
+    return (list(wrong_figures(where, cell)) + list(wrong_curve(where, cell)) + list(wrong_windows(where, cell))
+            + list(wrong_counts(where, cell)))
 
 
 def median_ratio(above, below):
@@ -225,7 +239,7 @@ def wrong_ratios(document):
 def wrong_verdicts(document):
     work = ("suite", "size", "calls_per_sample", "operation", "order", "threads")
     names = {backend["name"] for backend in document["backends"]}
-    rates = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["unit"] == "Mops/s"}
+    rates = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["unit"] in RATES}
     voids = {tuple(cell[name] for name in work) for cell in document["cells"] if cell["void"]}
     for i, verdict in enumerate(document["verdicts"]):
         where, key = f"verdicts[{i}]", tuple(verdict[name] for name in work)

@@ -33,6 +33,11 @@ ROUND = {**CELL, "suite": "containers", "size": 0, "calls_per_sample": 1, "opera
          "heap_calls": 0, "held_bytes": 16000}
 LARSON = {**CELL, "suite": "threads", "calls_per_sample": 1, "operation": "alloc", "order": "larson", "threads": 4,
           "peak_bytes": 500000}
+TASKS = {**CELL, "suite": "engine", "calls_per_sample": 1, "operation": "run", "order": "busy",
+         "counts": {"counters apart": [1, 2, 3, 4]}}
+RATE = {**TASKS, "calls_per_sample": 100000, "operation": "task", "order": "saturated", "unit": "Mtasks/s",
+        "p50_net": None, "over_100ns_ppm": None, "over_1us_ppm": None, "over_10us_ppm": None}
+del RATE["curve"]
 HICCUPS = {
     "seconds": 0.5, "over_10us": 1, "over_10us_per_second": 2, "lost_us_per_second": 20, "max_ns": 20000,
 }
@@ -73,7 +78,7 @@ GOOD = {
                  {"name": "std-pool", "title": "std::pmr pool", "kind": "standard", "beside": ""}],
     "missing": [{"name": "jemalloc", "how": "apt-get"}],
     "errors": [],
-    "cells": [CELL, DRIFT, MEMORY, ROUND, LARSON, {**LARSON, "threads": 8}, {**CELL, **FOUR}, POOL_FOUR],
+    "cells": [CELL, DRIFT, MEMORY, ROUND, LARSON, {**LARSON, "threads": 8}, TASKS, RATE, {**CELL, **FOUR}, POOL_FOUR],
     "verdicts": [VERDICT],
     "programs": [PROGRAM],
 }
@@ -133,6 +138,13 @@ class SchemaCheck(unittest.TestCase):
         self.planted(lambda document: document["cells"][2].update(curve=[[0, 1], [50, 2], [100, 7]]))
         self.planted_in_cell(unit="bytes")
         self.planted_in_cell(p50_net=None)
+
+    def test_counts(self):
+        for counts in ({"offered": [1, 2, 3]}, {"offered": 4}, {"offered": [1, 2, 3, -4]}, {"offered": [1, 2, 3, 0.5]}):
+            self.planted(lambda document: document["cells"][6].update(counts=counts))
+        self.planted(lambda document: document["cells"][6].pop("counts"))
+        self.planted(lambda document: document["cells"][7].update(unit="Mops/s"))
+        self.planted_in_cell(counts={"offered": [1, 2, 3, 4]})
 
     def test_rounds(self):
         for change in ({"heap_calls": None}, {"operation": "pair"}, {"held_bytes": "many"}):

@@ -135,8 +135,53 @@ class Program(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         document = json.loads((self.tree.root / "out.json").read_text())
         self.assertEqual(document["mode"], "full")
-        self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES)
+        self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES - {"engine"})
         self.assertEqual(faults(document), [])
+
+    def engine(self, *arguments, **options):
+        for driver in ("flatline", "ring", "futex", "mutex"):
+            shutil.copy(FAKE, self.tree.libexec / f"bench-engine-{driver}")
+        return self.tree.run("bench", "engine", *arguments, **options)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two processors")
+    def test_tasks_are_timed_only_by_name_and_written_in_every_form(self):
+        result = self.engine("--processes", "1", "--json", "out.json", "--html", "out.html", "--csv", "out.csv",
+                             "--markdown", "out.md", "--hgrm", "curves")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(faults(document), [])
+        self.assertEqual({cell["suite"] for cell in document["cells"]}, {"engine"})
+        self.assertEqual({backend["name"] for backend in document["backends"]},
+                         {"engine", "engine-again", "ring", "futex", "mutex-queue"})
+        self.assertIn("apt-get install libtbb-dev", {each["how"].split(",")[0] for each in document["missing"]})
+        self.assertNotIn("glibc", {each["name"] for each in document["missing"]})
+        self.assertEqual({cell["backend"] for cell in document["cells"] if cell["order"] == "overload-minute"},
+                         {"engine", "engine-again"})
+        self.assertEqual([line for line in result.stdout.splitlines()
+                          if len(line) > 100 and str(self.tree.root) not in line], [])
+        self.assertIn("saturated 64 B", result.stdout)
+        self.assertIn("| engine, saturated task, Mtasks/s |", (self.tree.root / "out.md").read_text())
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two processors")
+    def test_a_quick_run_of_tasks_leaves_out_the_overload(self):
+        result = self.engine("--quick", "--processes", "1", "--backends", "engine,ring", "--json", "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        cells = json.loads((self.tree.root / "out.json").read_text())["cells"]
+        self.assertEqual({cell["size"] for cell in cells if cell["order"] == "busy"}, {64, 1024})
+        self.assertFalse([cell for cell in cells if cell["order"].startswith("overload")])
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two processors")
+    def test_the_bound_of_the_plan_is_what_an_overload_is_held_to(self):
+        self.engine("--processes", "1", "--backends", "engine", "--json", "out.json")
+        calls = [line.split() for line in (self.tree.libexec / "calls").read_text().splitlines()]
+        loads = {int(words[8]) for words in calls if words[4].startswith("overload")}
+        self.assertEqual(len(loads), 1)
+        self.assertGreater(loads.pop(), 20_000)  # eight tasks that may each take 3 us
+
+    def test_tasks_need_two_processors(self):
+        allowed = os.sched_getaffinity(0)
+        result = self.engine(preexec_fn=lambda: os.sched_setaffinity(0, {min(allowed)}))
+        self.assert_refused(result, "needs two processors, one for the submitter and one for the worker")
 
     def containers(self, *arguments):
         return self.tree.run("bench", "containers", "--processes", "4", "--backends", ",".join(CONTAINER_BACKENDS),
