@@ -3,7 +3,7 @@
 import { sizeName } from "./format";
 
 export type BackendKind = "subject" | "again" | "control" | "unchecked" | "general" | "fixed-pool" | "standard"
-  | "drop-in";
+  | "drop-in" | "one-to-one" | "alternative";
 
 /// `beside`: the backend that its figures are compared with, in addition to the mallocs; for a copy, the original.
 export interface Backend { name: string; title: string; kind: BackendKind; beside?: string }
@@ -37,7 +37,7 @@ export interface Work {
   suite: string; size: number; calls_per_sample: number; operation: string; order: string; threads?: number;
 }
 
-/// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s (more is better). `curve` holds [percentile,
+/// One backend's figures in one cell, in `unit`: ns, bytes, or Mops/s or Mtasks/s (more is better). `curve` holds [percentile,
 /// value] pairs, ascending. `p50_net` is the median less the clock's own cost. `page_faults` are those while timing,
 /// `page_faults_setup` those before. If `ranked` is false, the figure does not measure merit, and no row wins.
 export interface Row extends Work {
@@ -49,6 +49,7 @@ export interface Row extends Work {
   instructions_per_operation?: number | null; branch_misses_per_operation?: number | null;
   cache_misses_per_operation?: number | null; tlb_misses_per_operation?: number | null;
   heap_calls?: number | null; held_bytes?: number | null; // in a round of the standard containers
+  counts?: Record<string, number[]>; // of tasks: other figures by name, one for each process
   peak_bytes?: number | null; // peak resident bytes of a process with several threads, without the driver's own
   void: boolean; curve?: [number, number][]; windows?: Windows;
 }
@@ -120,7 +121,7 @@ export function readBench(text: string): Bench {
 /// Derived from the data, not from the suite's name, so that an unknown suite is shown as well.
 function kindOf(rows: Row[]): CellKind {
   const { unit, calls_per_sample: calls } = rows[0] as Row;
-  if (unit === "Mops/s") return "rate";
+  if (unit === "Mops/s" || unit === "Mtasks/s") return "rate";
   if (unit === "bytes") return "bytes";
   if (rows.some((row) => row.windows)) return "drift";
   if (rows[0]?.operation === "round") return "round";
@@ -147,7 +148,7 @@ function groupBy<T>(all: T[], key: (each: T) => string): Map<string, T[]> {
 
 const suiteOrder = [
   "hot", "fifo", "churn", "mixed", "order", "throughput", "drift", "startup", "memory", "anysize", "new-delete",
-  "threads", "pipeline", "arrivals", "stalls", "containers",
+  "threads", "pipeline", "arrivals", "stalls", "containers", "engine",
 ];
 const kindOrder: CellKind[] = ["body", "tail", "drift", "phase", "rate", "bytes", "round"];
 

@@ -56,7 +56,7 @@ export function method(cell: Cell): string {
     case "tail": return `${cell.operation}, each timed by itself; ns`;
     case "drift": return `${cell.operation} of each window of a long run; ns`;
     case "phase": return `${cell.operation}, mean over phases of ${calls}; ns each`;
-    case "rate": return `batches of ${calls}, uninstrumented; Mops/s, higher is better`;
+    case "rate": return `batches of ${calls}, uninstrumented; ${cell.unit}, higher is better`;
     case "round": return cell.callsPerSample === 1 ? "each round timed by itself; ns"
       : `blocks of ${calls} rounds; ns a round`;
     case "bytes": return `${cell.operation}, bytes for each of ${calls} live blocks`;

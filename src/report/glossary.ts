@@ -47,7 +47,9 @@ const terms: [string, string][] = [
   ["round", "one such run of a workload's containers and, for an arena, its reset; all is read back and compared."],
   ["heap calls", "calls of operator new in a round; the run ends if a resource calls the heap that must not."],
   ["held", "the most bytes of a resource's memory that a round used; for the heap, the bytes requested."],
-  ["Mops/s", "million operations a second; higher is better."],
+  ["engine", "tasks that one thread submits and another runs: one at a time, as many as possible, on a schedule, and " +
+    "twice as many as possible."],
+  ["Mops/s", "million operations a second; higher is better. Mtasks/s: million tasks a second."],
   ["list", "a linked list through the free blocks, with no check at all: the fastest pool known, and the least safe."],
   ["steal", "the share of time in which the hypervisor ran something else on this processor."],
   ["hiccup", "a gap of over 10 µs in an idle loop that only reads the clock: the machine causes it."],

@@ -14,7 +14,7 @@ const matrices: Matrix[] = [
     note: "The floor of a single call is mostly the timer's own resolution." },
   { kind: "drift", title: "Drift", unit: "median window of a long run, ns", note: "" },
   { kind: "phase", title: "Phases", unit: "P50, ns each, means over whole phases", note: "" },
-  { kind: "rate", title: "Throughput", unit: "P50, Mops/s, higher is better", note: "" },
+  { kind: "rate", title: "Throughput", unit: "P50, Mops/s, of tasks Mtasks/s, higher is better", note: "" },
   { kind: "bytes", title: "Memory", unit: "P50, bytes for each live block", note: "" },
   { kind: "round", title: "Containers", unit: "P50, ns a round of the standard containers",
     note: "The front and each cell compare a resource with the one that it replaces." },
@@ -82,7 +82,8 @@ function matrixTable(matrix: Matrix, cells: Cell[], backends: Backend[]): HTMLEl
 
 /// Columns in the order of comparison: the subject and its bounds first, then the rivals.
 function columnOrder(backends: Backend[]): Backend[] {
-  const rank = ["subject", "again", "control", "unchecked", "standard", "drop-in", "general", "fixed-pool"];
+  const rank = ["subject", "again", "control", "unchecked", "standard", "drop-in", "general", "fixed-pool", "one-to-one",
+    "alternative"];
   return [...backends].sort((a, b) => rank.indexOf(a.kind) - rank.indexOf(b.kind));
 }
 

@@ -9,6 +9,7 @@ import { method } from "./format";
 import { meaningOf } from "./glossary";
 import { contestTable } from "./rounds";
 import { cellTable, hasBars } from "./table";
+import { countsTable } from "./tasks";
 import { decider, inWords, isOurs, judge, rivalsOf, subjectOf, winnerOf } from "./verdict";
 import type { View } from "./view";
 
@@ -41,7 +42,7 @@ function cellSection(bench: Bench, cell: Cell, view: View): { element: HTMLEleme
   const chart = cell.kind === "drift" ? new DriftChart(bench, cell, view) : new Curve(bench, cell, view);
   const contests = cell.kind === "round" && contestTable(bench, cell);
   const pair = el("div", { class: "pair" }, chart.element, table);
-  return { element: el("article", attributes, head, pair, contests), chart };
+  return { element: el("article", attributes, head, pair, contests, countsTable(bench, cell)), chart };
 }
 
 /// The section of a suite and its charts, which must be drawn once the section is in the document.

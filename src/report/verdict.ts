@@ -19,7 +19,7 @@ export interface Judgement {
 const outcomes: Record<Said["outcome"], Outcome> =
   { faster: "win", slower: "loss", "no difference": "even", void: "void" };
 
-const everyRival: BackendKind[] = ["general", "fixed-pool"];
+const everyRival: BackendKind[] = ["general", "fixed-pool", "one-to-one"];
 const competitors: BackendKind[] = ["subject", "standard", "drop-in", ...everyRival];
 
 /// Whether a backend is a judged one of Flatline's: a subject, or its malloc under one of its policies.

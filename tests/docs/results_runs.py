@@ -109,6 +109,42 @@ CONTAINERS = containers()
 HEAPS = [("flatline-heap", "fixed-pool", 40), ("floor", "control", 6), ("o1heap", "fixed-pool", 60)]
 
 
+# Suite engine: queue, kind, ns of a task, P99.9.
+QUEUES = [("engine", "subject", 100, 300), ("engine-again", "again", 101, 301), ("engine-grant", "subject", 110, 310),
+          ("remote-free", "alternative", 120, 320), ("ring", "control", 90, 280), ("mutex-queue", "general", 200, 400),
+          ("concurrentqueue", "general", 250, 500), ("tbb-arena", "general", 600, 3000),
+          ("readerwriterqueue", "one-to-one", 95, 290), ("boost-spsc", "one-to-one", 105, 305)]
+COUNTS = {"counters apart": [1], "tagged": [30], "capacity a second": [400000], "done a second": [396000],
+          "offered": [4000000], "refused": [2000000], "refused early": [0], "bytes grown": [0], "longest ns": [30000],
+          "bound ns": [600], "above the bound": [0]}
+
+
+def engine(factor=1, void=False, **counts):
+    """A run in which the engine takes `factor` times what meets its goals."""
+    all_counts = COUNTS | {name.replace("_", " "): [count] for name, count in counts.items()}
+
+    def cell(name, order, size, calls, p50, p999, unit="ns"):
+        ours = name in ("engine", "engine-again", "engine-grant")
+        p50, p999 = p50 * (factor if ours else 1), p999 * (factor if ours else 1)
+        if unit != "ns":
+            p50 = p999 = 1000 / p50
+        return {"suite": "engine", "size": size, "backend": name, "p50": p50, "p50_low": p50, "p50_high": p50,
+                "p99": p50, "p999": p999, "p9999": None, "max": 9 * p999, "over_1us_ppm": 1, "over_10us_ppm": 0.5,
+                "unit": unit, "ranked": True, "calls_per_sample": calls, "operation": "run", "order": order,
+                "void": void, "samples": 10000, "process_p50": [p50] * 3, "process_p999": [p999] * 3,
+                "counts": all_counts if order == "overload" else {"counters apart": [1]}}
+
+    cells = []
+    for name, kind, p50, p999 in QUEUES:
+        cells += [cell(name, "busy", 64, 1, p50, p999), cell(name, "saturated", 64, 100000, p50, p999, "Mtasks/s")]
+    cells += [cell(name, "sleeping", 64, 1, p50, 2 * p50) for name, p50 in (("engine", 20000), ("futex", 20000))]
+    cells += [cell(name, "overload", 256, 1, p50, p999) for name, _, p50, p999 in QUEUES]
+    return bench(cells, backends=[(name, kind) for name, kind, _, _ in QUEUES] + [("futex", "control")])
+
+
+ENGINE = engine()
+
+
 def anysize(factor=1, alone=False):
     """A run in which the heap takes `factor` times what meets its goals; beside o1heap unless `alone`."""
     backends = HEAPS[:2] if alone else HEAPS

@@ -12,8 +12,8 @@ import sys
 import tempfile
 import unittest
 
-from results_runs import (ANYSIZE, CONTAINERS, FULL, INTERVAL, MALLOC, OTHERS, OTHER_SUITES, PERCORE, PROGRAMS,
-                          PROGRAM_ROW, QUICK, anysize, bench, cells, changed, containers, malloc, percore, rounds,
+from results_runs import (ANYSIZE, CONTAINERS, ENGINE, FULL, INTERVAL, MALLOC, OTHERS, OTHER_SUITES, PERCORE, PROGRAMS,
+                          PROGRAM_ROW, QUICK, anysize, bench, cells, changed, containers, engine, malloc, percore, rounds,
                           with_four_threads, with_policies, written)
 
 SCRIPT = os.path.abspath(sys.argv.pop())
@@ -23,6 +23,8 @@ PAGES = {
                   "before\n<!-- results medians -->\nyesterday\n<!-- /results -->\nafter\n"),
     "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
+    "docs/engine.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
+        "engine", "engine tails", "engine overload", "engine goals")),
     "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
     "docs/malloc.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "malloc", "malloc tails", "malloc stalls", "malloc goals", "malloc programs", "malloc program goals")),
@@ -57,7 +59,7 @@ class Manual(unittest.TestCase):
                               capture_output=True)
 
     def collect(self, *quick, containers=(CONTAINERS,), anysize=(ANYSIZE,), percore=(PERCORE,), malloc=(MALLOC,),
-                malloc_others=(), full=FULL, programs=(PROGRAMS,)):
+                malloc_others=(), full=FULL, programs=(PROGRAMS,), engine=()):
         def files(kind, runs):
             names = [str(self.root / ("%s-%d.json" % (kind, i))) for i in range(len(runs))]
             for name, run in zip(names, runs):
@@ -67,7 +69,8 @@ class Manual(unittest.TestCase):
         return self.run_script("collect", "--quick", *files("quick", quick), "--containers",
                                *files("containers", containers), "--anysize", *files("anysize", anysize), "--percore",
                                *files("percore", percore), "--malloc", *files("malloc", malloc),
-                               *(["--malloc-others", *files("others", malloc_others)] if malloc_others else []), "--full",
+                               *(["--malloc-others", *files("others", malloc_others)] if malloc_others else []),
+                               *(["--engine", *files("engine", engine)] if engine else []), "--full",
                                *files("full", [full]), "--programs", *files("programs", programs))
 
     def write(self, *quick, **others):
@@ -285,7 +288,7 @@ class Measure(Manual):
         for name, text in {"flatline": PROGRAM, "quick.json": written(QUICK), "full.json": written(FULL),
                            "containers.json": written(CONTAINERS), "anysize.json": written(ANYSIZE),
                            "threads.json": written(PERCORE), "hot.json": written(MALLOC),
-                           "order.json": written(OTHERS),
+                           "order.json": written(OTHERS), "engine.json": written(ENGINE),
                            "programs.json": written(PROGRAMS)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
@@ -302,7 +305,7 @@ class Measure(Manual):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["order", "full", "programs"])
+                         + 10 * ["hot"] + ["order"] + 10 * ["engine"] + ["full", "programs"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -313,7 +316,65 @@ class Measure(Manual):
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["order", "full", "full", "programs"])
+                         + 10 * ["hot"] + ["order"] + 10 * ["engine"] + ["full", "full", "programs"])
+
+
+class Engine(Manual):
+    def of(self, name, *runs):
+        self.write(QUICK, engine=runs)
+        return self.table(name, "docs/engine.md")
+
+    def test_says_so_if_there_is_no_run(self):
+        for name in ("engine", "engine tails", "engine overload", "engine goals"):
+            self.assertEqual(self.of(name), "Not measured yet: no run of `flatline bench engine` is recorded.\n")
+
+    def test_stands_beside_the_floor_and_the_best_general_queue(self):
+        text = self.of("engine", ENGINE, engine(1.2), engine(1.5))
+        self.assertIn("Medians over 3 runs of `flatline bench engine`, all kept", text)
+        self.assertEqual(rows_of(text), [
+            "| busy 64 B | 120 | 132 | 90.0 |  | 200 | 250 | 600 | **95.0** | 105 | 120 | 1.33 (1.11 to 1.67) | "
+            "0.60 (0.50 to 0.75) |",
+            "| saturated 64 B, Mtasks/s | 8.33 | 7.58 | 11.1 |  | 5.00 | 4.00 | 1.67 | **10.5** | 9.52 | 8.33 | "
+            "0.75 (0.60 to 0.90) | 1.67 (1.33 to 2.00) |",
+            "| sleeping 64 B | **24,000** |  |  | 20,000 |  |  |  |  |  |  | 1.20 (1.00 to 1.50) |  |",
+            "| overload 256 B | 120 | 132 | 90.0 |  | 200 | 250 | 600 | **95.0** | 105 | 120 | 1.33 (1.11 to 1.67) | "
+            "0.60 (0.50 to 0.75) |"])
+        tails = self.of("engine tails", ENGINE, engine(1.2), engine(1.5))
+        self.assertEqual([row.split(" | ")[0] for row in rows_of(tails)],
+                         ["| busy 64 B", "| sleeping 64 B", "| overload 256 B"])
+
+    def test_tells_what_an_overload_counted(self):
+        line = rows_of(self.of("engine overload", ENGINE, engine(refused_early=16, bytes_grown=8192)))[0]
+        self.assertEqual(line, "| overload 256 B, engine | 400 | 99.0 | 50.0 | 16 | 8 | 0.30 | 30.0 | 0.60 | 0 | 0.30 |")
+
+    def test_tells_every_goal_that_is_missed_and_no_other(self):
+        self.assertEqual(self.of("engine goals", ENGINE), "- none\n")
+        slower = self.of("engine goals", engine(1.3))
+        self.assertIn("- busy 64 B, P50: the engine at 1.44 (1.44 to 1.44) of bare ring; the goal is at most 1.25\n", slower)
+        self.assertIn("- sleeping 64 B, P50: the engine at 1.30 (1.30 to 1.30) of bare futex; the goal is at most 1.10\n",
+                      slower)
+        self.assertNotIn("saturated", slower)
+        self.assertIn("- saturated 64 B, Mtasks/s, P50: the engine at 0.95 (0.95 to 0.95) of the best general queue; "
+                      "the goal is at least 1.00\n", self.of("engine goals", engine(2.1)))
+        self.assertIn("- busy 64 B, P99.9: the engine at 1.57 (1.57 to 1.57) of mutex; the goal is at most 1.05\n",
+                      self.of("engine goals", engine(2.1)))
+        for count, part in (({"bytes_grown": 4096}, "grows by 4096 bytes"), ({"above_the_bound": 3}, "3 tasks are above"),
+                            ({"refused_early": 16}, "16 tasks are refused before"),
+                            ({"done_a_second": 360000}, "0.900 of the capacity is done"),
+                            ({"tagged": 100}, "1.00 % of tasks are tagged"),
+                            ({"bound_ns": 1000}, "the bound is 3.33 of the P99.9")):
+            goals = self.of("engine goals", engine(**count))
+            self.assertIn("overload 256 B, engine: ", goals)
+            self.assertIn(part, goals)
+
+    def test_void_cells_have_no_ratio(self):
+        self.assertIn("- busy 64 B: void in every run\n", self.of("engine goals", engine(void=True)))
+        self.assertTrue(rows_of(self.of("engine", engine(void=True)))[0].startswith("| busy 64 B (void) | 100 |"))
+
+    def test_other_suites_are_refused(self):
+        refused = self.collect(QUICK, engine=(QUICK,))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--engine: ", refused.stderr)
 
 
 class Heap(Manual):
@@ -564,7 +625,7 @@ class PerCore(Manual):
 
 class Machines(Manual):
     def test_are_named_by_every_table(self):
-        self.write(QUICK)
+        self.write(QUICK, engine=(ENGINE,))
         for page in PAGES:
             text = (self.root / page).read_text()
             tables = [part.split("<!-- /results -->")[0] for part in text.split("<!-- results ")[1:]]

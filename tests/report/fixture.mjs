@@ -281,7 +281,8 @@ function unheardOf(random) {
   const cells = [];
   for (const [backend, , , cost, , heavy] of backends.slice(0, 7)) {
     const where = { suite: "unheard of", backend, calls_per_sample: 1, order: "sideways" };
-    cells.push(timed(random, { ...where, size: 48, operation: "turn" }, cost * 3, heavy, 20000));
+    const counts = { "counters apart": [1, 2, 3, 4], offered: [4000, 100, 3000, 2000].map((each) => each + heavy * 1000) };
+    cells.push({ ...timed(random, { ...where, size: 48, operation: "turn" }, cost * 3, heavy, 20000), counts });
     cells.push(coarse(random, { ...where, size: 96, operation: "turn" }, cost, "ns"));
   }
   return cells;
