@@ -1,5 +1,5 @@
-/* engine, tasks that arrive on a schedule, whether or not the last one is done. A task reads its payload, and computes
- * for about WORK_NS.
+/* engine, tasks that arrive on a schedule, whether or not the last one is done. A task reads its payload, and then
+ * keeps its processor for WORK_NS, at whatever speed that runs.
  *
  *   closed       batches of LOAD tasks, submitted as fast as they are accepted: the capacity, `request`
  *   poisson-...  due at random times, LOAD in a second on average. A task that is refused is submitted again until it
@@ -14,14 +14,14 @@
  * or fewer; the longest, and those above the bound, are of all tasks, and are counted from the submit.
  *
  * Tagged tasks are those that overlap a time in which the machine did something else. It is noticed in two ways: a
- * task ran longer than OVERLOAD_SERVICE_NS, although each does the same; or a thread did not get on for NOTICED_NS, and
- * the system says that it had no processor for at least half of that time. Nothing is left out for that. */
+ * task ran longer than OVERLOAD_SERVICE_NS, although each has the same to do; or a thread did not get on for
+ * NOTICED_NS, and the system says that it had no processor for at least half of that time. Nothing is left out for
+ * that. */
 #define _GNU_SOURCE
 #include "engine.h"
 #include "run_delay.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     WORK_NS = 2000,
@@ -64,9 +64,8 @@ typedef struct stamp {
 
 static struct {
     double ticks_per_ns;
-    uint64_t steps;                   /* of the computation of a task */
-    uint64_t noticed, service, bound; /* ticks */
-    uint64_t from, every;             /* the number of the first task that may be kept; of how many one is kept */
+    uint64_t work, noticed, service, bound; /* ticks */
+    uint64_t from, every;                   /* the number of the first task that may be kept; of how many one is kept */
     stamp *stamps;
     bool says_delay; /* the system reports run delays */
 } arriving;
@@ -88,15 +87,6 @@ static struct {
     spans marks;
     own_run_delay delay;
 } sending;
-
-static uint64_t compute(uint64_t steps) {
-    uint64_t value = steps;
-    for (uint64_t i = 0; i < steps; i++) {
-        value = value * 6364136223846793005u + 1442695040888963407u;
-        HIDE_VALUE(value);
-    }
-    return value;
-}
 
 /* Whether the machine kept this thread from running for at least half of a time that just ended. */
 static bool was_preempted(own_run_delay *delay, uint64_t ticks) {
@@ -133,30 +123,14 @@ static void note_end(const stamp *of, uint64_t number, uint64_t begin, uint64_t 
 
 static void serve_task(struct flat_worker *here, void *payload, size_t size) {
     (void)here;
-    uint64_t begin = flat_clock_begin(), number = read_payload(payload, size), result = compute(arriving.steps);
-    HIDE_VALUE(result);
-    uint64_t end = flat_clock_end();
+    uint64_t begin = flat_clock_begin(), number = read_payload(payload, size);
+    uint64_t read = flat_clock_begin(), end;
+    do {
+        end = flat_clock_end();
+    } while (end - read < arriving.work);
     note_end(&arriving.stamps[number % STAMPS], number, begin, end);
     count_served(begin);
     executed_one();
-}
-
-static int ascending(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The number of steps that take WORK_NS. */
-static uint64_t steps_of_work(const run *r) {
-    enum { PROBES = 1001, PROBE_STEPS = 1000 };
-    static uint64_t ticks[PROBES];
-    for (size_t i = 0; i < PROBES; i++) {
-        uint64_t begin = flat_clock_begin(), result = compute(PROBE_STEPS);
-        HIDE_VALUE(result);
-        ticks[i] = flat_clock_end() - begin;
-    }
-    qsort(ticks, PROBES, sizeof *ticks, ascending);
-    return (uint64_t)(WORK_NS * r->clock.ticks_per_ns * PROBE_STEPS / (double)ticks[PROBES / 2]);
 }
 
 static bool is_overload(const run *r) { return strncmp(r->order, "overload", strlen("overload")) == 0; }
@@ -177,7 +151,7 @@ bool plan_arrivals(run *r, queue_plan *plan) {
     served.late = spans_for(LATES);
     served.marks = spans_for(MARKS);
     sending.marks = spans_for(MARKS);
-    arriving.steps = steps_of_work(r);
+    arriving.work = (uint64_t)(WORK_NS * r->clock.ticks_per_ns);
     arriving.says_delay = count_own_run_delay(&sending.delay);
     return true;
 }
