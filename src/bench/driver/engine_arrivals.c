@@ -233,6 +233,7 @@ static void send_scheduled(run *r, sender *by) {
     const double mean = r->clock.ticks_per_ns * 1e9 / (double)r->load;
     uint64_t *due = own(r->samples * sizeof *due), refused = 0, start;
     for (size_t i = 0; i < r->samples; i++) due[i] = (i == 0 ? 0 : due[i - 1]) + random_step(&r->hand, mean);
+    arriving.from = UINT64_MAX;
     (void)send_at_once(r, by, WARM_UP_TASKS);
     arriving.from = by->number;
     begin_timed(r);
@@ -243,6 +244,8 @@ static void send_scheduled(run *r, sender *by) {
     }
     await_all(r, by);
     end_timed(r, r->samples);
+    if (served.kept.count != r->samples || served.kept.more != 0)
+        fail(STATUS_FAILED, "the kept tasks are not those that were due", "");
     add_sojourns(r);
     add_figure(r, "refused", COUNT, 1, refused);
 }
