@@ -275,7 +275,7 @@ TEST(engine_refusals, are_counted_by_reason_at_their_submitter) {
     EXPECT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .deadline_ns = 1}, 1), FLAT_DEADLINE_PAST);
     EXPECT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .urgency = 4}, 1), FLAT_INVALID_ARGUMENT);
     step_all(engine);
-    ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, test::patience()), FLAT_OK);
     EXPECT_EQ(flat_engine_submit(lane, 0, &task, nullptr, 0), FLAT_DRAINING);
     const flat_submitter_snapshot seen = submitter_snapshot_of(engine, 0);
     EXPECT_EQ(seen.worker, FLAT_ANY_WORKER);
@@ -403,7 +403,7 @@ TEST(engine_histogram_of_workers, no_task_waits_for_longer_than_the_engine_is_th
             if (looks > 1000) std::this_thread::yield();
         }
     }
-    ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, test::patience()), FLAT_OK);
     for (const flat_duration duration : {FLAT_DURATION_WAITING, FLAT_DURATION_SERVICE, FLAT_DURATION_SOJOURN}) {
         flat_histogram all{};
         ASSERT_EQ(flat_engine_histogram(engine, 0, duration, &all), FLAT_OK);

@@ -90,7 +90,7 @@ bool holds(const std::vector<void *> &stack, void *address) { return std::ranges
 // Runs one task to its end.
 void run_to_end(flat_engine *engine, flat_submitter *lane, flat_task_function *run, const auto &payload) {
     ASSERT_EQ(test::submit_value(lane, 0, {.run = run}, payload), FLAT_OK);
-    ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, test::patience()), FLAT_OK);
     flat_engine_resume(engine);
 }
 
@@ -162,7 +162,7 @@ TEST(engine_watchdog, sees_the_stack_of_a_task_in_a_system_call_which_goes_on) {
     EXPECT_GE(seen.at(0).stack.size(), 2u);
     EXPECT_EQ(got, -2);
     ASSERT_EQ(write(ends[1], "x", 1), 1);
-    ASSERT_EQ(flat_engine_drain(engine, test::minute), FLAT_OK);
+    ASSERT_EQ(flat_engine_drain(engine, test::patience()), FLAT_OK);
     EXPECT_EQ(got, 1);
     flat_engine_unregister(lane);
     EXPECT_EQ(close(ends[0]), 0);
