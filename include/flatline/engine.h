@@ -249,8 +249,8 @@ FLAT_HOSTED_API flat_reclaimed flat_engine_reclaim(flat_engine *engine);
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_submit(flat_submitter *submitter, size_t worker,
                                                               const flat_task *task, const void *payload, size_t size);
 
-/** The same, but where no grant is left, waits until one is or until `until_ns`. Not from a task: FLAT_INVALID_ARGUMENT
- * then. FLAT_TIMED_OUT iff none came in time. */
+/** The same, but where no grant is left, waits until one is, until the engine takes no more tasks, or until `until_ns`.
+ * Not from a task: FLAT_INVALID_ARGUMENT then. FLAT_TIMED_OUT iff none came in time. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker,
                                                                     const flat_task *task, const void *payload,
                                                                     size_t size, uint64_t until_ns);
@@ -281,10 +281,15 @@ FLAT_HOSTED_API flat_status flat_engine_release(flat_submitter *submitter, void 
  * `flat_engine_grant` would return next for its class: it may be in use again. No loop, no call. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_keep(flat_submitter *submitter, void *payload);
 
-/** The number of grants, held, in flight or left, that the submitter has at `worker` for a payload of `size` bytes: as
- * many as it can have in flight at once, of tasks without class, deadline and start. 0 iff there is no such worker or
- * no such grant. O(1). */
+/** How many tasks with a payload of `size` bytes `flat_engine_submit` accepts at `worker` before the first one is done:
+ * of tasks without class, deadline and start, and while the submitter holds no grant. Neither fewer nor more. 0 iff
+ * there is no such worker or no such grant. O(1). */
 FLAT_HOSTED_API size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size);
+
+/** How many blocks for `size` bytes `flat_engine_grant` gives out at `worker` before one of them comes back. For a size
+ * that `flat_engine_submit` has room for in the descriptor it differs from `flat_engine_capacity`. 0 iff there is no
+ * such worker or no such grant. O(1). */
+FLAT_HOSTED_API size_t flat_engine_grants(const flat_submitter *submitter, size_t worker, size_t size);
 
 /** Asks for a task that was not begun to be completed as cancelled. FLAT_OK: it will be, unless it is begun or expires
  * first; its completion tells. FLAT_STALE_TICKET iff the submitter has no such task: it is done, and its grant is back.
@@ -324,7 +329,9 @@ FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_run(flat_engine *engine, 
  * would fail. Bounded, except for the task. */
 FLAT_HOSTED_API bool flat_engine_step(flat_engine *engine, size_t worker);
 
-/** Ends the engine: tasks that were not begun are completed as cancelled, and every `flat_engine_run` returns. */
+/** Ends the engine: tasks that were not begun are completed as cancelled, and every `flat_engine_run` returns. It waits
+ * for tasks that are in the middle of a submit. A submitter outside of the workers that is in the middle of one may
+ * have its task accepted, and no worker left to complete it: `flat_engine_stop` beforehand waits for those. */
 FLAT_HOSTED_API void flat_engine_end(flat_engine *engine);
 
 /* Ending. */

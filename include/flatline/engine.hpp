@@ -398,8 +398,7 @@ struct held_grant {
 
     /// Why there is none.
     flat_status refusal(std::size_t number, std::size_t size) const noexcept {
-        const std::size_t in_a_block = size > FLAT_ENGINE_INLINE_BYTES ? size : FLAT_ENGINE_INLINE_BYTES + 1;
-        return flat_engine_capacity(submitter, number, in_a_block) != 0 ? FLAT_NO_GRANT : FLAT_INVALID_ARGUMENT;
+        return flat_engine_grants(submitter, number, size) != 0 ? FLAT_NO_GRANT : FLAT_INVALID_ARGUMENT;
     }
     flat_status post(const flat_task &task) noexcept {
         const flat_status status = flat_engine_post(submitter, block, &task);

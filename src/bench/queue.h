@@ -37,7 +37,7 @@ typedef struct queue_plan {
 #define QUEUE_SIZES(each) each(16) each(64) each(256) each(1024) each(4096)
 
 /* What is declared for the overload: as many tasks may be accepted that have not run, and each may run for so long. */
-enum { OVERLOAD_CAPACITY = 8, OVERLOAD_SERVICE_NS = 3000 };
+enum { OVERLOAD_CAPACITY = 4, OVERLOAD_SERVICE_NS = 5000 };
 
 /* Makes the queue and starts the consumer. Called once. False: it cannot do what the plan asks, or out of memory. */
 bool queue_begin(const queue_plan *plan);

@@ -128,7 +128,7 @@ std::uint64_t most_of(const Row &row, std::string_view name) {
 double share(double part, double of) { return of > 0 ? 100 * part / of : 0; }
 
 std::string overload_line(const Row &row) {
-    return fmt::format("  {:<20}{:>9.0f}{:>9.1f}{:>9.1f}{:>8.2f}{:>8}{:>9.1f}{:>9.1f}{:>9}{:>8.2f}\n",
+    return fmt::format("  {:<20}{:>9.0f}{:>7.1f}{:>8.1f}{:>6.2f}{:>7}{:>9.1f}{:>7.1f}{:>10}{:>7.2f}{:>6.2f}\n",
                        row.backend->title, sum_of(row, "capacity a second") / static_cast<double>(row.processes) / 1000,
                        share(sum_of(row, "done a second"), sum_of(row, "capacity a second")),
                        share(sum_of(row, "refused"), sum_of(row, "offered")),
@@ -136,7 +136,8 @@ std::string overload_line(const Row &row) {
                        static_cast<double>(most_of(row, "longest ns")) / 1000,
                        static_cast<double>(most_of(row, "bound ns")) / 1000,
                        bench::grouped(static_cast<std::uint64_t>(sum_of(row, "above the bound"))),
-                       share(sum_of(row, "tagged"), static_cast<double>(row.samples)));
+                       share(sum_of(row, "tagged"), static_cast<double>(row.samples)),
+                       share(sum_of(row, "tagged by gaps"), static_cast<double>(row.samples)));
 }
 
 /// The results of one subject against one kind of rivals over all cells.
@@ -210,8 +211,9 @@ void require_two_processors() {
 std::string overload_table(const Group &group, const Look &look) {
     if (!is_overload(group.cell)) return {};
     std::string text =
-        look.dress(fmt::format("  {:<20}{:>9}{:>9}{:>9}{:>8}{:>8}{:>9}{:>9}{:>9}{:>8}", "twice the capacity",
-                               "ktasks/s", "done %", "refused", "early", "KiB", "longest", "bound", "above", "tagged"),
+        look.dress(fmt::format("  {:<20}{:>9}{:>7}{:>8}{:>6}{:>7}{:>9}{:>7}{:>10}{:>7}{:>6}", "twice the capacity",
+                               "ktasks/s", "done %", "refused", "early", "KiB", "longest", "bound", "above", "tagged",
+                               "gaps"),
                    Style::faint) +
         "\n";
     for (const Row &row : group.rows) text += overload_line(row);
@@ -220,7 +222,9 @@ std::string overload_table(const Group &group, const Look &look) {
                "ktasks/s: the capacity, and done: the share of it while twice as many were offered; refused and early "
                "(before the capacity was reached): % of those offered; KiB: resident memory grown after the first "
                "second; longest: us from a submit to the end of the task; bound: us, the engine's plan; above: tasks "
-               "above it that no measured interruption overlaps; tagged: % of tasks that one overlaps.",
+               "above it that are not tagged; tagged: % of tasks that overlap an interruption, which is a task that "
+               "took longer than its limit, a thread without its processor, or over 10 us without progress; gaps: % "
+               "tagged only since there was none in the queue's code, which may have been the cause itself.",
                std::min(look.width, widest));
 }
 

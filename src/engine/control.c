@@ -62,15 +62,16 @@ static void account_for(const lane *of, uint32_t submitter, flat_reclaimed *foun
     found->unread += count_unread(of, other_side(of, submitter));
 }
 
-/* Frees the lanes of a submitter, which no thread uses and whose state this thread may set, if nothing is in flight. */
-static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclaimed *found) {
-    uint32_t count = submitter->engine->worker_count, times = state & ~LANE_STATE_MASK;
+/* Frees the lanes of a submitter, which this thread has taken by the word `state`, if nothing is in flight. It may end
+ * anywhere here: then the next one does all of this again. */
+static void reclaim_lanes(flat_submitter *submitter, uint64_t state, flat_reclaimed *found) {
+    uint32_t count = submitter->engine->worker_count;
     uint64_t left = 0;
     for (uint32_t i = 0; i < count; i++) left += count_in_flight(&submitter->lanes[i], submitter->number);
     if (left != 0) {
         found->waiting++;
         found->in_flight += (size_t)left;
-        step_set_lane(&submitter->state, times | LANE_LEFT);
+        step_set_lane(&submitter->state, in_state(state, LANE_LEFT));
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -80,43 +81,41 @@ static void reclaim_lanes(flat_submitter *submitter, uint32_t state, flat_reclai
     found->lanes++;
     if (step_is_inside(&submitter->entered) != 0) step_leave_submit(&submitter->entered);
     show(&submitter->statistics->thread, 0);
-    step_set_lane(&submitter->state, times | LANE_FREE);
+    step_set_lane(&submitter->state, in_state(state, LANE_FREE));
 }
 
-/* Whether the lanes are nobody's any more, though they are not free. */
-static bool is_abandoned(const flat_submitter *submitter, uint32_t state) {
-    if ((state & LANE_STATE_MASK) == LANE_LEFT) return true;
-    if ((state & LANE_STATE_MASK) != LANE_OWNED) return false;
-    thread_identity owner = {.started = step_read_start(&submitter->owner.started),
-                             .number = step_read_number(&submitter->owner.number)};
-    return flat_thread_has_ended(owner);
+/* Whether lanes are nobody's any more, though they are not free. */
+static bool are_abandoned(uint64_t state) {
+    switch (state_of_lane(state)) {
+    case LANE_FREE: return false;
+    case LANE_LEFT: return true;
+    default: return flat_thread_has_ended(thread_of_lane(state));
+    }
 }
 
 flat_reclaimed flat_engine_reclaim(flat_engine *engine) {
     flat_reclaimed found = {0};
+    thread_identity self = 0;
     for (uint32_t i = 0; i < engine->lane_count; i++) {
         flat_submitter *submitter = &engine->submitters[i];
-        uint32_t state = step_look_at_lane(&submitter->state);
-        if (!is_abandoned(submitter, state)) continue;
-        uint32_t reclaiming = (state & ~LANE_STATE_MASK) | LANE_RECLAIMING;
-        if (step_move_lane(&submitter->state, state, reclaiming)) reclaim_lanes(submitter, state, &found);
+        uint64_t state = step_look_at_lane(&submitter->state);
+        if (!are_abandoned(state)) continue;
+        if (self == 0) self = flat_thread_self();
+        uint64_t taken = taken_by(self, LANE_RECLAIMING);
+        if (step_move_lane(&submitter->state, state, taken)) reclaim_lanes(submitter, taken, &found);
     }
     return found;
 }
 
 /* The first free lanes become the calling thread's; NULL: there are none. */
 static flat_submitter *take_lanes(flat_engine *engine) {
+    thread_identity self = flat_thread_self();
     for (uint32_t i = 0; i < engine->lane_count; i++) {
         flat_submitter *submitter = &engine->submitters[i];
-        uint32_t state = step_look_at_lane(&submitter->state), times = (state & ~LANE_STATE_MASK) + LANE_STATE_MASK + 1;
-        if ((state & LANE_STATE_MASK) != LANE_FREE) continue;
-        /* Not yet owned: whoever reclaims would take it to be the last owner's. */
-        if (!step_move_lane(&submitter->state, state, times | LANE_RECLAIMING)) continue;
-        thread_identity self = flat_thread_self();
-        step_write_start(&submitter->owner.started, self.started);
-        step_write_number(&submitter->owner.number, self.number);
-        show(&submitter->statistics->thread, self.number);
-        step_set_lane(&submitter->state, times | LANE_OWNED);
+        uint64_t state = step_look_at_lane(&submitter->state);
+        if (state_of_lane(state) != LANE_FREE) continue;
+        if (!step_move_lane(&submitter->state, state, taken_by(self, LANE_OWNED))) continue;
+        show(&submitter->statistics->thread, number_of_thread(self));
         return submitter;
     }
     return NULL;
@@ -135,19 +134,22 @@ flat_status flat_engine_register(flat_engine *engine, flat_submitter **submitter
 void flat_engine_unregister(flat_submitter *submitter) {
     flat_reclaimed found = {0};
     if (submitter == NULL || submitter->of_worker != NULL) return;
-    uint32_t state = step_look_at_lane(&submitter->state);
-    step_set_lane(&submitter->state, (state & ~LANE_STATE_MASK) | LANE_RECLAIMING);
+    uint64_t state = in_state(step_look_at_lane(&submitter->state), LANE_RECLAIMING);
+    step_set_lane(&submitter->state, state);
     reclaim_lanes(submitter, state, &found);
 }
 
-/* Changes what the engine accepts, if that is `from`, and lets sleeping workers see it. */
+static void wake_once(uint64_t *sleeping) {
+    uint64_t none = 0;
+    if (step_look_asleep(sleeping) != 0) flat_engine_wake(sleeping, &none);
+}
+
+/* Changes what the engine accepts, if that is `from`, and lets sleeping workers and submitters see it. */
 static bool change_state(flat_engine *engine, uint32_t from, engine_state to) {
     if (!step_set_state(&engine->state, from, to)) return false;
     step_full_fence();
-    for (uint32_t i = 0; i < engine->worker_count; i++) {
-        uint64_t none = 0, *sleeping = &engine->workers[i].sleeping;
-        if (step_look_asleep(sleeping) != 0) flat_engine_wake(sleeping, &none);
-    }
+    for (uint32_t i = 0; i < engine->worker_count; i++) wake_once(&engine->workers[i].sleeping);
+    for (uint32_t i = 0; i < engine->lane_count; i++) wake_once(&engine->submitters[i].sleeping);
     show(&engine->statistics->state, to);
     return true;
 }
@@ -288,7 +290,7 @@ size_t flat_engine_stuck(const flat_engine *engine, flat_stuck *stuck, size_t ca
     for (uint32_t i = 0; i < engine->lane_count; i++) {
         const flat_submitter *submitter = &engine->submitters[i];
         if (step_is_inside(&submitter->entered) == 0) continue;
-        uint32_t thread = step_read_number(&submitter->owner.number);
+        uint32_t thread = number_of_thread(thread_of_lane(step_look_at_lane(&submitter->state)));
         if (found < capacity) stuck[found] = (flat_stuck){.worker = FLAT_ANY_WORKER, .thread = thread};
         found++;
     }

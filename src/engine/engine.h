@@ -37,10 +37,19 @@
  * are cancelled that were not begun, and in the end workers leave. */
 typedef enum engine_state { ENGINE_OPEN, ENGINE_DRAINING, ENGINE_STOPPED, ENGINE_ENDING } engine_state;
 
-/* Of a submitter's lanes. Only its owner uses a lane that is LANE_OWNED, only the thread that made it so one that is
- * LANE_RECLAIMING, and nobody one that is free or left. */
-#define LANE_STATE_MASK 3u
+/* Of a submitter's lanes. Only the thread that made it so uses a lane that is LANE_OWNED or LANE_RECLAIMING, and nobody
+ * one that is free or left. The state and the thread that took them last are one word: a thread may end after each of
+ * its steps, and whoever finds its lanes sees that. A word may come back while another thread looks at it only where
+ * nobody uses the lanes: a thread that has ended takes none. */
 typedef enum lane_state { LANE_FREE, LANE_OWNED, LANE_LEFT, LANE_RECLAIMING } lane_state;
+#define LANE_STATE_BITS 2
+#define LANE_STATE_MASK ((1u << LANE_STATE_BITS) - 1)
+_Static_assert(LANE_STATE_BITS + THREAD_IDENTITY_BITS == 64, "a word has room for both");
+
+static inline lane_state state_of_lane(uint64_t word) { return (lane_state)(word & LANE_STATE_MASK); }
+static inline thread_identity thread_of_lane(uint64_t word) { return word >> LANE_STATE_BITS; }
+static inline uint64_t in_state(uint64_t word, lane_state state) { return (word & ~(uint64_t)LANE_STATE_MASK) | state; }
+static inline uint64_t taken_by(thread_identity thread, lane_state state) { return thread << LANE_STATE_BITS | state; }
 
 typedef enum grant_state { GRANT_LEFT, GRANT_HELD, GRANT_POSTED } grant_state;
 
@@ -138,9 +147,7 @@ struct flat_submitter {
     uint32_t entered;                      /* odd: inside of a submit; a drain reads it */
     uint64_t sleeps;                       /* the number of its thread's last sleep */
     _Alignas(LINE_PAIR) uint64_t sleeping; /* see steps.h: its thread sleeps until something comes back */
-    uint32_t state; /* lane_state, and above it the number of times that the lanes were taken, so that a state that
-                       comes back is told apart */
-    thread_identity owner; /* whoever took them last */
+    uint64_t state;                        /* of its lanes: lane_state and thread */
 };
 
 struct flat_worker {
@@ -166,7 +173,7 @@ struct flat_worker {
     uint32_t inbox_count;
     uint64_t sleeps;                       /* the number of its last sleep */
     _Alignas(LINE_PAIR) uint64_t sleeping; /* see steps.h: it sleeps until something comes in; submitters read it */
-    uint32_t attended;                     /* 1: a thread is this worker */
+    uint64_t attended;                     /* 1: a thread is this worker */
     hosted_thread thread;
 };
 

@@ -106,25 +106,18 @@ ALWAYS_INLINE uint64_t step_read_posted(const uint64_t *posted) { return __atomi
 ALWAYS_INLINE uint64_t step_read_taken(const uint64_t *taken) { return __atomic_load_n(taken, __ATOMIC_ACQUIRE); }
 
 /* By whoever has a lane that no other thread uses now: from here on another one may. */
-ALWAYS_INLINE void step_set_lane(uint32_t *state, uint32_t to) { __atomic_store_n(state, to, __ATOMIC_RELEASE); }
-ALWAYS_INLINE uint32_t step_look_at_lane(const uint32_t *state) { return __atomic_load_n(state, __ATOMIC_ACQUIRE); }
+ALWAYS_INLINE void step_set_lane(uint64_t *state, uint64_t to) { __atomic_store_n(state, to, __ATOMIC_RELEASE); }
+ALWAYS_INLINE uint64_t step_look_at_lane(const uint64_t *state) { return __atomic_load_n(state, __ATOMIC_ACQUIRE); }
 
 /* By whoever makes a lane as new: what its last owner had counted and not published does not count. */
 ALWAYS_INLINE void step_renew_posted(uint64_t *posted, uint64_t to) { __atomic_store_n(posted, to, __ATOMIC_RELEASE); }
 
-/* By whoever takes a lane, before it is LANE_OWNED: which thread it is. The others read what may be two threads' if the
- * lane changes hands at that time; then its state has changed too. */
-ALWAYS_INLINE void step_write_start(uint64_t *started, uint64_t to) { __atomic_store_n(started, to, __ATOMIC_RELAXED); }
-ALWAYS_INLINE void step_write_number(uint32_t *number, uint32_t to) { __atomic_store_n(number, to, __ATOMIC_RELAXED); }
-ALWAYS_INLINE uint64_t step_read_start(const uint64_t *started) { return __atomic_load_n(started, __ATOMIC_RELAXED); }
-ALWAYS_INLINE uint32_t step_read_number(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
-
 /* By a thread that was a worker: another one may be. */
-ALWAYS_INLINE void step_leave_worker(uint32_t *attended) { __atomic_store_n(attended, 0, __ATOMIC_RELEASE); }
+ALWAYS_INLINE void step_leave_worker(uint64_t *attended) { __atomic_store_n(attended, 0, __ATOMIC_RELEASE); }
 
 /* By whoever wants a lane or a worker: from one of its states to another; false: it was in another, and nothing has
  * changed. */
-ALWAYS_INLINE bool step_move_lane(uint32_t *state, uint32_t from, uint32_t to) {
+ALWAYS_INLINE bool step_move_lane(uint64_t *state, uint64_t from, uint64_t to) {
     return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 

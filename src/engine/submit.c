@@ -265,7 +265,11 @@ static void sleep_until_returned(flat_submitter *submitter, uint64_t until_ticks
     step_stay_awake(&submitter->sleeping);
 }
 
-static bool has_collected(flat_submitter *submitter) { return flat_engine_collect(submitter); }
+/* Whether a submit may have another answer now: a grant has come back, or the engine takes no more tasks. */
+static bool may_be_answered(flat_submitter *submitter) {
+    bool any = flat_engine_collect(submitter);
+    return any || step_look_at_state(&submitter->engine->state) >= submitter->refused_from;
+}
 
 flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker, const flat_task *task,
                                      const void *payload, size_t size, uint64_t until_ns) {
@@ -284,7 +288,7 @@ flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker, c
         if (now < look_until) {
             pause_processor();
         } else {
-            sleep_until_returned(submitter, until, has_collected);
+            sleep_until_returned(submitter, until, may_be_answered);
         }
     }
 }
@@ -364,6 +368,12 @@ size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size
     if (size <= FLAT_ENGINE_INLINE_BYTES && to->classes[to->class_count].count != 0) {
         return to->classes[to->class_count].count;
     }
+    return flat_engine_grants(submitter, worker, size);
+}
+
+size_t flat_engine_grants(const flat_submitter *submitter, size_t worker, size_t size) {
+    if (submitter == NULL || worker >= submitter->engine->worker_count) return 0;
+    const lane *to = &submitter->lanes[worker];
     uint32_t number = class_holding(to, size);
     return number == to->class_count ? 0 : to->classes[number].count;
 }

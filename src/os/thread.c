@@ -22,9 +22,13 @@ static void *begin(void *argument) {
     return NULL;
 }
 
+/* More than any kernel supports: Linux is configured for 8,192 at most. A set of them has 8 KiB. */
+#define MOST_PROCESSORS (1 << 16)
+
 /* Sets the processor of a thread to be made. A set of the size that the number needs, since a machine may have more
  * processors than cpu_set_t. */
 static int choose_processor(pthread_attr_t *attributes, int processor) {
+    if (processor >= MOST_PROCESSORS) return EINVAL;
     size_t count = (size_t)processor + 1, size = CPU_ALLOC_SIZE(count);
     cpu_set_t *set = CPU_ALLOC(count);
     if (set == NULL) return ENOMEM;
@@ -63,8 +67,8 @@ void flat_thread_join(hosted_thread *thread) {
     if (pthread_join((pthread_t)thread->handle, NULL) != 0) abort(); /* not a thread: memory is overwritten */
 }
 
-/* When a thread of this process began, in the kernel's ticks since the machine's start: field 22 of its stat file,
- * whose second field is a name in parentheses that may hold anything. 0: the system does not say. */
+/* When a thread of this process began, as an identity has it: field 22 of its stat file, whose second field is a name
+ * in parentheses that may hold anything. 0: the system does not say. */
 static uint64_t start_of_thread(uint32_t number) {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/task/%u/stat", number);
@@ -76,21 +80,23 @@ static uint64_t start_of_thread(uint32_t number) {
     text[length] = '\0';
     char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
-    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+    return at == NULL ? 0 : strtoull(at + 1, NULL, 10) & (((uint64_t)1 << THREAD_START_BITS) - 1);
 }
 
 uint32_t flat_thread_number(void) { return (uint32_t)gettid(); }
 
 thread_identity flat_thread_self(void) {
     uint32_t number = flat_thread_number();
-    return (thread_identity){.started = start_of_thread(number), .number = number};
+    return start_of_thread(number) << THREAD_NUMBER_BITS | number;
 }
 
 bool flat_thread_has_ended(thread_identity thread) {
-    if (syscall(SYS_tgkill, getpid(), thread.number, 0) != 0) return errno == ESRCH;
-    if (thread.started == 0) return false;
-    uint64_t started = start_of_thread(thread.number);
-    return started != 0 && started != thread.started;
+    uint32_t number = number_of_thread(thread);
+    uint64_t began = thread >> THREAD_NUMBER_BITS;
+    if (syscall(SYS_tgkill, getpid(), number, 0) != 0) return errno == ESRCH;
+    if (began == 0) return false;
+    uint64_t began_now = start_of_thread(number);
+    return began_now != 0 && began_now != began;
 }
 
 void flat_thread_yield(void) { (void)sched_yield(); }

@@ -26,12 +26,20 @@ int flat_thread_begin(hosted_thread *thread, void (*run)(void *), void *argument
 /* Waits until the thread has ended. */
 void flat_thread_join(hosted_thread *thread);
 
-/* Which thread this is, among all that ever ran in the process. */
-typedef struct thread_identity {
-    uint64_t started; /* by the system's clock, so that a number that is used again is told apart; 0: unknown */
-    uint32_t number;
-} thread_identity;
+/* Which thread it is, among all that ever ran in the process, in THREAD_IDENTITY_BITS bits: the system's number, of
+ * which Linux gives no greater one (PID_MAX_LIMIT of linux/threads.h), and above it when the thread began, by the
+ * system's clock in steps of 10 ms since the machine's start, so that a number that is used again is told apart; 0
+ * there: unknown. */
+typedef uint64_t thread_identity;
+#define THREAD_NUMBER_BITS 22
+#define THREAD_START_BITS 40 /* 348 years */
+#define THREAD_IDENTITY_BITS (THREAD_NUMBER_BITS + THREAD_START_BITS)
 
+static inline uint32_t number_of_thread(thread_identity thread) {
+    return (uint32_t)thread & ((1u << THREAD_NUMBER_BITS) - 1);
+}
+
+/* Of the calling thread: four system calls. */
 thread_identity flat_thread_self(void);
 
 /* The number of this thread alone: one system call. */

@@ -53,6 +53,7 @@ bench::Group saturated() {
 bench::Group overload() {
     bench::Group group{{"engine", 256, 1, "overload", 1}, "sojourn", 1, {row("engine", 17000, 19000)}};
     group.rows[0].counts = {{"tagged", {2, 3, 1, 0}},
+                            {"tagged by gaps", {0, 1, 0, 0}},
                             {"capacity a second", {500'000, 500'000, 400'000, 400'000}},
                             {"done a second", {450'000, 450'000, 450'000, 450'000}},
                             {"offered", {1000, 1000, 1000, 1000}},
@@ -123,7 +124,7 @@ TEST(bench_tasks, count_where_the_engine_is_better_and_name_where_it_is_worse) {
 TEST(bench_tasks, tell_what_an_overload_counted) {
     const std::string text = cli::overload_table(overload(), wide), line = line_with("  Flatline engine", text);
     EXPECT_EQ(line,
-              "  Flatline engine           450    100.0     49.9    0.40       8     29.5     48.0    1,234    0.60")
+              "  Flatline engine           450  100.0    49.9  0.40      8     29.5   48.0     1,234   0.60  0.10")
         << text;
     EXPECT_LE(widest_line(text), 100U) << text;
     EXPECT_EQ(cli::overload_table(busy(), wide), "");

@@ -345,7 +345,8 @@ class Engine(Manual):
 
     def test_tells_what_an_overload_counted(self):
         line = rows_of(self.of("engine overload", ENGINE, engine(refused_early=16, bytes_grown=8192)))[0]
-        self.assertEqual(line, "| overload 256 B, engine | 400 | 99.0 | 50.0 | 16 | 8 | 0.30 | 30.0 | 0.60 | 0 | 0.30 |")
+        self.assertEqual(line, "| overload 256 B, engine | 400 | 99.0 | 50.0 | 16 | 8 | 0.30 | 30.0 | 0.60 | 0 | 0.30 | "
+                         "0.03 |")
 
     def test_tells_every_goal_that_is_missed_and_no_other(self):
         self.assertEqual(self.of("engine goals", ENGINE), "- none\n")
@@ -356,8 +357,8 @@ class Engine(Manual):
         self.assertNotIn("saturated", slower)
         self.assertIn("- saturated 64 B, Mtasks/s, P50: the engine at 0.95 (0.95 to 0.95) of the best general queue; "
                       "the goal is at least 1.00\n", self.of("engine goals", engine(2.1)))
-        self.assertIn("- busy 64 B, P99.9: the engine at 1.57 (1.57 to 1.57) of mutex; the goal is at most 1.05\n",
-                      self.of("engine goals", engine(2.1)))
+        self.assertIn("- busy 64 B, P99.9: the engine at 1.57 (1.57 to 1.57) of mutex; the goal is at most 1.05, and the "
+                      "interval of the median ends at 1.57\n", self.of("engine goals", engine(2.1)))
         for count, part in (({"bytes_grown": 4096}, "grows by 4096 bytes"), ({"above_the_bound": 3}, "3 tasks are above"),
                             ({"refused_early": 16}, "16 tasks are refused before"),
                             ({"done_a_second": 360000}, "0.900 of the capacity is done"),
@@ -366,6 +367,14 @@ class Engine(Manual):
             goals = self.of("engine goals", engine(**count))
             self.assertIn("overload 256 B, engine: ", goals)
             self.assertIn(part, goals)
+
+    def test_a_tail_is_judged_by_the_upper_end_of_the_interval_of_its_median(self):
+        for count, end in ((1, 1), (5, 5), (6, 6), (8, 8), (9, 8), (10, 9), (11, 10), (12, 10), (20, 15)):
+            self.assertEqual(results_engine.upper_end(list(range(count, 0, -1))), end, count)
+        tails = self.of("engine goals", *[engine()] * 5, engine(2.1))
+        self.assertIn("- busy 64 B, P99.9: the engine at 0.75 (0.75 to 1.57) of mutex; the goal is at most 1.05, and the "
+                      "interval of the median ends at 1.57\n", tails)
+        self.assertNotIn("P50", tails)
 
     def test_void_cells_have_no_ratio(self):
         self.assertIn("- busy 64 B: void in every run\n", self.of("engine goals", engine(void=True)))

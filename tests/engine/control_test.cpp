@@ -62,7 +62,7 @@ class engine_control : public testing::Test {
                 std::vector<void *> held;
                 while (void *block = flat_engine_grant(lane, worker, size)) held.push_back(block);
                 for (void *block : held) EXPECT_EQ(flat_engine_release(lane, block), FLAT_OK);
-                if (held.size() != flat_engine_capacity(lane, worker, size)) return false;
+                if (held.size() != flat_engine_grants(lane, worker, size)) return false;
             }
             std::size_t accepted = 0;
             while (submit(lane, worker) == FLAT_OK) accepted++;

@@ -108,12 +108,14 @@ flatline_planted_engine_search(next_not_looked_at no_descriptor_is_overwritten $
 flatline_planted_engine_search(places_kept no_task_is_lost ${two_owners} -DFAULT_PLACES_KEPT)
 flatline_planted_engine_search(posted_kept a_drain_ends_when_all_is_done ${two_owners} -DFAULT_POSTED_KEPT)
 
-flatline_planted_engine_search(no_count a_lane_has_one_owner ${lanes} -DTHREADS=3 -DFAULT_NO_COUNT)
 flatline_planted_engine_search(moved_by_look_and_store an_owner_finds_its_lane_as_it_left_it ${lanes}
                                -DFAULT_MOVED_BY_LOOK_AND_STORE)
 flatline_planted_engine_search(attends_by_look_and_store a_worker_is_one_thread ${lanes} -DWORKER
                                -DFAULT_ATTENDS_BY_LOOK_AND_STORE)
-flatline_planted_engine_search(owned_before_named a_lane_has_one_owner ${lanes} -DFAULT_OWNED_BEFORE_NAMED)
+flatline_planted_engine_search(reclaimed_for_its_owner a_lane_has_one_owner ${lanes} -DTHREADS=3
+                               -DFAULT_RECLAIMED_FOR_ITS_OWNER)
+flatline_planted_engine_search(reclaiming_is_never_left a_lane_comes_back ${lanes}
+                               -DFAULT_RECLAIMING_IS_NEVER_LEFT)
 flatline_planted_engine_search(number_alone a_lane_comes_back ${lanes} -DFAULT_NUMBER_ALONE)
 flatline_planted_engine_search(lanes_reclaim_does_not_wait a_free_lane_has_nothing_in_flight ${lanes}
                                -DFAULT_RECLAIM_DOES_NOT_WAIT)

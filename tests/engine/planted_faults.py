@@ -170,9 +170,11 @@ FAULTS = {
     "two_threads_are_one_worker": ("worker.c", r"return step_move_lane\(&engine->workers\[worker\]\.attended, 0, 1\);", "return true;", ["worker:one_thread_at_a_time"]),
     "wheel_not_emptied_by_a_stop": ("worker.c", r"step_look_at_state\(&worker->engine->state\) >= ENGINE_STOPPED\) empty_wheel\(worker\);", "false) empty_wheel(worker);", ["control", "model"]),
     "outcome_lost": ("worker.c", r"\(uint64_t\)outcome << OUTCOME_SHIFT \| ", "", ["completion", "model"]),
+    "wait_for_a_grant_outlasts_a_drain": ("control.c", r"for \(uint32_t i = 0; i < engine->lane_count; i\+\+\) wake_once\([^;]*;", "", ["waiting_submitters:takes_no_more"]),
+    "grants_are_those_of_a_submit": ("submit.c", r"(size_t flat_engine_grants\([^{]*\{)", r"\1 if (size <= FLAT_ENGINE_INLINE_BYTES) return 7;", ["setup:small_size"]),
     # control.c
-    "lane_of_a_living_thread_reclaimed": ("control.c", r"return flat_thread_has_ended\(owner\);", "return true;", ["control:thread_that_lives"]),
-    "lane_of_a_dead_thread_kept": ("control.c", r"return flat_thread_has_ended\(owner\);", "return false;", ["control:thread_that_ended"]),
+    "lane_of_a_living_thread_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", "return true;", ["control:thread_that_lives"]),
+    "lane_of_a_dead_thread_kept": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", "return false;", ["control:thread_that_ended"]),
     "lane_freed_with_tasks_in_flight": ("control.c", r"if \(left != 0\) \{", "if (false) {", ["control"]),
     "held_grants_not_counted": ("control.c", r"found->held \+= [^;]*;", ";", ["control:thread_that_ended"]),
     "unread_completions_not_counted": ("control.c", r"found->unread \+= [^;]*;", ";", ["control"]),

@@ -231,6 +231,26 @@ TEST(engine_grants, are_those_that_were_asked_for) {
     EXPECT_EQ(flat_engine_grant(lane, 0, 256), nullptr);
 }
 
+// A submit of a small payload needs no block, and a grant of that size is one.
+TEST(engine_grants, of_a_small_size_are_blocks_and_its_capacity_is_that_of_a_submit) {
+    engine_options options;
+    options.classes = {{32, 100}, {64, 100}};
+    options.limits = {{6, 1, 0}, {FLAT_NO_GRANTS, FLAT_NO_GRANTS, 0}};
+    options.value.inline_limits = {7, 3, 0};
+    const test_engine engine(options);
+    flat_submitter *lane = engine.lane();
+    EXPECT_EQ(capacity_of(lane, 0, 16), 7u);
+    EXPECT_EQ(flat_engine_grants(lane, 0, 16), 6u);
+    EXPECT_EQ(capacity_of(lane, 0, 64), 0u);
+    EXPECT_EQ(flat_engine_grants(lane, 0, 64), 0u);
+    EXPECT_EQ(flat_engine_grants(lane, 0, 65), 0u);
+    EXPECT_EQ(flat_engine_grants(lane, 2, 16), 0u);
+    EXPECT_EQ(flat_engine_grants(nullptr, 0, 16), 0u);
+    std::size_t granted = 0;
+    while (flat_engine_grant(lane, 0, 16) != nullptr) granted++;
+    EXPECT_EQ(granted, 6u);
+}
+
 TEST(engine_grants, more_than_the_class_has_are_refused_and_exactly_as_many_are_not) {
     expect_footprint([](engine_options &o) { o.limits = {{20, 12, 0}, {}}; }); // 2 * 20 + 2 * 12 == 64
     expect_refusal([](engine_options &o) { o.limits = {{20, 13, 0}, {}}; },

@@ -35,7 +35,8 @@ void *map_shared(std::size_t bytes) {
 struct scene {
     flat_task task;
     void *granted;
-    flat_ticket ticket; // of a task that waits for its start
+    flat_ticket ticket;   // of a task that waits for its start
+    flat_submitter *lane; // of a thread that has ended
     std::array<char, 1000> payload;
     std::atomic<unsigned> runs;                         // of the stopped call's task
     std::atomic<unsigned> others_runs, completed_unrun; // of the other submitter's; of the stopped one's that waited
@@ -277,6 +278,50 @@ bool end_there(const shared_engine &engine, const one_call &call, unsigned steps
     return goes_on;
 }
 
+// What takes a lane, or gives one back.
+int call_register(flat_engine *engine, scene *) {
+    flat_submitter *made = nullptr;
+    return flat_engine_register(engine, &made);
+}
+int call_reclaim(flat_engine *engine, scene *) { return static_cast<int>(flat_engine_reclaim(engine).lanes); }
+int call_unregister(flat_engine *, scene *in) {
+    flat_engine_unregister(in->lane);
+    return FLAT_OK;
+}
+
+struct lane_call {
+    const char *name;
+    int (*function)(flat_engine *, scene *);
+    std::size_t free; // lanes that are, before
+};
+const lane_call lane_calls[] = {{"register", call_register, lanes - 1},
+                                {"register_reclaims", call_register, 0},
+                                {"reclaim", call_reclaim, 0},
+                                {"unregister", call_unregister, 0}};
+
+// Ends the call after `steps` instructions, as if its thread had ended there. Of its engine's lanes one is of a thread
+// that has ended, `call.free` are free, and the others are this thread's.
+bool end_among_lanes(const lane_call &call, unsigned steps) {
+    const shared_engine engine;
+    const flat_task task = {.run = test::do_nothing, .completion = true};
+    std::vector<flat_submitter *> own;
+    while (own.size() + 1 + call.free < lanes) own.push_back(engine.lane());
+    shared->lane = engine.lane_of_the_dead();
+    EXPECT_EQ(flat_engine_submit(shared->lane, to, &task, nullptr, 0), FLAT_OK);
+    EXPECT_NE(flat_engine_grant(shared->lane, 0, 64), nullptr);
+    engine.step_workers();
+    bool goes_on = false;
+    {
+        stopped_call stopped(call.function, static_cast<flat_engine *>(engine), shared);
+        goes_on = stopped.step(steps);
+    }
+    EXPECT_LE(flat_engine_reclaim(engine).lanes, 2u); // the dead one's, and one that the call had taken
+    for (flat_submitter *lane : own) flat_engine_unregister(lane);
+    expect_whole(engine);
+    EXPECT_EQ(flat_engine_reclaim(engine).lanes, 0u);
+    return goes_on;
+}
+
 int call_drain(flat_engine *engine, scene *) { return flat_engine_drain(engine, 0); }
 int call_resume(flat_engine *engine, scene *) {
     flat_engine_resume(engine);
@@ -284,7 +329,7 @@ int call_resume(flat_engine *engine, scene *) {
 }
 
 // The state is looked at and changed among the first instructions. After these, not each of them is tried.
-unsigned next_stop(unsigned steps) { return steps + (steps < 150 ? 1 : 20); }
+unsigned next_stop(unsigned steps) { return steps + (steps < 150 ? 1 : 31); }
 
 // Ends the engine while the call stands after `steps` instructions. Whether the workers' threads still leave then.
 bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *goes_on) {
@@ -356,6 +401,8 @@ class engine_stopping_of_states : public testing::Test {
     }
 };
 
+class engine_stopping_among_lanes : public engine_stopping_of_states, public testing::WithParamInterface<lane_call> {};
+
 class engine_stopping : public engine_stopping_of_states, public testing::WithParamInterface<one_call> {};
 
 } // namespace
@@ -382,6 +429,15 @@ TEST_P(engine_stopping, after_any_instruction_a_thread_can_end_and_its_lane_come
     }
 }
 
+TEST_P(engine_stopping_among_lanes, after_any_instruction_a_thread_can_end_and_every_lane_comes_back) {
+    unsigned steps = 0;
+    for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(steps)) {
+        SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
+        goes_on = end_among_lanes(GetParam(), steps);
+    }
+    std::printf("%s: %u instructions\n", GetParam().name, steps);
+}
+
 TEST_F(engine_stopping_of_states, a_drain_or_a_resume_stopped_anywhere_undoes_no_end) {
     for (auto *call : {call_drain, call_resume}) {
         unsigned steps = 0;
@@ -404,6 +460,9 @@ TEST_F(engine_stopping_of_states, a_drain_stopped_anywhere_undoes_no_stop) {
         ASSERT_TRUE(stop_meanwhile(steps, &goes_on)) << "after " << steps << " instructions";
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(in, engine_stopping_among_lanes, testing::ValuesIn(lane_calls),
+                         [](const auto &of) { return std::string(of.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(in, engine_stopping, testing::ValuesIn(calls),
                          [](const auto &of) { return std::string(of.param.name); });

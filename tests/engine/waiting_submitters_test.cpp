@@ -105,6 +105,24 @@ TEST_F(engine_waiting_for, a_grant_that_comes_back_from_another_thread_is_used) 
     }
 }
 
+TEST_F(engine_waiting_for, an_engine_that_takes_no_more_tasks_ends_the_wait) {
+    for (const auto end : {flat_engine_drain, flat_engine_stop}) {
+        for (const std::size_t size : {8u, 64u}) {
+            for (const int sleep_us : {0, 20, 3000}) {
+                (void)engine_.run();
+                while (submit_until(0, size) == FLAT_OK) continue;
+                std::thread other([&] {
+                    std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
+                    EXPECT_EQ(end(engine_, 0), FLAT_TIMED_OUT) << "no worker runs";
+                });
+                EXPECT_EQ(submit_until(UINT64_MAX, size), FLAT_DRAINING) << size << ", " << sleep_us;
+                other.join();
+                flat_engine_resume(engine_);
+            }
+        }
+    }
+}
+
 TEST_F(engine_waiting_for, a_completion_ends_with_the_time_or_when_it_comes) {
     EXPECT_EQ(flat_engine_wait(lane_, 0), FLAT_TIMED_OUT);
     const std::uint64_t until = engine_.now() + 2 * millisecond;

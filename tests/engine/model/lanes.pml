@@ -1,19 +1,19 @@
 /* How threads come to own lanes and lose them, for spin: flat_engine_register, flat_engine_unregister and
  * flat_engine_reclaim of src/engine/control.c, by THREADS threads and LANES lanes, in every order their steps can come
  * in. Each thread lives LIVES times: when it ends, another one can come that the system gives the same number. In a
- * life it registers a lane, or reclaims all that it can; it uses its lane, and then unregisters it, or ends without
- * that. It leaves tasks in flight or none. An owner's use of its lane is a read and a write of their own, which another
- * owner would spoil; lane.pml has what a lane is.
+ * life it registers a lane, or reclaims what it can; it uses its lane, and then unregisters it. It may end after each
+ * step of that. It leaves tasks in flight or none. An owner's use of its lane is a read and a write of their own, which
+ * another owner would spoil; lane.pml has what a lane is.
  *
  * Where WORKER is set, threads also take turns to be a worker of the caller's (flat_engine_step), which is the same
  * protocol with two states.
  *
  * Errors that one could make, put in on purpose; model.cmake has the promise that each breaks:
  *
- *   FAULT_NO_COUNT                a state does not say how often the lane was taken: one that comes back looks the same
  *   FAULT_MOVED_BY_LOOK_AND_STORE the state is changed by a look and a store
  *   FAULT_ATTENDS_BY_LOOK_AND_STORE with WORKER: a thread becomes the worker by a look and a store
- *   FAULT_OWNED_BEFORE_NAMED      a lane is owned before it says by whom
+ *   FAULT_RECLAIMED_FOR_ITS_OWNER a lane that is reclaimed says whose it was, and not who does that
+ *   FAULT_RECLAIMING_IS_NEVER_LEFT a thread that ends while it reclaims leaves a lane that nobody looks at
  *   FAULT_NUMBER_ALONE            a thread is told by its number, which the system gives again
  *   FAULT_RECLAIM_DOES_NOT_WAIT   a lane with tasks in flight becomes free
  *   FAULT_OWNED_LANES_TAKEN       a lane that was left becomes another thread's without being made as new */
@@ -35,28 +35,25 @@ hidden byte a_lane_has_one_owner,
     a_worker_is_one_thread;
 #define PROMISE(name, condition) assert((condition) || name)
 
-/* As in engine.h: the state, and above it how often the lane was taken. */
+/* As in engine.h: the state, and above it who took the lane. */
 #define LANE_FREE 0
 #define LANE_OWNED 1
 #define LANE_LEFT 2
 #define LANE_RECLAIMING 3
 #define STATE_OF(word) ((word) & 3)
-#define TIMES_OF(word) ((word) & 252)
-#ifdef FAULT_NO_COUNT
-#define NEXT_TIME(word) 0
-#else
-#define NEXT_TIME(word) (TIMES_OF(word) + 4)
-#endif
+#define IN_STATE(word, state_of_it) ((word) - STATE_OF(word) + (state_of_it))
+#define NUMBER_OF(word) (((word) >> 2) & 7)
+#define LIFE_OF(word) ((word) >> 5)
+#define TAKEN_BY_ME(state_of_it) (life[me] << 5 | me << 2 | (state_of_it))
 
 byte state[LANES];
-byte owner_start[LANES], owner_number[LANES]; /* the identity of whoever took the lane last */
-byte content[LANES];                          /* what an owner writes */
+byte content[LANES]; /* what an owner writes */
 bool in_flight[LANES];                        /* a task that the worker has not finished */
 byte attended;
 
 /* Known to the model alone. A thread's number is its own; a life of it is its start. */
-byte life[THREADS];       /* that runs now; 0: none */
-byte owners[LANES];
+byte life[THREADS + 1];   /* that runs now; 0: none */
+byte owners[LANES];       /* who owns or reclaims */
 byte uses[LANES];
 byte attending;
 byte over;                /* threads that live no more */
@@ -93,22 +90,6 @@ inline step_move_lane(word, from, to, moved) {
 }
 #endif
 
-inline step_write_start(number, to) {
-    d_step { owner_start[number] = to }
-}
-
-inline step_write_number(number, to) {
-    d_step { owner_number[number] = to }
-}
-
-inline step_read_start(number, into) {
-    d_step { into = owner_start[number] }
-}
-
-inline step_read_number(number, into) {
-    d_step { into = owner_number[number] }
-}
-
 inline step_leave_worker() {
     d_step { attended = 0 }
 }
@@ -117,59 +98,79 @@ inline step_leave_worker() {
 
 /* flat_thread_has_ended(). */
 #ifdef FAULT_NUMBER_ALONE
-#define HAS_ENDED(start, number) (life[number] == 0)
+#define HAS_ENDED(word) (life[NUMBER_OF(word)] == 0)
 #else
-#define HAS_ENDED(start, number) (life[number] != (start))
+#define HAS_ENDED(word) (life[NUMBER_OF(word)] != LIFE_OF(word))
+#endif
+#ifdef FAULT_RECLAIMING_IS_NEVER_LEFT
+#define HAS_A_THREAD(word) (STATE_OF(word) == LANE_OWNED)
+#else
+#define HAS_A_THREAD(word) (STATE_OF(word) == LANE_OWNED || STATE_OF(word) == LANE_RECLAIMING)
 #endif
 
-/* reclaim_lanes(): of a lane that this thread may set. That nothing is in flight stays so, since nobody posts. */
-inline reclaim_lane(number, word) {
-#ifndef FAULT_RECLAIM_DOES_NOT_WAIT
-    if
-    :: in_flight[number] -> step_set_lane(state[number], TIMES_OF(word) | LANE_LEFT)
-    :: !in_flight[number] ->
-#endif
-       content[number] = 0;
-       atomic {
-           PROMISE(a_free_lane_has_nothing_in_flight, !in_flight[number]);
-           step_set_lane(state[number], TIMES_OF(word) | LANE_FREE)
-       }
-#ifndef FAULT_RECLAIM_DOES_NOT_WAIT
-    fi
-#endif
+/* By a thread whose lane it is from here on: nobody else's. */
+inline become_owner(number) {
+    owners[number]++;
+    mine = true;
+    PROMISE(a_lane_has_one_owner, owners[number] == 1)
 }
 
-/* flat_engine_reclaim(), of one lane, with is_abandoned(). */
+/* By a thread that gives its lane away in the same moment. */
+inline leave_lane(number, to) {
+    owners[number]--;
+    mine = false;
+    step_set_lane(state[number], to)
+}
+
+/* reclaim_lanes(): of a lane that this thread has taken. That nothing is in flight stays so, since nobody posts. Here
+ * and there the thread ends. */
+inline reclaim_lane(number, word) {
+    if
+#ifndef FAULT_RECLAIM_DOES_NOT_WAIT
+    :: in_flight[number] -> atomic { leave_lane(number, IN_STATE(word, LANE_LEFT)) }
+    :: !in_flight[number] ->
+#else
+    :: true ->
+#endif
+       content[number] = 0;
+       if
+       :: atomic {
+              PROMISE(a_free_lane_has_nothing_in_flight, !in_flight[number]);
+              leave_lane(number, IN_STATE(word, LANE_FREE))
+          }
+       :: may_end -> goto ends
+       fi
+    :: may_end -> goto ends
+    fi
+}
+
+/* flat_engine_reclaim(), of one lane, with are_abandoned(). */
 inline reclaim(number) {
     step_look_at_lane(state[number], seen);
-    if
-    :: STATE_OF(seen) == LANE_LEFT -> moved = true
-    :: STATE_OF(seen) == LANE_OWNED ->
-       step_read_start(number, start);
-       step_read_number(number, who);
-       moved = HAS_ENDED(start, who)
-    :: else -> moved = false
-    fi;
+    moved = (STATE_OF(seen) == LANE_LEFT || (HAS_A_THREAD(seen) && HAS_ENDED(seen)));
     if
     :: moved ->
+#ifdef FAULT_RECLAIMED_FOR_ITS_OWNER
+       taken = IN_STATE(seen, LANE_RECLAIMING);
+#else
+       taken = TAKEN_BY_ME(LANE_RECLAIMING);
+#endif
        MOVING {
-           step_move_lane(state[number], seen, TIMES_OF(seen) | LANE_RECLAIMING, moved);
-           PROMISE(a_lane_has_one_owner, !moved || owners[number] == 0)
+           step_move_lane(state[number], seen, taken, moved);
+           if
+           :: moved -> become_owner(number)
+           :: else
+           fi
        }
        if
-       :: moved -> reclaim_lane(number, seen)
+       :: moved -> reclaim_lane(number, taken)
        :: else
        fi
     :: else
     fi;
-    atomic { moved = false; seen = 0; start = 0; who = 0 }
+    atomic { moved = false; seen = 0; taken = 0 }
 }
 
-#ifdef FAULT_OWNED_BEFORE_NAMED
-#define FIRST_STATE LANE_OWNED
-#else
-#define FIRST_STATE LANE_RECLAIMING
-#endif
 #ifdef FAULT_OWNED_LANES_TAKEN
 #define CAN_BE_TAKEN(word) (STATE_OF(word) == LANE_FREE || STATE_OF(word) == LANE_LEFT)
 #else
@@ -182,18 +183,12 @@ inline take(number) {
     if
     :: CAN_BE_TAKEN(seen) ->
        MOVING {
-           step_move_lane(state[number], seen, NEXT_TIME(seen) | FIRST_STATE, moved);
-           owners[number] = owners[number] + moved;
-           PROMISE(a_lane_has_one_owner, owners[number] <= 1)
+           step_move_lane(state[number], seen, TAKEN_BY_ME(LANE_OWNED), moved);
+           if
+           :: moved -> become_owner(number); uses[number] = 0
+           :: else
+           fi
        }
-       if
-       :: moved ->
-          uses[number] = 0;
-          step_write_start(number, life[me]);
-          step_write_number(number, me);
-          step_set_lane(state[number], NEXT_TIME(seen) | LANE_OWNED)
-       :: else
-       fi
     :: else
     fi;
     seen = 0
@@ -202,12 +197,10 @@ inline take(number) {
 /* flat_engine_unregister(). */
 inline unregister(number) {
     step_look_at_lane(state[number], seen);
-    atomic {
-        owners[number]--;
-        step_set_lane(state[number], TIMES_OF(seen) | LANE_RECLAIMING)
-    }
-    reclaim_lane(number, seen);
-    seen = 0
+    taken = IN_STATE(seen, LANE_RECLAIMING);
+    step_set_lane(state[number], taken);
+    reclaim_lane(number, taken);
+    atomic { seen = 0; taken = 0 }
 }
 
 inline use(number) {
@@ -254,8 +247,9 @@ inline choose_lane() {
 }
 
 proctype thread(byte me) {
-    byte lives, lane, seen, start, who, used;
-    bool moved;
+    byte lives, lane, used;
+    byte seen, taken;
+    bool moved, mine, may_end = true;
 live:
     atomic {
         if
@@ -272,7 +266,7 @@ live:
           use(lane);
           if
           :: unregister(lane)
-          :: owners[lane]-- /* it ends so */
+          :: skip /* it ends so */
           fi
        :: else
        fi
@@ -280,7 +274,13 @@ live:
     :: be_worker()
 #endif
     fi;
-    atomic { life[me] = 0; lane = 0; goto live }
+ends:
+    atomic {
+        owners[lane] = owners[lane] - mine;
+        mine = false; moved = false; seen = 0; taken = 0; used = 0;
+        life[me] = 0; lane = 0;
+        goto live
+    }
 ended:
     over++
 }
@@ -298,11 +298,12 @@ end:
 
 /* Once nobody lives and nothing is in flight, every lane can be reclaimed, though other threads have their numbers. */
 active proctype last_look() {
-    byte lane, seen, start, who;
-    bool moved;
+    byte lane, me = THREADS;
+    byte seen, taken;
+    bool moved, mine, may_end;
     timeout;
     atomic {
-        for (lane : 0 .. THREADS - 1) {
+        for (lane : 0 .. THREADS) {
             life[lane] = LIVES + 1
         }
         lane = 0
@@ -313,7 +314,9 @@ active proctype last_look() {
        PROMISE(a_lane_comes_back, STATE_OF(state[lane]) == LANE_FREE);
        lane++
     :: lane == LANES -> break
-    od
+    od;
+ends:
+    skip
 }
 
 init {
