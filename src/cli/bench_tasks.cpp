@@ -210,12 +210,11 @@ void require_two_processors() {
 
 std::string overload_table(const Group &group, const Look &look) {
     if (!is_overload(group.cell)) return {};
-    std::string text =
-        look.dress(fmt::format("  {:<20}{:>9}{:>7}{:>8}{:>6}{:>7}{:>9}{:>7}{:>10}{:>7}{:>6}", "twice the capacity",
-                               "ktasks/s", "done %", "refused", "early", "KiB", "longest", "bound", "above", "tagged",
-                               "gaps"),
-                   Style::faint) +
-        "\n";
+    std::string text = look.dress(fmt::format("  {:<20}{:>9}{:>7}{:>8}{:>6}{:>7}{:>9}{:>7}{:>10}{:>7}{:>6}",
+                                              "twice the capacity", "ktasks/s", "done %", "refused", "early", "KiB",
+                                              "longest", "bound", "above", "tagged", "gaps"),
+                                  Style::faint) +
+                       "\n";
     for (const Row &row : group.rows) text += overload_line(row);
     return text +
            wrapped(

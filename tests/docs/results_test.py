@@ -17,6 +17,8 @@ from results_runs import (ANYSIZE, CONTAINERS, ENGINE, FULL, INTERVAL, MALLOC, O
                           with_four_threads, with_policies, written)
 
 SCRIPT = os.path.abspath(sys.argv.pop())
+sys.path.insert(0, os.path.dirname(SCRIPT))
+import results_engine  # noqa: E402
 
 PAGES = {
     "README.md": ("<!-- results lost tails -->\n<!-- /results -->\n"

@@ -458,7 +458,8 @@ void call_heaps() {
     flat::test::watch(false);
 }
 
-/// An engine whose workers the caller runs, and the calls that a program could make on it.
+/// An engine whose workers the caller runs, and the calls that a program could make on it. Each time is past or an hour
+/// away, so that what is executed does not depend on how fast it is.
 class EngineCalls {
   public:
     explicit EngineCalls(const std::vector<flat_class> &classes) : classes_(classes) {
@@ -484,8 +485,10 @@ class EngineCalls {
     }
 
   private:
+    static constexpr std::uint64_t hour = 3'600'000'000'000;
+
     static void run_task(flat_worker *here, void *, std::size_t size) {
-        if (size % 3 == 0 && below(4) == 0) take_any(flat_engine_defer(here, below(2)));
+        if (size % 3 == 0 && below(4) == 0) take_any(flat_engine_defer(here, below(2) * hour));
     }
 
     flat_task any_task() {
@@ -497,8 +500,8 @@ class EngineCalls {
         task.completion = below(3) == 0;
         task.always_run = below(3) == 0;
         const std::uint64_t now = flat_engine_now(engine_);
-        if (below(3) == 0) task.deadline_ns = now + below(200'000'000);
-        if (below(3) == 0) task.start_ns = 1 + now + below(4) * 50'000'000;
+        if (below(3) == 0) task.deadline_ns = below(4) == 0 ? 1 : now + hour;
+        if (below(3) == 0) task.start_ns = below(2) == 0 ? 1 : now + below(2) * hour;
         if (below(64) == 0) task.start_ns = UINT64_MAX - 1;
         if (below(2) == 0) task.ticket = &ticket_;
         return task;
@@ -570,8 +573,8 @@ void call_engines() {
     for (std::size_t size = 48; size <= 40 * 48; size += 48) classes.push_back({size, 8});
     EngineCalls many(classes);
     flat::test::watch(true);
-    few.at_random(150);
-    many.at_random(150);
+    few.at_random(250);
+    many.at_random(200);
     flat::test::watch(false);
 }
 

@@ -93,8 +93,7 @@ int main(int argc, char **argv) {
     r.clock = flat_clock_calibrate();
     work(&r);
     require_no_heap(&r);
-    if (!bench_backend.is_control && r.hand.balance != 0)
-        fail(STATUS_FAILED, WRONG_BALANCE, "");
+    if (!bench_backend.is_control && r.hand.balance != 0) fail(STATUS_FAILED, WRONG_BALANCE, "");
     print(&r, pinned);
     return 0;
 }
