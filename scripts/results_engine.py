@@ -15,7 +15,7 @@ COMPETE = (*SUBJECTS, *GENERAL, "readerwriterqueue", "boost-spsc")
 PLAIN = {"engine-grant": "by grant", RING: "bare ring", FUTEX: "bare futex", "mutex-queue": "mutex",
          "concurrentqueue": "ConcurrentQueue", TBB: "oneTBB", "readerwriterqueue": "ReaderWriterQueue",
          "boost-spsc": "spsc_queue", "remote-free": "remote free"}
-PROCESSES = 2  # for each cell and queue in each of the runs for the reference results; a run takes some 14 minutes
+PROCESSES = 2  # for each cell and queue in each of the runs for the reference results; a run takes some 11 minutes
 NOT_MEASURED = "Not measured yet: no run of `flatline bench engine` is recorded.\n"
 
 # The goals, set before the engine was built: orders of cells, figure, rival (BEST: the best general queue; EACH: every
