@@ -150,6 +150,14 @@ std::vector<double> processes_of(const Row &row, Figure figure) {
     return figures;
 }
 
+/// Whether the processors were about equally far apart in a round of both rows, as far as they tell.
+bool are_alike(const Row &above, const Row &below, std::size_t round) {
+    const std::vector<std::uint64_t> *one = counts_of(above, distance), *other = counts_of(below, distance);
+    if (one == nullptr || other == nullptr || round >= one->size() || round >= other->size()) return true;
+    const auto [nearer, farther] = std::minmax((*one)[round], (*other)[round]);
+    return static_cast<double>(farther) <= most_distance_ratio * static_cast<double>(nearer);
+}
+
 } // namespace
 
 std::vector<Group> groups_of(const Campaign &campaign) {
@@ -215,12 +223,20 @@ double figure_of(const Row &row, Figure figure) {
     return figure == Figure::p50 ? row.p50 : figure == Figure::p999 ? row.p999 : row.p999 - row.p50;
 }
 
+const std::vector<std::uint64_t> *counts_of(const Row &row, std::string_view name) {
+    const auto found =
+        std::ranges::find(row.counts, name, [](const auto &each) { return std::string_view(each.first); });
+    return found == row.counts.end() ? nullptr : &found->second;
+}
+
 std::vector<double> side_by_side(const Row &above, const Row &below, Figure figure) {
     const std::vector<double> a = processes_of(above, figure), b = processes_of(below, figure);
     const auto is_none = [](double value) { return value <= 0; };
     if (a.size() != b.size() || std::ranges::any_of(a, is_none) || std::ranges::any_of(b, is_none)) return {};
-    std::vector<double> rounds(a.size());
-    std::ranges::transform(a, b, rounds.begin(), std::divides<>());
+    std::vector<double> rounds;
+    for (std::size_t round = 0; round < a.size(); ++round) {
+        if (are_alike(above, below, round)) rounds.push_back(a[round] / b[round]);
+    }
     return rounds;
 }
 
@@ -235,7 +251,12 @@ std::optional<double> copy_difference(const Group &group, Figure figure) {
     return most;
 }
 
-bool is_void(const Group &group) { return copy_difference(group).value_or(0) > most_copy_difference; }
+bool is_void(const Group &group) {
+    const std::optional<double> difference = copy_difference(group);
+    const Row *again = row_of(group, Kind::again);
+    const bool is_unknown = !difference && again != nullptr && counts_of(*again, distance) != nullptr;
+    return is_unknown || difference.value_or(0) > most_copy_difference;
+}
 
 Figure decider(const Group &group) { return group.is_single() && !group.has_rounds() ? Figure::p999 : Figure::p50; }
 

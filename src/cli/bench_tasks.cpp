@@ -108,20 +108,13 @@ std::string table_of(const std::vector<Group> &groups, Figure figure, const Look
     return text_of(table, look);
 }
 
-/// Over all processes; nothing if no process has it.
-const std::vector<std::uint64_t> *counts_of(const Row &row, std::string_view name) {
-    const auto found =
-        std::ranges::find(row.counts, name, [](const auto &each) { return std::string_view(each.first); });
-    return found == row.counts.end() ? nullptr : &found->second;
-}
-
 double sum_of(const Row &row, std::string_view name) {
-    const auto *counts = counts_of(row, name);
+    const auto *counts = bench::counts_of(row, name);
     return counts == nullptr ? 0 : std::accumulate(counts->begin(), counts->end(), 0.0);
 }
 
 std::uint64_t most_of(const Row &row, std::string_view name) {
-    const auto *counts = counts_of(row, name);
+    const auto *counts = bench::counts_of(row, name);
     return counts == nullptr ? 0 : std::ranges::max(*counts);
 }
 

@@ -182,6 +182,28 @@ TEST(results, compare_nothing_with_a_figure_of_0) {
     EXPECT_EQ(against(group, "glibc"), Outcome::faster);
 }
 
+TEST(results, compare_tasks_only_where_the_processors_were_about_equally_far_apart) {
+    const auto at = [](const char *queue, std::vector<std::pair<double, std::uint64_t>> processes) {
+        std::vector<Run> runs;
+        for (const auto &[value, apart] : processes) {
+            runs.push_back(run_of({value}));
+            runs.back().counts = {{"counters apart", apart}};
+        }
+        return measured(queue, hot, std::move(runs));
+    };
+    const auto group = [&](std::vector<std::pair<double, std::uint64_t>> again) {
+        return group_of({at("engine", {{110, 200}, {330, 650}, {120, 195}, {115, 210}}), at("engine-again", again),
+                         at("ring", {{100, 220}, {110, 205}, {300, 640}, {100, 472}})});
+    };
+    const Group like = group({{110, 115}, {331, 600}, {300, 655}, {115, 210}});
+    EXPECT_EQ(side_by_side(row(like, "engine"), row(like, "ring"), Figure::p50), (std::vector<double>{1.1, 1.15}));
+    EXPECT_LT(*copy_difference(like), 0.01);
+    EXPECT_FALSE(is_void(like));
+    const Group unlike = group({{300, 600}, {110, 200}, {300, 655}, {350, 650}});
+    EXPECT_FALSE(copy_difference(unlike));
+    EXPECT_TRUE(is_void(unlike)) << "nothing tells how much two of the same differ";
+}
+
 TEST(results, tell_nothing_of_single_calls_finer_than_the_clock) {
     const auto beside = [](const Cell &cell, std::uint64_t clock_step) {
         return against(group_of({constant("flatline-pool", 44, cell), constant("glibc", 40, cell)}, clock_step),
