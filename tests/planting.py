@@ -26,14 +26,14 @@ def plant(fault, copy, pattern, replacement, name):
         opened.write(changed)
 
 
-def passes(program, *options, scale="1"):
+def passes(program, *options, scale="1", seconds=TEST_SECONDS):
     environment = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE=scale)
     try:
         result = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast=1", *options], env=environment,
                                 text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                timeout=TEST_SECONDS)
+                                timeout=seconds)
     except subprocess.TimeoutExpired:
-        print("  (did not end in %d s)" % TEST_SECONDS)
+        print("  (did not end in %d s)" % seconds)
         return False
     lines = result.stdout.splitlines()
     if result.returncode < 0:

@@ -156,7 +156,7 @@ class Program(unittest.TestCase):
         self.assertIn("apt-get install libtbb-dev", {each["how"].split(",")[0] for each in document["missing"]})
         self.assertNotIn("glibc", {each["name"] for each in document["missing"]})
         self.assertEqual({cell["backend"] for cell in document["cells"] if cell["order"] == "overload-minute"},
-                         {"engine", "engine-again"})
+                         {"engine"})
         self.assertEqual([line for line in result.stdout.splitlines()
                           if len(line) > 100 and str(self.tree.root) not in line], [])
         self.assertIn("saturated 64 B", result.stdout)
