@@ -6,9 +6,11 @@ DESTDIR :=
 VALIDATIONS := heap_model_test heap_exhaustive_test heap_bound_test heap_setup_test heap_test heap_realloc_test
 
 SECONDS := 1200
-# How much the campaigns of make check do.
+# How much the campaigns of make check do. Of the planted faults every PLANTED_EVERY-th is tried.
 FUNCTIONS := 100000
 OPERATIONS := 1000000
+PLANTED_EVERY := 1
+PLANTED_FROM := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help bench test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install site \
@@ -63,7 +65,8 @@ test:
 long-tests:
 	@scripts/bootstrap test
 	@scripts/build $(BUILD) -DFLATLINE_TESTS=ON -DFLATLINE_WERROR=ON -DFLATLINE_PEERS=ON
-	$(RUN_TESTS) --label-regex '$(LONG_TESTS)'
+	$(RUN_TESTS) --label-regex '$(LONG_TESTS)' --label-exclude '^planted$$'
+	$(RUN_TESTS) --label-regex '^planted$$' --tests-information $(PLANTED_FROM),,$(PLANTED_EVERY)
 
 # For ctest the emulated machine is a separate configuration.
 GUEST_TESTS := ctest --test-dir $(BUILD) -C guest -L guest --no-tests=error --output-on-failure --parallel 2

@@ -184,7 +184,7 @@ TEST(results, compare_nothing_with_a_figure_of_0) {
 
 TEST(results, compare_tasks_only_where_the_processors_were_about_equally_far_apart) {
     const auto at = [](const char *queue, std::vector<std::pair<double, std::uint64_t>> processes) {
-        std::vector<Run> runs;
+        std::vector<flat::bench::Run> runs;
         for (const auto &[value, apart] : processes) {
             runs.push_back(run_of({value}));
             runs.back().counts = {{"counters apart", apart}};

@@ -329,7 +329,7 @@ int call_resume(flat_engine *engine, scene *) {
 }
 
 // The state is looked at and changed among the first instructions. After these, not each of them is tried.
-unsigned next_stop(unsigned steps) { return steps + (steps < 150 ? 1 : 31); }
+unsigned next_stop(unsigned steps) { return steps + (steps < 150 ? 1 : 61); }
 
 // Ends the engine while the call stands after `steps` instructions. Whether the workers' threads still leave then.
 bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *goes_on) {
