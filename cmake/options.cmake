@@ -9,8 +9,11 @@ endif()
 target_include_directories(flatline-options INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # Another project's warnings, and what it does about them, are for its own code.
 if(PROJECT_IS_TOP_LEVEL OR FLATLINE_WERROR)
+  # A member of options that is left out has its default: to leave it out is how they are meant.
   target_compile_options(
-    flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
+    flatline-options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-missing-designated-field-initializers>
+    $<$<BOOL:${FLATLINE_WERROR}>:-Werror>)
 else()
   target_compile_options(flatline-options INTERFACE -w)
 endif()

@@ -40,7 +40,7 @@ class engine_shown {
         for (std::uint64_t i = 0; i < workers; i++) {
             worker(i).class_count = classes;
             worker(i).thread = 5000 + i;
-            for (std::uint64_t c = 0; c < classes; c++) worker(i).classes[c].block_size = 64 << c;
+            for (std::uint64_t c = 0; c < classes; c++) worker(i).classes[c].block_size = std::uint64_t{64} << c;
         }
     }
 

@@ -57,19 +57,12 @@ void expect_footprint(const std::function<void(engine_options &)> &change) {
     (void)footprint_of(options);
 }
 
-class placed : public test::placing<flat_engine, flat_engine_options, flat_engine_init, flat_engine_destroy> {
-  public:
-    explicit placed(engine_options options = {}) : placed(options, footprint_of(options)) {}
-    placed(engine_options &options, flat_footprint footprint) : placing(*options.get(), footprint), kept_(options) {}
-
-  private:
-    engine_options &kept_;
-};
+using placed = test::placing<flat_engine, flat_engine_options, flat_engine_init, flat_engine_destroy>;
 
 class engine_init : public testing::Test {
   protected:
     engine_options options_;
-    placed in_{options_, footprint_of(options_)};
+    placed in_{*options_.get(), footprint_of(options_)}; // it points into options_
 };
 
 std::size_t capacity_of(flat_submitter *lane, std::size_t worker, std::size_t size) {
@@ -360,7 +353,7 @@ TEST(engine_footprint, is_that_of_every_shape_to_the_byte) {
                 options.classes = {{48, 40}};
                 options.limits = {{grants, grants == 1 ? FLAT_NO_GRANTS : 1, 0}};
                 options.value.inline_limits = {grants % 2 != 0 ? FLAT_NO_GRANTS : grants, FLAT_NO_GRANTS, 0};
-                placed in(options, footprint_of(options));
+                placed in(*options.get(), footprint_of(options));
                 flat_memory less = in.exact_metadata();
                 less.size--;
                 ASSERT_EQ(in.init(less, in.exact_blocks()), FLAT_OUT_OF_MEMORY);
