@@ -3,12 +3,17 @@
 #include "cli/bench_summary.hpp"
 #include "cli/bench_table.hpp"
 
+#include "cli/lines_of.hpp"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 using namespace flat;
 using bench::find_backend;
+
+using test::has;
+using test::line_with;
 
 namespace {
 
@@ -47,15 +52,6 @@ bench::Group voided() {
     group.rows[4] = row("pool-resource-again", 600, 660);
     return group;
 }
-
-std::string line_with(const std::string &part, const std::string &text, std::size_t from = 0) {
-    const std::size_t at = text.find(part, from);
-    if (at == std::string::npos) return "";
-    const std::size_t begin = text.rfind('\n', at) + 1;
-    return text.substr(begin, text.find('\n', at) - begin);
-}
-
-bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
 
 } // namespace
 

@@ -5,10 +5,15 @@
 
 #include "bench/queue.h"
 
+#include "cli/lines_of.hpp"
+
 #include <gtest/gtest.h>
 
 using namespace flat;
 using bench::find_backend;
+
+using test::has;
+using test::line_with;
 
 namespace {
 
@@ -65,15 +70,6 @@ bench::Group overload() {
                             {"above the bound", {0, 0, 1234, 0}}};
     return group;
 }
-
-std::string line_with(const std::string &part, const std::string &text, std::size_t from = 0) {
-    const std::size_t at = text.find(part, from);
-    if (at == std::string::npos) return "";
-    const std::size_t begin = text.rfind('\n', at) + 1;
-    return text.substr(begin, text.find('\n', at) - begin);
-}
-
-bool has(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
 
 std::size_t widest_line(const std::string &text) {
     std::size_t width = 0;
