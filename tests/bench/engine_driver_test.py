@@ -153,6 +153,7 @@ class Engine(unittest.TestCase):
         run = self.run_well(FAULTY, work("poisson-50", 256, samples=5000, load=10_000),
                             fault=f"stall {warm_up + 100}")
         self.assertGreaterEqual(sum(ns >= STALL_NS / 2 for ns in run.series["sojourn"].ns()), 30)
+        self.assertGreaterEqual(self.count(run, "tagged by gaps"), 30, "the queue's own stall is not the machine's")
 
     def test_misuse_is_said(self):
         for arguments, status, part in ((work("busy", 48), 2, "no queue is compiled for this size"),

@@ -330,10 +330,10 @@ TEST_F(engine_completing, that_are_not_read_hold_their_grants) {
 
 TEST_F(engine_completing, an_expired_task_is_told_as_such) {
     flat_task task{};
-    task.deadline_ns = engine_.now() + 100000;
+    task.deadline_ns = engine_.now() + test::engine_soon;
     ASSERT_NE(submit(0, task), 0u);
     task.always_run = true;
-    task.deadline_ns = engine_.now() + 100000;
+    task.deadline_ns = engine_.now() + test::engine_soon;
     ASSERT_NE(submit(0, task), 0u);
     while (engine_.now() <= task.deadline_ns) continue;
     EXPECT_EQ(engine_.run(), 2u);

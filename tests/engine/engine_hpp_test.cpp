@@ -109,7 +109,7 @@ TEST_F(EngineHpp, ACallableThatRanIsDestroyedOnce) {
 TEST_F(EngineHpp, ACallableThatExpiredIsDestroyedOnceAndNotRun) {
     Counts counts;
     flat::task_options soon;
-    soon.deadline_ns = engine.now() + 10'000'000;
+    soon.deadline_ns = engine.now() + 100'000'000;
     ASSERT_EQ(lanes.submit(0, Counted(counts), soon), FLAT_OK);
     while (engine.now() <= soon.deadline_ns + 1'000'000) continue;
     run_all();
@@ -319,7 +319,7 @@ TEST_F(EngineHpp, ACompletionTellsOfExpiryAndCancellation) {
     flat::completion<> cancelled, expired;
     ASSERT_EQ(lanes.submit(0, cancelled, Counted(counts)), FLAT_OK);
     flat::task_options soon;
-    soon.deadline_ns = engine.now() + 10'000'000;
+    soon.deadline_ns = engine.now() + 100'000'000;
     ASSERT_EQ(lanes.submit(0, expired, Counted(counts), soon), FLAT_OK);
     EXPECT_EQ(cancelled.cancel(), FLAT_OK);
     while (engine.now() <= soon.deadline_ns + 1'000'000) continue;

@@ -90,10 +90,10 @@ TEST(engine_snapshot, counts_each_way_that_a_task_ends) {
     flat_submitter *lane = engine.lane();
     flat_ticket ticket = 0;
     ASSERT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .ticket = &ticket}, 1), FLAT_OK);
-    ASSERT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .deadline_ns = engine.in(1000)}, 1), FLAT_OK);
+    ASSERT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .deadline_ns = engine.in(test::soon)}, 1), FLAT_OK);
     ASSERT_EQ(test::submit_value(lane, 0, {.run = test::do_nothing, .start_ns = engine.in(test::hour)}, 1), FLAT_OK);
     ASSERT_EQ(flat_engine_cancel(lane, ticket), FLAT_OK);
-    const std::uint64_t later = engine.in(2000);
+    const std::uint64_t later = engine.in(test::soon);
     while (flat_engine_now(engine) < later) continue;
     step_all(engine);
     const auto seen = snapshot_of(engine);

@@ -22,6 +22,9 @@
 namespace test {
 
 constexpr std::uint64_t millisecond = 1'000'000, hour = 3600 * 1000 * millisecond;
+// From now to a deadline that a test lets pass: so long that a thread which the system does not run for a while has
+// still submitted the task before it.
+constexpr std::uint64_t soon = 100 * millisecond;
 
 // How long a test waits before it says "lost": a patience(), or FLATLINE_TEST_PATIENCE seconds, with which planted
 // faults are seen sooner. No limit here is a latency.

@@ -19,6 +19,9 @@
 namespace test {
 
 constexpr std::uint64_t engine_second = 1000000000, engine_hour = 3600 * engine_second;
+// From now to a deadline that a test lets pass: so long that a thread which the system does not run for a while has
+// still submitted, or begun, the task before it.
+constexpr std::uint64_t engine_soon = engine_second / 10;
 constexpr std::uint64_t patience = 20 * engine_second; // what has not come by then is lost: no latency is tested
 
 // Two workers of the caller's, two lanes, two classes. With four lanes to each worker, a lane has by default

@@ -160,7 +160,7 @@ TEST_F(engine_worker, a_deadline_that_passes_between_two_steps_is_seen) {
         ASSERT_TRUE(flat_engine_step(engine_, 0));
         flat_task task{};
         task.completion = true;
-        task.deadline_ns = engine_.now() + 200000;
+        task.deadline_ns = engine_.now() + test::engine_soon;
         if (with_start) task.start_ns = task.deadline_ns;
         ASSERT_EQ(submit('b', 0, 0, task), FLAT_OK);
         wait_until(task.deadline_ns + 10000);
@@ -186,7 +186,7 @@ TEST_F(engine_worker, a_deadline_that_passes_while_others_run_is_seen) {
     flat_task task{};
     task.completion = true;
     ASSERT_EQ(test::submit_action(lane_, 0, pass), FLAT_OK);
-    task.deadline_ns = deadline = engine_.now() + 10000000;
+    task.deadline_ns = deadline = engine_.now() + test::engine_soon;
     ASSERT_EQ(submit('a', 0, 0, task), FLAT_OK);
     EXPECT_EQ(engine_.run(), 2u);
     EXPECT_EQ(order_, "");
@@ -293,7 +293,7 @@ TEST_F(engine_worker, a_deferred_task_does_not_expire_but_can_be_cancelled) {
     flat_task task{};
     task.completion = task.always_run = true;
     task.ticket = &ticket;
-    task.deadline_ns = deadline = engine_.now() + 1000000;
+    task.deadline_ns = deadline = engine_.now() + test::engine_soon;
     ASSERT_EQ(test::submit_action(lane_, 0, defer, task), FLAT_OK);
     EXPECT_EQ(engine_.run(), 2u);
     EXPECT_EQ(flat_engine_cancel(lane_, ticket), FLAT_OK);

@@ -35,7 +35,7 @@ enum {
     LATES = 1 << 22,          /* the most that are kept */
     WARM_UP_TASKS = 20000,
     WARM_BATCHES = 2,
-    TASKS_AT_ONCE = 1 << 14,  /* between two looks at the system's clock of the thread */
+    LOOK_EVERY_NS = 10000000, /* at what the system says of the thread, at least */
     CHECKED_OF_REFUSALS = 16, /* of so many submits one is checked */
     SECONDS = 5,
     LONG_SECONDS = 60,
@@ -69,61 +69,77 @@ typedef struct stamp {
 
 static struct {
     double ticks_per_ns;
-    uint64_t work, noticed, service, bound; /* ticks */
-    uint64_t from, every;                   /* the number of the first task that may be kept; of how many one is kept */
+    uint64_t work, noticed, service, bound, look_every; /* ticks */
+    uint64_t from, every; /* the number of the first task that may be kept; of how many one is kept */
     stamp *stamps;
-    bool says_delay; /* the system reports run delays */
 } arriving;
+
+/* What a thread notices of the machine. */
+typedef struct observer {
+    spans marks, gaps;
+    own_run_delay delay;
+    bool knows_delay;   /* the system reports it */
+    uint64_t looked_at; /* ticks */
+} observer;
 
 /* The consumer's. */
 static struct {
     _Alignas(OWN_LINES) uint64_t last_end;
     uint64_t longest; /* from submit to end */
     uint64_t tasks, broken;
-    spans kept, late, marks, gaps;
-    own_run_delay delay;
-    bool is_counting;
+    spans kept, late;
+    observer noticed;
     _Alignas(OWN_LINES) char behind[OWN_LINES];
 } served;
 
 /* The submitter's. */
 static struct {
-    uint64_t last_look;
-    spans marks, gaps;
-    own_run_delay delay;
+    uint64_t now; /* when it was last known to get on */
+    observer noticed;
 } sending;
 
-/* Whether the machine kept this thread from running for at least half of a time that just ended. */
-static bool was_preempted(own_run_delay *delay, uint64_t ticks) {
-    return arriving.says_delay && (double)own_run_delay_since(delay) * arriving.ticks_per_ns * 2 >= (double)ticks;
+/* Only the thread that is observed can call it. */
+static void begin_to_observe(observer *by) {
+    by->knows_delay = count_own_run_delay(&by->delay);
+    by->looked_at = flat_clock_begin();
 }
 
-/* A time in code of the queue in which this thread did not get on. */
-static void mark_gap(own_run_delay *delay, spans *marks, spans *gaps, uint64_t from, uint64_t to) {
-    add_span(was_preempted(delay, to - from) ? marks : gaps, from, to);
+/* Ticks for which the system says that the thread had no processor since the last look. */
+static double delay_since_look(observer *by, uint64_t now) {
+    by->looked_at = now;
+    return by->knows_delay ? (double)own_run_delay_since(&by->delay) * arriving.ticks_per_ns : 0;
 }
 
-/* The first task counts the consumer's run delay, since only the thread itself can. */
-static void count_served(uint64_t begin) {
-    if (served.tasks++ % TASKS_AT_ONCE != 0) return;
-    if (!served.is_counting) {
-        served.is_counting = count_own_run_delay(&served.delay);
-        if (!served.is_counting) __atomic_store_n(&arriving.says_delay, false, __ATOMIC_RELAXED);
-        served.last_end = begin;
-    } else {
-        (void)own_run_delay_since(&served.delay); /* so that small delays do not add up */
-    }
+/* Keeps short delays, which nothing else notices, from adding up to what would explain a long one. */
+static void look_now_and_then(observer *by, uint64_t now) {
+    if (UNLIKELY(now - by->looked_at > arriving.look_every)) (void)delay_since_look(by, now);
+}
+
+/* A time that just ended, in which this thread did not get on in code of this file. */
+static void mark(observer *by, uint64_t from, uint64_t to) {
+    add_span(&by->marks, from, to);
+    (void)delay_since_look(by, to); /* it explains nothing that comes later */
+}
+
+/* The same in code of the queue. */
+static void mark_gap(observer *by, uint64_t from, uint64_t to) {
+    bool was_preempted = delay_since_look(by, to) * 2 >= (double)(to - from);
+    add_span(was_preempted ? &by->marks : &by->gaps, from, to);
 }
 
 static void note_end(const stamp *of, uint64_t number, uint64_t begin, uint64_t end) {
+    if (served.tasks++ == 0) {
+        begin_to_observe(&served.noticed);
+        served.last_end = begin;
+    }
     uint64_t sojourn = end - of->submitted,
              idle_from = served.last_end > of->submitted ? served.last_end : of->submitted;
     if (UNLIKELY(end - begin > arriving.service)) {
         served.broken++;
-        add_span(&served.marks, begin, end);
+        mark(&served.noticed, begin, end);
     }
-    if (UNLIKELY(begin > idle_from + arriving.noticed))
-        mark_gap(&served.delay, &served.marks, &served.gaps, idle_from, begin);
+    if (UNLIKELY(begin > idle_from + arriving.noticed)) mark_gap(&served.noticed, idle_from, begin);
+    look_now_and_then(&served.noticed, end);
     served.last_end = end;
     if (number < arriving.from) return;
     if (scattered(number) % arriving.every == 0) add_span(&served.kept, of->due, end);
@@ -139,7 +155,6 @@ static void serve_task(struct flat_worker *here, void *payload, size_t size) {
         end = flat_clock_end();
     } while (end - read < arriving.work);
     note_end(&arriving.stamps[number % STAMPS], number, begin, end);
-    count_served(begin);
     executed_one();
 }
 
@@ -155,16 +170,17 @@ bool plan_arrivals(run *r, queue_plan *plan) {
     arriving.ticks_per_ns = r->clock.ticks_per_ns;
     arriving.noticed = (uint64_t)(NOTICED_NS * r->clock.ticks_per_ns);
     arriving.service = (uint64_t)(OVERLOAD_SERVICE_NS * r->clock.ticks_per_ns);
+    arriving.look_every = (uint64_t)(LOOK_EVERY_NS * r->clock.ticks_per_ns);
     arriving.stamps = own(STAMPS * sizeof *arriving.stamps);
     arriving.every = 1;
     served.kept = spans_for(r->samples);
     served.late = spans_for(LATES);
-    served.marks = spans_for(MARKS);
-    served.gaps = spans_for(MARKS);
-    sending.marks = spans_for(MARKS);
-    sending.gaps = spans_for(MARKS);
+    served.noticed.marks = spans_for(MARKS);
+    served.noticed.gaps = spans_for(MARKS);
+    sending.noticed.marks = spans_for(MARKS);
+    sending.noticed.gaps = spans_for(MARKS);
     arriving.work = (uint64_t)(WORK_NS * r->clock.ticks_per_ns);
-    arriving.says_delay = count_own_run_delay(&sending.delay);
+    begin_to_observe(&sending.noticed);
     return true;
 }
 
@@ -177,16 +193,17 @@ static bool send_due(sender *by, uint64_t due) {
     return true;
 }
 
-/* Returns at `due`. If the machine did something else meanwhile, or since the last look, marks that time. */
+/* Returns at `due`. If the thread did not get on meanwhile, or since the last call, marks that time. */
 static void wait_until(uint64_t due) {
-    uint64_t now = flat_clock_begin(), before = sending.last_look;
-    if (UNLIKELY(now - before > arriving.noticed)) mark_gap(&sending.delay, &sending.marks, &sending.gaps, before, now);
+    uint64_t now = flat_clock_begin(), before = sending.now;
+    if (UNLIKELY(now - before > arriving.noticed)) mark_gap(&sending.noticed, before, now);
+    look_now_and_then(&sending.noticed, now);
     while (now < due) {
         before = now;
         now = flat_clock_begin();
-        if (UNLIKELY(now - before > arriving.noticed)) add_span(&sending.marks, before, now);
+        if (UNLIKELY(now - before > arriving.noticed)) mark(&sending.noticed, before, now);
     }
-    sending.last_look = now;
+    sending.now = now;
 }
 
 /* Submits `count` tasks as fast as they are accepted, and returns how many ticks they took. */
@@ -224,15 +241,17 @@ static bool overlaps(const spans *marks, span of) {
 }
 
 typedef struct tags {
-    uint64_t all, in_gaps; /* `in_gaps`: those of them that only a gap overlaps */
+    uint64_t all, in_gaps; /* `in_gaps`: those of them that a gap overlaps */
 } tags;
 
 static void count_tags(tags *to, span of) {
-    bool marked = overlaps(&served.marks, of) || overlaps(&sending.marks, of);
-    bool in_gap = !marked && (overlaps(&served.gaps, of) || overlaps(&sending.gaps, of));
-    to->all += marked || in_gap;
+    const observer *consumer = &served.noticed, *submitter = &sending.noticed;
+    bool in_gap = overlaps(&consumer->gaps, of) || overlaps(&submitter->gaps, of);
+    to->all += in_gap || overlaps(&consumer->marks, of) || overlaps(&submitter->marks, of);
     to->in_gaps += in_gap;
 }
+
+static size_t left_out(const observer *by) { return by->marks.more + by->gaps.more; }
 
 static void add_sojourns(run *r) {
     tags tagged = {0, 0};
@@ -245,7 +264,7 @@ static void add_sojourns(run *r) {
     add_figure(r, "tagged", COUNT, 1, tagged.all);
     add_figure(r, "tagged by gaps", COUNT, 1, tagged.in_gaps);
     add_figure(r, "tasks over their service limit", COUNT, 1, served.broken);
-    if (served.marks.more + served.gaps.more + sending.marks.more + sending.gaps.more + served.late.more != 0)
+    if (left_out(&served.noticed) + left_out(&sending.noticed) + served.late.more != 0)
         fail(STATUS_FAILED, "the machine was too noisy to keep count", "");
 }
 
@@ -261,7 +280,7 @@ static void send_scheduled(run *r, sender *by) {
     (void)send_at_once(r, by, WARM_UP_TASKS);
     arriving.from = by->number;
     begin_timed(r);
-    start = sending.last_look = flat_clock_begin();
+    start = sending.now = flat_clock_begin();
     for (size_t i = 0; i < r->samples; i++) {
         wait_until(start + due[i]);
         for (; !send_due(by, start + due[i]); refused++) rest_briefly();
@@ -287,7 +306,7 @@ static bool has_room(const sender *by, uint64_t executed) { return by->number - 
 
 static void offer(run *r, sender *by, double step, uint64_t lasting, overload *result) {
     const uint64_t second = (uint64_t)(1e9 * r->clock.ticks_per_ns), executed = executed_so_far();
-    uint64_t start = sending.last_look = flat_clock_begin(), due = start, seen = 0;
+    uint64_t start = sending.now = flat_clock_begin(), due = start, seen = 0;
     for (; due - start < lasting; due = start + (uint64_t)((double)++result->offered * step)) {
         if (result->resident_soon == 0 && due - start > second) result->resident_soon = resident_bytes();
         wait_until(due);

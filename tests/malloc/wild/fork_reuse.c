@@ -40,16 +40,13 @@ typedef struct left_behind {
     size_t pages, addresses; /* bytes */
 } left_behind;
 
-static bool is_more(size_t grown, size_t all, size_t left) {
-    size_t lacking = all > left ? all - left : 0;
-    return grown > lacking + all / 4 + 16 * MIB;
-}
+static bool is_more(size_t grown, size_t all, size_t left) { return grown > more_than(left, all) + all / 4 + 16 * MIB; }
 
 static void use_again(bool live, const left_behind *left, const char *who) {
     size_t all = THREADS * blocks * size, addresses = mapped(), pages = resident();
     for (size_t i = 0; live && i < THREADS; i++) empty(block[i]);
     for (size_t i = 0; i < THREADS; i++) fill(block[i]);
-    size_t more = mapped() > addresses ? mapped() - addresses : 0, grown = resident() > pages ? resident() - pages : 0;
+    size_t more = more_than(addresses, mapped()), grown = more_than(pages, resident());
     say("%s took %zu MiB: %zu MiB more mapped, %zu MiB more resident; left were %zu MiB mapped, %zu MiB resident", who,
         all / MIB, more / MIB, grown / MIB, left->addresses / MIB, left->pages / MIB);
     if (is_more(more, all, left->addresses)) finish(WRONG, "what the parent's threads left is not used in %s", who);
@@ -66,7 +63,7 @@ static void await(pid_t child) {
 static void be_child(bool live, const left_behind *left, const left_behind *before) {
     use_again(live, left, "a child");
     /* A grandchild can use what the child left of that. */
-    const left_behind again = {resident() - before->pages, mapped() - before->addresses};
+    const left_behind again = {more_than(before->pages, resident()), more_than(before->addresses, mapped())};
     pid_t grandchild = fork();
     if (grandchild == 0) {
         use_again(false, &again, "a child's child");
@@ -90,7 +87,7 @@ int main(int count, char **arguments) {
     (void)pthread_barrier_wait(&gate);
     for (size_t i = 0; strcmp(whose, "main") == 0 && i < THREADS; i++) empty(block[i]);
     bool live = strcmp(whose, "live") == 0;
-    const left_behind left = {resident() - before.pages, mapped() - before.addresses};
+    const left_behind left = {more_than(before.pages, resident()), more_than(before.addresses, mapped())};
     pid_t child = fork();
     if (child == 0) be_child(live, &left, &before);
     await(child);

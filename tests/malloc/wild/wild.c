@@ -68,6 +68,8 @@ size_t resident(void) { return figure("/proc/self/smaps_rollup", "Rss") * 1024; 
 
 size_t mapped(void) { return figure("/proc/self/status", "VmSize") * 1024; }
 
+size_t more_than(size_t was, size_t now) { return now > was ? now - was : 0; }
+
 size_t mappings(void) {
     char part[PAGE];
     size_t lines = 0;

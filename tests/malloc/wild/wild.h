@@ -38,6 +38,9 @@ size_t resident(void);
 size_t mapped(void);
 size_t mappings(void);
 
+/* How much more there is now than there was: 0 if there is less. */
+size_t more_than(size_t was, size_t now);
+
 /* Makes the malloc return what it can to the OS, by its own function: malloc_trim of glibc and Flatline,
  * arena.4096.purge of jemalloc, mi_collect of mimalloc, MallocExtension_ReleaseFreeMemory of tcmalloc. */
 void purge(void);
