@@ -17,8 +17,7 @@ import sys
 import tempfile
 import unittest
 
-import program_test
-from program_test import OWN_BACKENDS
+from program_tree import OWN_BACKENDS, Tree
 
 LIBRARY = str(pathlib.Path(sys.argv[4]).resolve())
 FOREIGN_WORDS = re.compile(r"json\.exception|\[json|std::|basic_string|basic_ios|terminate|what\(\)|stoi|stod|bad_|"
@@ -72,7 +71,7 @@ class Files(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
-        cls.tree = program_test.Tree(pathlib.Path(cls.scratch.name) / "tree")
+        cls.tree = Tree(pathlib.Path(cls.scratch.name) / "tree")
         made = cls.tree.bench("--json", "old.json", "--seed", "1")
         assert made.returncode == 0, made.stderr
         cls.document = json.loads((cls.tree.root / "old.json").read_text())
