@@ -3,6 +3,7 @@
 The fault `none` is the control: the copy as it is, with which every test must pass. So it must with a change whose name
 begins so: one that makes no fault, as where the code does something else on another machine.
 """
+import argparse
 import os
 import re
 import signal
@@ -12,6 +13,27 @@ import sys
 CONTROL = "none"
 TEST_SECONDS = 60
 SHOWN = ("Failure", "shortest", "-> ")  # what of a test's output says how it saw a fault
+
+
+def arguments_of(description, faults, paths, lists=(), repeated=()):
+    """The command line: which fault of `faults`, and the options that are a path, several words, or given several times.
+    With --list it prints the names of the faults, as a list of CMake's, and ends."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--fault", choices=sorted(faults), metavar="NAME")
+    for option in paths:
+        parser.add_argument("--" + option)
+    for option in lists:
+        parser.add_argument("--" + option, nargs="+", default=[])
+    for option in repeated:
+        parser.add_argument("--" + option, action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(faults), end="")
+        sys.exit(0)
+    if arguments.fault is None:
+        parser.error("say which --fault to plant")
+    return arguments
 
 
 def plant(fault, copy, pattern, replacement, name):

@@ -11,7 +11,6 @@ along with the code. What a public header compiles into its
 callers is tested through one C file a header (CALLS), which alone of a test's objects is compiled anew. Exit status 0:
 seen (control: passed).
 """
-import argparse
 import glob
 import os
 import shutil
@@ -21,7 +20,7 @@ import sys
 sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 # The file in which tests call the inline functions of public headers.
 CALLS = ["tests/core/arena_calls.c"]
@@ -427,18 +426,8 @@ def build(copy, arguments, test, objects):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fault", required=True, choices=[CONTROL] + sorted(FAULTS))
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--work", required=True)
-    parser.add_argument("--compiler", required=True)
-    parser.add_argument("--linker", required=True)
-    parser.add_argument("--test", action="append", default=[])
-    parser.add_argument("--libraries", nargs="+", default=[])
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join([CONTROL] + list(FAULTS)))
-        return 0
-    arguments = parser.parse_args()
+    arguments = arguments_of(__doc__, [CONTROL] + list(FAULTS), ("source", "work", "compiler", "linker"),
+                             lists=("libraries",), repeated=("test",))
     objects = dict(given.split("=", 1) for given in arguments.test)
     copy = planted_copy(arguments.fault, arguments.source, arguments.work)
     tests = TESTS if arguments.fault == CONTROL else FAULTS[arguments.fault][3]

@@ -8,7 +8,6 @@
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ sys.dont_write_bytecode = True  # keeps the source folder clean
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
-from planting import CONTROL, plant, verdict
+from planting import CONTROL, arguments_of, plant, verdict
 
 PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
 RUN, FILES, TOP = "run_program_test.py", "files_test.py", "top_program_test.py"
@@ -92,16 +91,8 @@ def compile_into(fault, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc", "overload"):
-        parser.add_argument("--" + option)
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc",
+                                               "overload"), lists=("libraries",))
     file, _, _, script, test = FAULTS[arguments.fault]
     made, program = compile_into(arguments.fault, arguments), os.path.join(arguments.work, "flatline")
     # The linker takes this object instead of the libraries' copy, because it comes first.

@@ -10,7 +10,6 @@ The fault `none` is the control: the copy as it is, with which every test must p
 the source is an error, never a pass: change its pattern along with the code. What headers compile into a test comes from
 parts.c, which alone of a test's objects is compiled anew. Exit status 0: seen (control: passed).
 """
-import argparse
 import glob
 import os
 import shutil
@@ -20,7 +19,7 @@ import sys
 sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 PARTS = "parts.c"
 SECONDS = 25  # for a test program; all of them take a few without a fault, and one with a fault waits for 20
@@ -227,17 +226,7 @@ def outcome(place, engine, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "compiler", "linker"):
-        parser.add_argument("--" + option)
-    parser.add_argument("--test", nargs="+", default=[], help="each with its objects")
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("test", "libraries"))
     copied(arguments.fault, arguments.source, arguments.work)
     engine = [compiled(unit, arguments) for unit in sorted(glob.glob(os.path.join(arguments.work, "src", "engine", "*.c")))]
     return verdict(arguments.fault, [(place, outcome(place, engine, arguments)) for place in FAULTS[arguments.fault][3]])

@@ -9,7 +9,6 @@ it.
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ sys.dont_write_bytecode = True  # keeps the source folder clean
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 SEEN, WATCH = "engine_statistics_test", "engine_watchdog_test"
 SECONDS = 25  # for a test program, which takes some four without a fault
@@ -73,17 +72,7 @@ FAULTS = {
 }
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "compiler", "linker"):
-        parser.add_argument("--" + option)
-    parser.add_argument("--test", action="append", default=[], metavar="NAME=OBJECT")
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("libraries",), repeated=("test",))
     file, pattern, replacement, test = FAULTS[arguments.fault]
     source = os.path.join(arguments.source, "src")
     os.makedirs(arguments.work, exist_ok=True)

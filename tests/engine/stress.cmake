@@ -38,25 +38,14 @@ set_tests_properties(engine.soak_of_a_minute PROPERTIES LABELS long TIMEOUT 300)
 
 # Faults in a copy of src/engine, which the tests above must see.
 if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  set(stress_faults ${CMAKE_CURRENT_SOURCE_DIR}/stress_faults.py)
-  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${stress_faults} --list OUTPUT_VARIABLE faults
-                          COMMAND_ERROR_IS_FATAL ANY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stress_faults})
   set(stress_objects $<TARGET_OBJECTS:engine_soak>)
   foreach(test many_tasks surge waiting stopping steady_state refused_calls)
     list(APPEND stress_objects $<TARGET_OBJECTS:engine_${test}_test>)
   endforeach()
-  foreach(fault ${faults})
-    add_test(
-      NAME engine.stress.planted.${fault}
-      COMMAND
-        ${Python3_EXECUTABLE} -B ${stress_faults} --fault ${fault} --source ${PROJECT_SOURCE_DIR} --work
-        ${CMAKE_CURRENT_BINARY_DIR}/stress_planted/${fault} --compiler ${CMAKE_C_COMPILER} --linker
-        ${CMAKE_CXX_COMPILER} --objects ${stress_objects} --libraries $<TARGET_FILE:flatline::static>
-        $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>
-      COMMAND_EXPAND_LISTS)
-    set_tests_properties(engine.stress.planted.${fault} PROPERTIES LABELS planted TIMEOUT 600)
-  endforeach()
+  flatline_planted_faults(
+    engine.stress.planted stress_faults.py
+    --compiler ${CMAKE_C_COMPILER} --linker ${CMAKE_CXX_COMPILER} --objects ${stress_objects} --libraries
+    $<TARGET_FILE:flatline::static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
 endif()
 
 # Seeing the engine.
@@ -79,20 +68,10 @@ endif()
 
 # Faults in a copy of a file of what shows the engine, which its tests must see.
 if(FLATLINE_PLAIN_BUILD AND NOT CMAKE_CROSSCOMPILING)
-  set(seeing_faults ${CMAKE_CURRENT_SOURCE_DIR}/seeing_faults.py)
-  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${seeing_faults} --list OUTPUT_VARIABLE faults
-                          COMMAND_ERROR_IS_FATAL ANY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${seeing_faults})
-  foreach(fault ${faults})
-    add_test(
-      NAME engine.seeing_planted.${fault}
-      COMMAND
-        ${Python3_EXECUTABLE} -B ${seeing_faults} --fault ${fault} --source ${PROJECT_SOURCE_DIR} --work
-        ${CMAKE_CURRENT_BINARY_DIR}/seeing_planted/${fault} --compiler ${CMAKE_C_COMPILER} --linker
-        ${CMAKE_CXX_COMPILER} --test
-        "engine_statistics_test=$<JOIN:$<TARGET_OBJECTS:engine_statistics_test>,:>" --test
-        "engine_watchdog_test=$<JOIN:$<TARGET_OBJECTS:engine_watchdog_test>,:>" --libraries
-        $<TARGET_FILE:flatline-static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
-    set_tests_properties(engine.seeing_planted.${fault} PROPERTIES LABELS planted TIMEOUT 300)
-  endforeach()
+  flatline_planted_faults(
+    engine.seeing_planted seeing_faults.py
+    --compiler ${CMAKE_C_COMPILER} --linker ${CMAKE_CXX_COMPILER}
+    --test "engine_statistics_test=$<JOIN:$<TARGET_OBJECTS:engine_statistics_test>,:>"
+    --test "engine_watchdog_test=$<JOIN:$<TARGET_OBJECTS:engine_watchdog_test>,:>"
+    --libraries $<TARGET_FILE:flatline-static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
 endif()

@@ -8,7 +8,6 @@
 The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
-import argparse
 import glob
 import os
 import shutil
@@ -18,7 +17,7 @@ import sys
 sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 # name: (file below src/engine, pattern, replacement, tests that must see it, each `TEST:WORDS` with words of its names)
 FAULTS = {
@@ -138,17 +137,7 @@ def passes_soak(program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "compiler", "linker"):
-        parser.add_argument("--" + option)
-    parser.add_argument("--objects", nargs="+", default=[], help="of the tests")
-    parser.add_argument("--libraries", nargs="+", default=[], help="the library, and GoogleTest's")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("objects", "libraries"))
     if arguments.fault != CONTROL:
         os.environ["FLATLINE_TEST_PATIENCE"] = "10"
     file, pattern, replacement, places = FAULTS[arguments.fault]

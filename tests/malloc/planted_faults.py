@@ -10,7 +10,6 @@ The fault `none` is the control: the sources as they are, with which every test 
 is no fault, and the tests that it names must pass. A fault whose place is no longer in the source is an error, never a
 pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
-import argparse
 import glob
 import os
 import shutil
@@ -20,7 +19,7 @@ import sys
 sys.dont_write_bytecode = True  # leaves the sources' folder unchanged
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 ALONE = ("runs", "size_class")
 WITHIN = ("home",)  # tests that are linked with the malloc and read its tables
@@ -333,19 +332,8 @@ def outcome(place, folder, file, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS))
-    for option in ("source", "work", "compiler", "linker", "tests"):
-        parser.add_argument("--" + option)
-    parser.add_argument("--objects", nargs="+", default=[], help="of src/malloc, as the library has them")
-    parser.add_argument("--alone-objects", nargs="+", default=[], help="of the tests of ALONE")
-    parser.add_argument("--within-objects", nargs="+", default=[], help="of the test of WITHIN")
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker", "tests"),
+                             lists=("objects", "alone-objects", "within-objects", "libraries"))
     file, pattern, replacement, places = FAULTS[arguments.fault]
     shutil.rmtree(arguments.work, ignore_errors=True)
     for room in ("core", "malloc"):

@@ -8,7 +8,6 @@
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ import sys
 sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 # name: (file below src/plan, pattern, replacement)
 FAULTS = {
@@ -136,19 +135,8 @@ def compile_into(unit, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=sorted(FAULTS | ENGINE_FAULTS))
-    parser.add_argument("--source")
-    parser.add_argument("--work")
-    parser.add_argument("--linker")
-    parser.add_argument("--objects", nargs="+", default=[])
-    parser.add_argument("--engine-objects", nargs="+", default=[])
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join(FAULTS | ENGINE_FAULTS), end="")
-        return 0
+    arguments = arguments_of(__doc__, FAULTS | ENGINE_FAULTS, ("source", "work", "linker"),
+                             lists=("objects", "engine-objects", "libraries"))
     unit = planted(arguments.fault, arguments.source, arguments.work)
     objects, test = (arguments.objects, "plan_test")
     if arguments.fault in ENGINE_FAULTS:

@@ -8,7 +8,6 @@ The fault `none` is the control: the copy as it is, with which every test must p
 the header, or with which a test does not compile, is an error, never a pass: change its pattern along with the code.
 Exit status 0: seen (control: passed).
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ import sys
 sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, passes, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 OF_ENGINE = ["../engine/engine_hpp_test"]
 
@@ -189,17 +188,7 @@ def build(copy, arguments, test):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--fault", choices=[CONTROL] + sorted(FAULTS))
-    parser.add_argument("--source")
-    parser.add_argument("--work")
-    parser.add_argument("--compiler")
-    parser.add_argument("--libraries", nargs="+", default=[])
-    arguments = parser.parse_args()
-    if arguments.list:
-        print(";".join([CONTROL] + list(FAULTS)), end="")
-        return 0
+    arguments = arguments_of(__doc__, [CONTROL] + list(FAULTS), ("source", "work", "compiler"), lists=("libraries",))
     copy = planted_copy(arguments.fault, arguments.source, arguments.work)
     tests = TESTS if arguments.fault == CONTROL else FAULTS[arguments.fault][3]
     return verdict(arguments.fault, [(test, passes(build(copy, arguments, test))) for test in tests])
