@@ -216,7 +216,7 @@ std::string overload_table(const Group &group, const Look &look) {
                "second; longest: us from a submit to the end of the task; bound: us, the engine's plan; above: tasks "
                "above it that are not tagged; tagged: % of tasks that overlap an interruption, which is a task that "
                "took longer than its limit, a thread without its processor, or over 10 us without progress; gaps: % "
-               "tagged only since there was none in the queue's code, which may have been the cause itself.",
+               "that overlap such a time in the queue's code, which may have been the cause itself.",
                std::min(look.width, widest));
 }
 

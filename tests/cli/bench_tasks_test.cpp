@@ -114,6 +114,7 @@ TEST(bench_tasks, count_where_the_engine_is_better_and_name_where_it_is_worse) {
         << text;
     EXPECT_TRUE(has(text, "Worse: busy 64 B P99.9 (2.00 of mutex queue)")) << text;
     EXPECT_TRUE(has(text, "saturated 64 B P50 (0.67 of bare ring)")) << text;
+    EXPECT_FALSE(has(text, "saturated 64 B P99.9")) << text; // that is of single tasks
     EXPECT_EQ(cli::tasks_verdict({}, wide), "");
 }
 

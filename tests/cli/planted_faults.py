@@ -3,7 +3,7 @@
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --main OBJECT --libraries LIBRARY...
-                      --fake-driver FILE --page FILE --library FILE --malloc FILE --overload FILE
+                      --fake-driver FILE --page FILE --library FILE --malloc FILE --overload FILE --test OBJECT...
 
 The fault `none` is the control: the file as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. Exit status 0: seen (control: passed).
@@ -17,10 +17,11 @@ sys.dont_write_bytecode = True  # keeps the source folder clean
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
-from planting import CONTROL, arguments_of, plant, verdict
+from planting import CONTROL, arguments_of, passes, plant, verdict
 
 PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
 RUN, FILES, TOP = "run_program_test.py", "files_test.py", "top_program_test.py"
+TEXTS = "cli_test"  # of GoogleTest, and no script
 BEHIND = "Run.test_a_static_program_behind_another_is_refused_in_the_same_way_each_time"
 
 # name: (file below src, pattern, replacement, script, test)
@@ -73,6 +74,29 @@ FAULTS = {
         "Top.test_document"),
     "page_of_anything": (
         "cli/report.cpp", r"\(void\)markdown_of\(document\);", "", FILES, "Files.test_results_that_are_not_whole"),
+    "none_of_the_texts": ("cli/bench_tasks.cpp", r"\A", "", TEXTS, "bench_tasks.*"),
+    "floors_have_columns_of_their_own": (
+        "cli/bench_tasks.cpp", r"if \(backend->kind == Kind::control\)", "if (false)", TEXTS,
+        "bench_tasks.sum_up_with_one_column_for_both_floors"),
+    "floor_and_best_change_places": (
+        "cli/bench_tasks.cpp", r"\{Kind::control, Kind::general\}\) line", "{Kind::general, Kind::control}) line", TEXTS,
+        "bench_tasks.sum_up_with_one_column_for_both_floors"),
+    "tails_of_many_tasks_compared": (
+        "cli/bench_tasks.cpp", r"\(figure == Figure::p999 && !group.is_single\(\)\)", "false", TEXTS,
+        "bench_tasks.count_where_the_engine_is_better_and_name_where_it_is_worse"),
+    "bound_for_tasks_of_another_length": (
+        "cli/bench_tasks.cpp", r"service_ns = OVERLOAD_SERVICE_NS", "service_ns = 10 * OVERLOAD_SERVICE_NS", TEXTS,
+        "bench_tasks.state_the_bound_of_the_plan_for_the_engine_that_is_measured"),
+    "bound_not_stated": (
+        "cli/bench_tasks.cpp", r"if \(is_overload\(cell\)\) cell.load = overload_bound_ns\(\);", "", TEXTS,
+        "bench_tasks.state_the_bound_of_the_plan_for_the_engine_that_is_measured"),
+    "tagged_in_one_process": (
+        "cli/bench_tasks.cpp", r'share\(sum_of\(row, "tagged"\)', 'share(most_of(row, "tagged")', TEXTS,
+        "bench_tasks.tell_what_an_overload_counted"),
+    "all_tagged_are_gaps": (
+        "cli/bench_tasks.cpp", r'"tagged by gaps"', '"tagged"', TEXTS, "bench_tasks.tell_what_an_overload_counted"),
+    "growth_of_one_process_forgotten": (
+        "cli/bench_tasks.cpp", r'most_of\(row, "bytes grown"\)', "0", TEXTS, "bench_tasks.tell_what_an_overload_counted"),
 }
 
 
@@ -92,14 +116,18 @@ def compile_into(fault, arguments):
 
 def main():
     arguments = arguments_of(__doc__, FAULTS, ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc",
-                                               "overload"), lists=("libraries",))
+                                               "overload"), lists=("libraries", "test"))
     file, _, _, script, test = FAULTS[arguments.fault]
     made, program = compile_into(arguments.fault, arguments), os.path.join(arguments.work, "flatline")
     # The linker takes this object instead of the libraries' copy, because it comes first.
     first = [made] if file == "cli/main.cpp" else [arguments.main, made]
+    if script == TEXTS:
+        first = [made, *arguments.test]
     subprocess.run([arguments.linker, *first, "-Wl,--start-group", *arguments.libraries, "-Wl,--end-group", *PACKAGED,
                     "-o", program],
                    check=True)
+    if script == TEXTS:
+        return verdict(arguments.fault, [(test, passes(program, "--gtest_filter=" + test))])
     of_script = [arguments.malloc, "cc", os.path.join(arguments.source, "tests/programs/own_malloc.c")]
     if script == TOP:
         of_script = [arguments.overload]
