@@ -36,6 +36,10 @@ FAULTS = {
         "engine/snapshot.c", r"run != 0 && now > since \? ", "now > since ? ", SEEN),
     "rates_of_a_sleeping_worker_stay": (
         "engine/snapshot.c", r"if \(to->asleep && [^;]*return;", "", SEEN),
+    "cancellations_arrive": (
+        "engine/worker.c", r"    count_up\(&worker->statistics->cancelling, 1\);\n", "", SEEN),
+    "cancellations_taken_off_alone": (
+        "engine/worker.c", r"taken\+\+;\n", "taken += cancels ? 0 : 1;\n", SEEN),
     "rates_a_thousandfold": (
         "engine/snapshot.c", r"0x1p-32 \* 1e9", "0x1p-32 * 1e12", SEEN),
     "histogram_of_worker_0_alone": (

@@ -217,6 +217,30 @@ TEST(engine_snapshot, has_rates_per_second) {
     flat_engine_unregister(lane);
 }
 
+// Each round two tasks come in and two end: one that is run, and one whose cancellation is no arrival.
+TEST(engine_snapshot, has_a_rate_of_arrivals_without_cancellations) {
+    const test::owned_engine engine(stepped_options());
+    flat_submitter *lane = engine.lane();
+    const auto look = std::make_unique<inner_look>();
+    const auto run_one_and_cancel_another = [&] {
+        flat_ticket ticket = 0;
+        const flat_task later = {.run = test::do_nothing, .start_ns = engine.in(test::hour), .ticket = &ticket};
+        ASSERT_EQ(test::submit_value(lane, 0, later, 1), FLAT_OK);
+        step_all(engine);
+        ASSERT_EQ(flat_engine_cancel(lane, ticket), FLAT_OK);
+        ASSERT_EQ(test::submit_value(lane, 0, {.run = inner_look::look}, look.get()), FLAT_OK);
+        step_all(engine);
+    };
+    for (int i = 0; i < 100; i++) run_one_and_cancel_another();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int i = 0; i < 20; i++) run_one_and_cancel_another();
+    const auto seen = snapshot_of(engine);
+    EXPECT_GT(seen->drains_per_s, 0);
+    EXPECT_GE(seen->arrivals_per_s, 0.8 * seen->drains_per_s);
+    EXPECT_LE(seen->arrivals_per_s, 1.25 * seen->drains_per_s);
+    flat_engine_unregister(lane);
+}
+
 TEST(engine_snapshot, free_blocks_are_counted_while_the_worker_runs) {
     flat_engine_options options = stepped_options();
     options.caller_runs_workers = false;
