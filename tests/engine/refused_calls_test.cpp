@@ -136,11 +136,19 @@ TEST(engine_refused_calls, memory_files) {
     EXPECT_EQ(use(refusal_of({SYS_mremap}, EPERM)), 0);
 }
 
-// Then nobody knows that a thread has ended, and its lanes stay its own.
 TEST(engine_refused_calls, signals_to_threads) {
-    for (const int error : {EPERM, ENOSYS}) {
-        EXPECT_EQ(use(refusal_of({SYS_tgkill}, error), nothing, lanes_of_the_dead::stay_away), 0);
-    }
+    for (const int error : {EPERM, ENOSYS}) EXPECT_EQ(use(refusal_of({SYS_tgkill}, error)), 0);
+}
+
+// Then nobody knows that a thread has ended, and its lanes stay its own.
+TEST(engine_refused_calls, signals_to_threads_where_proc_says_nothing_either) {
+#ifdef SYS_access
+    const std::vector<long> calls{SYS_tgkill, SYS_access, SYS_faccessat};
+#else
+    const std::vector<long> calls{SYS_tgkill, SYS_faccessat};
+#endif
+    for (const int error : {EPERM, ENOSYS, ENOENT})
+        EXPECT_EQ(use(refusal_of(calls, error), nothing, lanes_of_the_dead::stay_away), 0);
 }
 
 TEST(engine_refused_calls, files_so_that_there_is_no_proc) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Plants one fault in a copy of src/engine, links tests of the engine under threads with it, and demands that each fails.
+"""Plants one fault in a copy of src/engine and of what it knows threads by, links tests of the engine under threads with
+it, and demands that each fails.
 
     stress_faults.py --list
     stress_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX
@@ -56,6 +57,11 @@ FAULTS = {
     "unpublished_descriptor_counts": ("control.c", r"lap_before\) \? posted - 1 : posted;",
                                       r"lap_before) ? posted : posted;", ["stopping:iff_it_is_inside/post",
                                                                           "stopping:comes_back/submit_inline"]),
+    "ended_thread_not_looked_up_in_proc": ("../os/thread.c", r" \|\| is_missing_in_proc\(number\)", r"",
+                                           ["refused_calls:signals_to_threads"]),
+    "proc_that_is_not_there_tells_of_ends": (
+        "../os/thread.c", r" && errno == ENOENT && access\([^)]*\) == 0;", r";",
+        ["refused_calls:where_proc_says_nothing"]),
     "lane_of_the_living_is_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return true;",
                                         ["stopping:iff_it_is_inside/grant", "soak:"]),
     "lane_of_the_dead_is_not_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return false;",
@@ -99,7 +105,8 @@ FAULTS = {
 def program_of(test, arguments):
     """The test, linked with the engine that has the fault, in the place of the library's."""
     made = []
-    for source in sorted(glob.glob(os.path.join(arguments.work, "engine", "*.c"))):
+    engine = sorted(glob.glob(os.path.join(arguments.work, "engine", "*.c")))
+    for source in [*engine, os.path.join(arguments.work, "os", "thread.c")]:
         made.append(source + ".o")
         if not os.path.exists(made[-1]):
             subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE",
