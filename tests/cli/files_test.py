@@ -11,13 +11,12 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from program_tree import OWN_BACKENDS, Tree
+from program_tree import Tree
 
 LIBRARY = str(pathlib.Path(sys.argv[4]).resolve())
 FOREIGN_WORDS = re.compile(r"json\.exception|\[json|std::|basic_string|basic_ios|terminate|what\(\)|stoi|stod|bad_|"
