@@ -234,8 +234,9 @@ typedef struct flat_reclaimed {
 } flat_reclaimed;
 
 /** Frees the lanes whose threads have left, or have ended without doing so, once all their tasks are done. Several
- * threads may call it. O(lanes * (workers + grants)), and up to five system calls for each lane in use. Where a filter
- * refuses signals to threads and there is no /proc, no thread is known to have ended, and its lanes stay its own. */
+ * threads may call it. O(lanes * (workers + grants)), and up to eight system calls for each lane in use. Where a filter
+ * refuses signals to threads and /proc is missing or another namespace's, no thread is known to have ended, and its
+ * lanes stay its own. */
 FLAT_HOSTED_API flat_reclaimed flat_engine_reclaim(flat_engine *engine);
 
 /** Submits a task with a copy of its payload. Worst case: for an inline payload no loop; else one loop over the

@@ -90,11 +90,20 @@ thread_identity flat_thread_self(void) {
     return start_of_thread(number) << THREAD_NUMBER_BITS | number;
 }
 
-/* Whether /proc, where there is one, has no such thread. No file is opened: there may be too many. */
-static bool is_missing_in_proc(uint32_t number) {
+static bool is_in_proc(uint32_t number) {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/task/%u", number);
-    return access(path, F_OK) != 0 && errno == ENOENT && access("/proc/self/task", F_OK) == 0;
+    return access(path, F_OK) == 0;
+}
+
+/* Whether /proc has no such thread, while it has this one, by the number that this one knows itself by: /proc may be
+ * missing, refused, or that of another namespace of numbers. No file is opened: there may be too many. */
+static bool is_missing_in_proc(uint32_t number) {
+    char own[64], seen[64] = "";
+    if (is_in_proc(number) || errno != ENOENT) return false;
+    (void)snprintf(own, sizeof own, "%d/task/%d", getpid(), gettid());
+    return readlink("/proc/thread-self", seen, sizeof seen - 1) > 0 && strcmp(seen, own) == 0 &&
+           is_in_proc(flat_thread_number());
 }
 
 bool flat_thread_has_ended(thread_identity thread) {

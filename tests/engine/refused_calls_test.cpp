@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 
+#include <sched.h>
 #include <sys/wait.h>
 
 namespace {
@@ -149,6 +150,19 @@ TEST(engine_refused_calls, signals_to_threads_where_proc_says_nothing_either) {
 #endif
     for (const int error : {EPERM, ENOSYS, ENOENT})
         EXPECT_EQ(use(refusal_of(calls, error), nothing, lanes_of_the_dead::stay_away), 0);
+}
+
+// The numbers of /proc are then others, so that it lacks threads that live.
+TEST(engine_refused_calls, signals_to_threads_where_proc_is_of_another_namespace) {
+    const pid_t outer = fork();
+    if (outer == 0) {
+        if (unshare(CLONE_NEWPID) != 0) _exit(77);
+        _exit(use(refusal_of({SYS_tgkill}, EPERM), nothing, lanes_of_the_dead::stay_away));
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(outer, &status, 0), outer);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may not make a namespace";
+    EXPECT_EQ(status, 0);
 }
 
 TEST(engine_refused_calls, files_so_that_there_is_no_proc) {

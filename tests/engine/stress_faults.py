@@ -60,8 +60,10 @@ FAULTS = {
     "ended_thread_not_looked_up_in_proc": ("../os/thread.c", r" \|\| is_missing_in_proc\(number\)", r"",
                                            ["refused_calls:signals_to_threads"]),
     "proc_that_is_not_there_tells_of_ends": (
-        "../os/thread.c", r" && errno == ENOENT && access\([^)]*\) == 0;", r";",
-        ["refused_calls:where_proc_says_nothing"]),
+        "../os/thread.c", r"return readlink\([^;]*;", r"return true;", ["refused_calls:where_proc_says_nothing"]),
+    "proc_of_other_numbers_tells_of_ends": (
+        "../os/thread.c", r"strcmp\(seen, own\) == 0 &&\s*is_in_proc\(flat_thread_number\(\)\);", r"true;",
+        ["refused_calls:another_namespace"]),
     "lane_of_the_living_is_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return true;",
                                         ["stopping:iff_it_is_inside/grant", "soak:"]),
     "lane_of_the_dead_is_not_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return false;",
