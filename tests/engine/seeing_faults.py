@@ -76,7 +76,8 @@ FAULTS = {
 }
 
 def main():
-    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("libraries",), repeated=("test",))
+    arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("libraries",),
+                             repeated=("test",))
     file, pattern, replacement, test = FAULTS[arguments.fault]
     source = os.path.join(arguments.source, "src")
     os.makedirs(arguments.work, exist_ok=True)
