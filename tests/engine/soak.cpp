@@ -192,6 +192,7 @@ int main(int argc, char **argv) {
                                    .class_limits = limits.data(),
                                    .lane_count = lanes});
     engine = made;
+    (void)test::keep_to_small_pages();
     std::printf("%u seconds, seed %" PRIu64 "\n", seconds, seed);
     std::vector<std::thread> threads;
     std::vector<std::size_t> pages;

@@ -25,6 +25,9 @@
 
 namespace {
 
+// Of the process: set before its first test.
+[[maybe_unused]] const bool only_small_pages = test::keep_to_small_pages();
+
 constexpr std::size_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 constexpr std::size_t page = 4 * kib, chunk = 4 * mib;
 

@@ -179,6 +179,7 @@ int main(int argc, char **argv) {
     }
     const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device{}();
     if (!growth_is_seen()) fail("growth is not seen");
+    (void)test::keep_to_small_pages();
     leak = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
     std::printf("malloc_soak: %.0f s, seed %" PRIu64 "\n", seconds, seed);
     std::vector<double> samples;

@@ -24,6 +24,9 @@
 
 namespace {
 
+// Of the process: set before its first test.
+[[maybe_unused]] const bool only_small_pages = test::keep_to_small_pages();
+
 using test::empty;
 using test::exchange;
 using test::places;

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <vector>
 
@@ -67,6 +68,12 @@ inline std::size_t figure_of(const char *path, const char *name) {
     if (at == nullptr) std::abort();
     return std::strtoul(at + std::strlen(name), nullptr, 10);
 }
+
+// Keeps this process, and its children, off transparent huge pages, so that only what a program has touched is
+// resident. Where they are allowed to all (transparent_hugepage=always), the kernel's khugepaged replaces 2 MiB of
+// mapped memory by one huge page at any time, even if most of it was never touched. Returns whether the kernel
+// complies; an emulator's may not.
+inline bool keep_to_small_pages() { return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0; }
 
 // The resident bytes of the whole process. The kernel does a step for each page of it.
 inline std::size_t resident_bytes() { return figure_of("/proc/self/smaps_rollup", "\nRss:") * 1024; }

@@ -201,6 +201,7 @@ int main(int argc, char **argv) {
     if (seconds == 0) fail("usage: percore_soak SECONDS [SEED]");
     const flat_percore_options options{classes.data(), classes.size(), shards};
     if (flat_percore_create(&set, &options, nullptr) != FLAT_OK) fail("no memory for the set");
+    (void)test::keep_to_small_pages();
     std::printf("%u seconds, seed %" PRIu64 "\n", seconds, seed);
     std::vector<std::thread> threads;
     if (!test::growth_is_seen()) fail("growth of memory would not be seen");

@@ -28,6 +28,7 @@ int main(int count, char **arguments) {
     bool always = strstr(setting, "[always]") != NULL;
     if (!always && !(imitated && strstr(setting, "[madvise]") != NULL))
         finish(NOT_HERE, "transparent huge pages are off");
+    if (!allow_huge_pages()) finish(CANNOT_RUN, "this process may have no huge pages");
     (void)pthread_barrier_init(&gate, NULL, THREADS + 1);
     free(filled(10));
     tell(&(point){.name = "start", .threads = 1});

@@ -8,7 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+/* Where huge pages are allowed to all, khugepaged replaces memory by one at any time, even if most of it was never
+ * touched. */
+__attribute__((constructor)) static void keep_to_small_pages(void) { (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+
+bool allow_huge_pages(void) { return prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) == 0; }
 
 static void write_line(const char *format, va_list arguments) {
     char line[400];

@@ -28,6 +28,10 @@ __attribute__((format(printf, 2, 3))) _Noreturn void finish(int status, const ch
 /* The argument at that place as a number. Ends the process if there is none. */
 size_t number(int count, char **arguments, int place);
 
+/* Lets the system give this program huge pages if it would. Until then all its pages are small, so that only what it
+ * has touched is resident. False: the system does not. */
+bool allow_huge_pages(void);
+
 /* Reads a file of /proc or /sys, at most `room` - 1 bytes, and terminates it with a 0. False: it cannot be read. */
 bool read_text(const char *path, char *text, size_t room);
 /* The number after `name` in a file of lines such as "VmSize: 1234 kB", in the file's unit, or 0 if it is missing. */
