@@ -7,7 +7,7 @@ from results_common import figure, machine, ratios_between, size_text, spread, t
 FIGURES = ("p50", "p999", "max", "over_10us_ppm")
 RATIOS = ("p50", "p999")
 TITLES = {"p50": "P50", "p999": "P99.9"}
-SUBJECTS = ("engine", "engine-grant")
+SUBJECTS, AGAIN = ("engine", "engine-grant"), "engine-again"
 RING, FUTEX, TBB = "ring", "futex", "tbb-arena"
 GENERAL = ("mutex-queue", "concurrentqueue", TBB)
 COLUMNS = (*SUBJECTS, RING, FUTEX, *GENERAL, "readerwriterqueue", "boost-spsc", "remote-free")
@@ -192,6 +192,12 @@ def upper_end(values):
     return ordered[-max(below, 1)]
 
 
+def resolution(runs, name, what):
+    """How far two copies of the engine are apart in the cell: what no ratio to another queue can resolve."""
+    ratios = ratios_to(runs, name, "engine", AGAIN, what)
+    return "; its two copies are at %s of each other" % spread(ratios) if ratios else ""
+
+
 def missed_ratios(runs):
     for orders, what, rival, most in GOALS:
         for name in names_of(runs, lambda group: group["order"] in orders):
@@ -202,9 +208,10 @@ def missed_ratios(runs):
                     continue
                 judged = round(upper_end(ratios) if what == "p999" else statistics.median(ratios), 2)
                 if judged < most if rate else judged > most:
-                    yield "%s, %s: the engine at %s of %s; the goal is at %s %.2f%s" % (
+                    yield "%s, %s: the engine at %s of %s; the goal is at %s %.2f%s%s" % (
                         name, TITLES[what], spread(ratios), PLAIN.get(other, other), "least" if rate else "most", most,
-                        ", and the interval of the median ends at %.2f" % judged if what == "p999" else "")
+                        ", and the interval of the median ends at %.2f" % judged if what == "p999" else "",
+                        resolution(runs, name, what))
 
 
 def missed_overload(runs):

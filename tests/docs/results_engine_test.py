@@ -43,14 +43,17 @@ class Engine(Manual):
     def test_tells_every_goal_that_is_missed_and_no_other(self):
         self.assertEqual(self.of("engine goals", ENGINE), "- none\n")
         slower = self.of("engine goals", engine(1.3))
-        self.assertIn("- busy 64 B, P50: the engine at 1.44 (1.44 to 1.44) of bare ring; the goal is at most 1.25\n", slower)
+        self.assertIn("- busy 64 B, P50: the engine at 1.44 (1.44 to 1.44) of bare ring; the goal is at most 1.25; its "
+                      "two copies are at 0.99 (0.99 to 0.99) of each other\n", slower)
         self.assertIn("- sleeping 64 B, P50: the engine at 1.30 (1.30 to 1.30) of bare futex; the goal is at most 1.10\n",
                       slower)
         self.assertNotIn("saturated", slower)
         self.assertIn("- saturated 64 B, Mtasks/s, P50: the engine at 0.95 (0.95 to 0.95) of the best general queue; "
-                      "the goal is at least 1.00\n", self.of("engine goals", engine(2.1)))
+                      "the goal is at least 1.00; its two copies are at 1.01 (1.01 to 1.01) of each other\n",
+                      self.of("engine goals", engine(2.1)))
         self.assertIn("- busy 64 B, P99.9: the engine at 1.57 (1.57 to 1.57) of mutex; the goal is at most 1.05, and the "
-                      "interval of the median ends at 1.57\n", self.of("engine goals", engine(2.1)))
+                      "interval of the median ends at 1.57; its two copies are at 1.00 (1.00 to 1.00) of each other\n",
+                      self.of("engine goals", engine(2.1)))
         for count, part in (({"bytes_grown": 4096}, "grows by 4096 bytes"), ({"above_the_bound": 3}, "3 tasks are above"),
                             ({"refused_early": 16}, "16 tasks are refused before"),
                             ({"done_a_second": 360000}, "0.900 of the capacity is done"),
@@ -65,7 +68,7 @@ class Engine(Manual):
             self.assertEqual(results_engine.upper_end(list(range(count, 0, -1))), end, count)
         tails = self.of("engine goals", *[engine()] * 5, engine(2.1))
         self.assertIn("- busy 64 B, P99.9: the engine at 0.75 (0.75 to 1.57) of mutex; the goal is at most 1.05, and the "
-                      "interval of the median ends at 1.57\n", tails)
+                      "interval of the median ends at 1.57; its two copies are at 1.00 (1.00 to 1.00) of each other\n", tails)
         self.assertNotIn("P50", tails)
 
     def test_void_cells_have_no_ratio(self):
