@@ -26,6 +26,8 @@ LEVELS = {
     "os": ["address_text arena_create clock faults region_refusal region_room smaps thread valgrind", "region_plan stack_capture",
            "backing page_guard pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",
            "region_file", "region"],
+    "engine": ["descriptor links steps ticks", "histogram ready wheel", "statistics", "engine",
+               "control setup snapshot submit_steps watchdog worker", "metrics submit"],
 }
 LEVEL = {(room, name): level for room, levels in LEVELS.items() for level, names in enumerate(levels)
          for name in names.split()}

@@ -33,6 +33,9 @@ CASES = [
     ("src/malloc/a.c", '#include "space.h"', False),
     ("src/os/region.c", '#include "region_file.h"', True),
     ("src/os/region_map.c", '#include "region_file.h"', False),
+    ("src/engine/engine.h", '#include "links.h"', True),
+    ("src/engine/links.h", '#include "engine.h"', False),
+    ("src/engine/a.c", '#include "engine.h"', False),
     ("src/bench/a.cpp", '#include "os/clock.h"', True),
     ("src/bench/a.cpp", '#include "core/pool_state.h"', True),
     ("src/bench/a.cpp", '#include "../report/page.hpp"', False),
@@ -52,7 +55,7 @@ CASES = [
 ]
 
 HOUSE = ["src/core/pool_state.h", "src/os/clock.h", "src/os/region_file.h", "src/malloc/space.h",
-         "src/malloc/spans.h", "src/bench/bench.hpp", "src/report/page.hpp",
+         "src/malloc/spans.h", "src/engine/engine.h", "src/engine/links.h", "src/bench/bench.hpp", "src/report/page.hpp",
          "src/cli/verb.hpp", "include/flatline/pool.h", "tests/secret.h"]
 
 
