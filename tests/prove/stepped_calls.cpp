@@ -484,8 +484,76 @@ class EngineCalls {
         end_all();
     }
 
+    /// Tasks with everything that a task may have, posted or copied while no grant of their class is left and several
+    /// have come back. What the calls at random reach depends on the machine: tasks that wait are cancelled in an order
+    /// that follows from its counter.
+    void longest_paths() {
+        for (const flat_class &each : classes_) {
+            const std::size_t size = each.block_size;
+            std::vector<void *> blocks;
+            while (void *block = flat_engine_grant(submitter_, 0, size)) blocks.push_back(block);
+            const std::size_t first = blocks.size() / 2;
+            for (std::size_t i = 0; i < blocks.size(); i++) {
+                if (i == first) run(0);
+                const flat_task task = fullest_task(i >= first);
+                require(flat_engine_post(submitter_, blocks[i], &task) == FLAT_OK, "a grant that is held");
+            }
+            end_all_and_release();
+            submit_fullest(0, size - 1);
+            submit_fullest(static_cast<unsigned>(&each - classes_.data()) + 1, size - 1);
+        }
+        for (const std::size_t size : {0U, 1U, 2U, 4U, 8U, 16U, 32U}) { // each is copied in another way
+            flat_task plain{};
+            plain.run = run_task;
+            plain.ticket = &ticket_;
+            submit_all(plain, size);
+            plain.completion = true;
+            submit_all(plain, size);
+            end_all_and_release();
+            submit_fullest(0, size);
+            submit_fullest(static_cast<unsigned>(classes_.size()), size);
+        }
+    }
+
   private:
     static constexpr std::uint64_t hour = 3'600'000'000'000;
+
+    /// As many as there are grants for; then those that are not to wait are done.
+    void submit_all(const flat_task &task, std::size_t size) {
+        while (flat_engine_submit(submitter_, 0, &task, payload_.data(), size) == FLAT_OK) {
+        }
+        run(0);
+    }
+
+    /// While none of their grants is left the second time, and all have come back. The call is one that is not looked
+    /// at, so that the calls in it are.
+    void submit_fullest(unsigned size_class, std::size_t size) {
+        for (const bool waits : {false, true}) {
+            flat_task task = fullest_task(waits);
+            task.size_class = size_class;
+            while (flat_engine_submit_until(submitter_, 0, &task, payload_.data(), size, 1) == FLAT_OK) {
+            }
+            run(0);
+        }
+        end_all_and_release();
+    }
+
+    void end_all_and_release() {
+        end_all();
+        for (void *block : held_) require(flat_engine_release(submitter_, block) == FLAT_OK, "a grant that is held");
+        held_.clear();
+    }
+
+    flat_task fullest_task(bool waits) {
+        flat_task task{};
+        task.run = run_task;
+        task.completion = waits; // without one the grant comes back to the lane by itself
+        task.always_run = true;
+        task.deadline_ns = flat_engine_now(engine_) + hour;
+        task.start_ns = waits ? task.deadline_ns : 1;
+        task.ticket = &ticket_;
+        return task;
+    }
 
     static void run_task(flat_worker *here, void *, std::size_t size) {
         if (size % 3 == 0 && below(4) == 0) take_any(flat_engine_defer(here, below(2) * hour));
@@ -573,6 +641,8 @@ void call_engines() {
     for (std::size_t size = 48; size <= 40 * 48; size += 48) classes.push_back({size, 8});
     EngineCalls many(classes);
     flat::test::watch(true);
+    few.longest_paths();
+    many.longest_paths();
     few.at_random(250);
     many.at_random(200);
     flat::test::watch(false);
