@@ -128,6 +128,14 @@ def medians_table(runs):
     return whence(runs) + figures_table(runs, names_of(runs), "p50")
 
 
+def ratios_table(runs):
+    names = names_of(runs, lambda group: group["order"] in ("busy", "sleeping", "saturated", "poisson-95"))
+    return "Medians (least to greatest) of the ratios in %d runs, on %s.\n\n" % (len(runs), machine(runs[0])) + table(
+        ["", "to the bare ring or futex", "to the best general queue"],
+        [[name, spread(ratios_to(runs, name, "engine", floor_of(runs, name), "p50")),
+          spread(ratios_to(runs, name, "engine", BEST, "p50"))] for name in names])
+
+
 def tails_table(runs):
     return whence(runs) + figures_table(
         runs, names_of(runs, lambda group: group["calls_per_sample"] == 1), "p999")
@@ -248,6 +256,7 @@ def goals_list(runs):
 
 TABLES = {
     "engine": measured(medians_table),
+    "engine ratios": measured(ratios_table),
     "engine tails": measured(tails_table),
     "engine overload": measured(overload_table),
     "engine goals": measured(goals_list),

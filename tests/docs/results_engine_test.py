@@ -17,7 +17,7 @@ class Engine(Manual):
         return self.table(name, "docs/engine.md")
 
     def test_says_so_if_there_is_no_run(self):
-        for name in ("engine", "engine tails", "engine overload", "engine goals"):
+        for name in ("engine", "engine ratios", "engine tails", "engine overload", "engine goals"):
             self.assertEqual(self.of(name), "Not measured yet: no run of `flatline bench engine` is recorded.\n")
 
     def test_stands_beside_the_floor_and_the_best_general_queue(self):
@@ -31,6 +31,10 @@ class Engine(Manual):
             "| sleeping 64 B | **24,000** |  |  | 20,000 |  |  |  |  |  |  | 1.20 (1.00 to 1.50) |  |",
             "| overload 256 B | 120 | 132 | 90.0 |  | 200 | 250 | 600 | **95.0** | 105 | 120 | 1.33 (1.11 to 1.67) | "
             "0.60 (0.50 to 0.75) |"])
+        self.assertEqual(rows_of(self.of("engine ratios", ENGINE, engine(1.2), engine(1.5))), [
+            "| busy 64 B | 1.33 (1.11 to 1.67) | 0.60 (0.50 to 0.75) |",
+            "| saturated 64 B, Mtasks/s | 0.75 (0.60 to 0.90) | 1.67 (1.33 to 2.00) |",
+            "| sleeping 64 B | 1.20 (1.00 to 1.50) |  |"])
         tails = self.of("engine tails", ENGINE, engine(1.2), engine(1.5))
         self.assertEqual([row.split(" | ")[0] for row in rows_of(tails)],
                          ["| busy 64 B", "| sleeping 64 B", "| overload 256 B"])

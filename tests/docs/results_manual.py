@@ -19,7 +19,7 @@ PAGES = {
     "docs/choosing.md": "".join("<!-- results containers %s -->\n<!-- /results -->\n" % name for name in (
         "choice", "medians", "jitter", "memory", "ratios", "allocators", "goals")),
     "docs/engine.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
-        "engine", "engine tails", "engine overload", "engine goals")),
+        "engine", "engine ratios", "engine tails", "engine overload", "engine goals")),
     "docs/heap.md": "<!-- results heap -->\n<!-- /results -->\n<!-- results heap goals -->\n<!-- /results -->\n",
     "docs/malloc.md": "".join("<!-- results %s -->\n<!-- /results -->\n" % name for name in (
         "malloc", "malloc tails", "malloc stalls", "malloc goals", "malloc programs", "malloc program goals")),
