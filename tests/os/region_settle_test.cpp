@@ -248,7 +248,7 @@ TEST(region_pages, transparent_ones_where_required_hold_every_byte_or_are_refuse
 
 TEST(region_pages, transparent_ones_that_the_system_does_not_give_are_reported_as_absent) {
     EXPECT_EQ(test::in_child([] {
-                  if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) return 0; // an emulator's kernel
+                  if (!test::keep_to_small_pages()) return 0; // an emulator's kernel
                   const test_region allowed(3 * huge_page, 16, kind(FLAT_PAGES_TRANSPARENT));
                   DEMAND(allowed.status() == FLAT_OK);
                   DEMAND(allowed.facts().huge == 0);
@@ -282,7 +282,7 @@ TEST(region_pages, explicit_ones_that_are_absent_are_reported_as_absent) {
     const std::size_t size = (test::huge_page_lock::free() + 1) * huge_page;
     if (size > 64 * huge_page) GTEST_SKIP() << "too many huge pages are set aside to ask for one more";
     EXPECT_EQ(test::in_child([=] {
-                  const bool transparent_off = prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0;
+                  const bool transparent_off = test::keep_to_small_pages();
                   const test_region allowed(size, 16, kind(FLAT_PAGES_EXPLICIT));
                   DEMAND(allowed.status() == FLAT_OK);
                   DEMAND(allowed.message().empty());
