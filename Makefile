@@ -13,7 +13,7 @@ PLANTED_EVERY := 1
 PLANTED_FROM := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install site \
+.PHONY: help bench simulate test check long-tests test-on-6.1 failing-calls validate soundness soak real-programs calibrate results build install site \
         coverage format clean
 MAKEFLAGS += --no-print-directory
 
@@ -21,6 +21,7 @@ help:
 	@echo "Flatline: deterministic memory for C and C++"
 	@echo
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
+	@echo "  make simulate              policies of dispatch in simulated workloads: tables and a page; some 25 minutes"
 	@echo "  make test                  build everything with warnings as errors and run the tests; within 15 minutes"
 	@echo "  make check                 what takes longer: the next four, about an hour; FUNCTIONS and OPERATIONS make them shorter"
 	@echo "  make long-tests            planted faults, model searches, fuzzing, emulated processors; some 20 minutes"
@@ -46,6 +47,11 @@ bench: build
 	@echo
 	@echo "The report, for a browser:  $(abspath $(BUILD))/bench.html"
 	@echo "The figures, as JSON:       $(abspath $(BUILD))/bench.json"
+
+simulate:
+	@scripts/bootstrap bench
+	@scripts/build $(BUILD) -DFLATLINE_PEERS=OFF --target flatline-program
+	$(BUILD)/bin/flatline simulate --all --json $(BUILD)/simulate.json --html $(BUILD)/simulate.html
 
 build:
 	@scripts/bootstrap bench

@@ -56,7 +56,8 @@ extern "C" {
 /** Bytes of a payload in the descriptor; 8 less with a deadline, 8 less with a start. */
 #define FLAT_ENGINE_INLINE_BYTES 32
 #define FLAT_ENGINE_MAX_DELAY_NS (FLAT_STATIC_CAST(uint64_t, 1) << 56) /**< 2.3 years */
-#define FLAT_ANY_WORKER SIZE_MAX                                       /**< as a worker's number: the engine chooses */
+/** As a worker's number: the engine chooses. See `flat_dispatch_policy`. */
+#define FLAT_ANY_WORKER SIZE_MAX
 #define FLAT_NO_GRANTS SIZE_MAX /**< as a number of grants: none, where 0 is the default */
 
 typedef struct flat_engine flat_engine;
@@ -137,6 +138,28 @@ typedef enum flat_waiting {
     FLAT_WAITING_SLEEP        /**< sleeps at once */
 } flat_waiting;
 
+/** How a worker is chosen for a task that any may run: of those for which the submitter has a grant of the task's
+ * class. A task is refused iff there is none, whatever the policy. A worker tells in one cache line what it has to do;
+ * in one choice a submitter reads this of at most four workers. Ties are broken at random. docs/dispatch.md compares
+ * the policies, and says where each comes from. */
+typedef enum flat_dispatch_policy {
+    FLAT_DISPATCH_DEFAULT = 0,        /**< FLAT_DISPATCH_PREDICTIVE */
+    FLAT_DISPATCH_RANDOM,             /**< any worker; reads nothing */
+    FLAT_DISPATCH_ROUND_ROBIN,        /**< the next one; reads nothing */
+    FLAT_DISPATCH_SHORTEST_QUEUE,     /**< the fewest tasks, by what was read of each last */
+    FLAT_DISPATCH_TWO_CHOICES,        /**< the fewer tasks of two at random */
+    FLAT_DISPATCH_TWO_CHOICES_MEMORY, /**< and of the best that was seen last */
+    FLAT_DISPATCH_IDLE_QUEUE,         /**< one that said that it has nothing to do; else any */
+    FLAT_DISPATCH_BOUNDED_QUEUE,  /**< the shortest queue of those to which this submitter has sent fewer than two */
+    FLAT_DISPATCH_LEAST_OCCUPIED, /**< the fewest grants in flight */
+    FLAT_DISPATCH_SHORTEST_DELAY, /**< the least product of tasks and the time that each takes */
+    FLAT_DISPATCH_PEAK_EWMA,      /**< of two at random, the less product of own tasks and how long they took */
+    FLAT_DISPATCH_C3,             /**< the least response time of own tasks, with the cube of the queue */
+    FLAT_DISPATCH_PREQUAL,        /**< few in flight, and of those the least latency, from a pool of answers */
+    FLAT_DISPATCH_STALE_LOAD,     /**< at random, so that queues are filled up evenly while what was read ages */
+    FLAT_DISPATCH_PREDICTIVE      /**< the least predicted time until the task is done */
+} flat_dispatch_policy;
+
 /** A task that runs longer than it may. */
 typedef struct flat_overrun {
     size_t worker;
@@ -158,7 +181,15 @@ typedef struct flat_engine_options {
     const flat_worker_options *workers; /**< NULL: all alike, not pinned; or `worker_count` of them */
     size_t lane_count;                  /**< submitters outside of the workers, 1 .. FLAT_ENGINE_MAX_LANES; 0: 4 */
     flat_waiting waiting;
-    uint64_t spin_ns; /**< 0: 50,000 */
+    flat_dispatch_policy dispatch; /**< for tasks to FLAT_ANY_WORKER */
+    uint64_t dispatch_seed;        /**< of what is chosen at random */
+    /** 0: none. Otherwise what the policy gains is measured: time is cut into slices of about so long, and in one of
+     * `switchback_one_in` slices, drawn at random, two choices decides for all submitters. See
+     * `flat_engine_dispatch_gain`. 1,000,000 to 100,000,000,000. Much longer than a task, or what one policy left
+     * behind is taken for the other's: the first quarter of each slice is not counted. 55 KiB for each submitter. */
+    uint64_t switchback_slice_ns;
+    unsigned switchback_one_in; /**< a power of two, 2 to 65,536; 0: 8 */
+    uint64_t spin_ns;           /**< 0: 50,000 */
     /** Bytes of each worker's stack. 0: 262,144. Whole pages, 65,536 at least. With a watchdog each has 32,768 more,
      * on which it tells where it is. */
     size_t stack_size;
@@ -175,6 +206,9 @@ typedef struct flat_engine_options {
     uint64_t watchdog_ns;
     flat_overrun_function *overrun; /**< gets the report, on the watchdog's thread; NULL: it goes to standard error */
     void *overrun_context;
+    /** How many tasks each worker keeps a record of, the first ones: when they came and how long they took, in 32 bytes
+     * each. See `flat_engine_write_record`. 0: none. */
+    size_t recorded_tasks;
     /** NULL, or FLAT_ENGINE_TASK_TYPES names of types, each of which may be NULL: for whoever looks at the engine. */
     const char *const *type_names;
     const flat_region_options *region; /**< of `flat_engine_create`. NULL: private, prefaulted */
@@ -246,8 +280,8 @@ FLAT_HOSTED_API flat_reclaimed flat_engine_reclaim(flat_engine *engine);
  * than FLAT_ENGINE_MAX_DELAY_NS from now; FLAT_DEADLINE_PAST iff the deadline has passed;
  * FLAT_DRAINING iff the engine takes no more tasks; FLAT_RING_FULL iff the payload is inline and the lane has no inline
  * grant left; FLAT_NO_GRANT iff it is not and the lane has no grant of its class left.
- * With FLAT_ANY_WORKER up to each worker is tried, and the answer is that of the last one whose classes hold the
- * payload. */
+ * With FLAT_ANY_WORKER it is submitted to the worker that `flat_engine_dispatch` would choose, except that payloads
+ * travel in the descriptor where they can. It is refused for want of a grant iff there is none at any worker. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_submit(flat_submitter *submitter, size_t worker,
                                                               const flat_task *task, const void *payload, size_t size);
 
@@ -262,6 +296,17 @@ FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_submit_until(flat_submitt
  * `task->ticket` gets that of the last one. */
 FLAT_HOSTED_API size_t flat_engine_submit_many(flat_submitter *submitter, size_t worker, const flat_task *task,
                                                const flat_payload *payloads, size_t count, flat_status *status);
+
+/** The worker that the engine's policy chooses for a task with a payload of `size` bytes in a block: one for which the
+ * submitter has a grant of the task's class. FLAT_ANY_WORKER iff there is none, no class holds the payload, a pointer
+ * is NULL, or the type is none. The choice is for a grant and a post that follow, or a submit of a task with a class.
+ *
+ * No lock, no allocation, no wait. Loops over the workers; reads, of other threads' memory, the reports of at most four
+ * workers, one line more of the chosen one, and the rings in which grants of these, and of one other worker, come back.
+ * Before it returns FLAT_ANY_WORKER it has looked for grants that came back from all. With the first call, or the first
+ * submit to FLAT_ANY_WORKER, the workers begin to keep reports, which costs them some nanoseconds for each task. */
+FLAT_HOSTED_API FLAT_NODISCARD size_t flat_engine_dispatch(flat_submitter *submitter, const flat_task *task,
+                                                           size_t size);
 
 /** A block of the worker's pool for a payload of `size` bytes, to be filled and then posted or released. NULL iff the
  * lane has no grant of the smallest class that holds `size`, no class does, or there is no such worker. No loop, no
@@ -284,13 +329,13 @@ FLAT_HOSTED_API flat_status flat_engine_release(flat_submitter *submitter, void 
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_keep(flat_submitter *submitter, void *payload);
 
 /** How many tasks with a payload of `size` bytes `flat_engine_submit` accepts at `worker` before the first one is done:
- * of tasks without class, deadline and start, and while the submitter holds no grant. Neither fewer nor more. 0 iff
- * there is no such worker or no such grant. O(1). */
+ * of tasks without class, deadline and start, and while the submitter holds no grant. Neither fewer nor more. With
+ * FLAT_ANY_WORKER at all workers together. 0 iff there is no such worker or no such grant. O(1), or O(workers). */
 FLAT_HOSTED_API size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size);
 
 /** How many blocks for `size` bytes `flat_engine_grant` gives out at `worker` before one of them comes back. For a size
- * that `flat_engine_submit` has room for in the descriptor it differs from `flat_engine_capacity`. 0 iff there is no
- * such worker or no such grant. O(1). */
+ * that `flat_engine_submit` has room for in the descriptor it differs from `flat_engine_capacity`. With FLAT_ANY_WORKER
+ * at all workers together. 0 iff there is no such worker or no such grant. O(1), or O(workers). */
 FLAT_HOSTED_API size_t flat_engine_grants(const flat_submitter *submitter, size_t worker, size_t size);
 
 /** Asks for a task that was not begun to be completed as cancelled. FLAT_OK: it will be, unless it is begun or expires
@@ -318,7 +363,9 @@ FLAT_HOSTED_API flat_outcome flat_engine_outcome(const flat_worker *here);
 
 /** The task will be run again, not before `delay_ns` from now, with the same payload: it keeps its grant, and it is not
  * done when it returns. With 0 it goes to the end of the queue of its urgency. FLAT_INVALID_ARGUMENT iff `delay_ns`
- * exceeds FLAT_ENGINE_MAX_DELAY_NS, or the task does not run (see `flat_engine_outcome`). O(1). */
+ * exceeds FLAT_ENGINE_MAX_DELAY_NS, or the task does not run (see `flat_engine_outcome`). O(1).
+ *
+ * If the worker's pool refused the task a block in this run, policies of dispatch take it to have not run yet. */
 FLAT_HOSTED_API FLAT_NODISCARD flat_status flat_engine_defer(flat_worker *here, uint64_t delay_ns);
 
 /* Workers of the caller's (`caller_runs_workers`). */

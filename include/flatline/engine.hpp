@@ -384,12 +384,14 @@ template <class Work, class Result> void run_to_completion(flat_worker *in, void
     if (!here.is_deferred()) work.~Work();
 }
 
-/// A grant that goes back unless its task was accepted.
+/// A grant that goes back unless its task was accepted. With FLAT_ANY_WORKER it is of the worker that the engine's
+/// policy chooses for the task.
 struct held_grant {
     flat_submitter *submitter;
     void *block;
-    held_grant(flat_submitter *of, std::size_t number, std::size_t size) noexcept
-        : submitter(of), block(flat_engine_grant(of, number, size)) {}
+    held_grant(flat_submitter *of, std::size_t number, const flat_task &task, std::size_t size) noexcept
+        : submitter(of), block(flat_engine_grant(
+                             of, number == FLAT_ANY_WORKER ? flat_engine_dispatch(of, &task, size) : number, size)) {}
     held_grant(const held_grant &) = delete;
     held_grant &operator=(const held_grant &) = delete;
     ~held_grant() {
@@ -419,10 +421,9 @@ class submitter_ref {
   public:
     explicit submitter_ref(flat_submitter *submitter) noexcept : submitter_(submitter) {}
 
-    /// Submits a task that runs the callable. Fails as `flat_engine_submit` does. Where the callable travels in the
-    /// descriptor (see above), the worker may be FLAT_ANY_WORKER; where it does not, that is FLAT_INVALID_ARGUMENT. It
-    /// is moved or copied only if there is a grant for it. No loop, no lock, no call but those of its constructor and,
-    /// where the worker sleeps, one to wake it.
+    /// Submits a task that runs the callable. Fails as `flat_engine_submit` does. The callable is moved or copied only
+    /// if there is a grant for it. Unless the worker is FLAT_ANY_WORKER: no loop, no lock, no call but those of its
+    /// constructor and, where the worker sleeps, one to wake it.
     template <class Callable>
     [[nodiscard]] flat_status submit(
         std::size_t number, Callable &&callable,
@@ -434,11 +435,11 @@ class submitter_ref {
             const flat_task task = task_of(detail::run_in_descriptor<work>, options);
             return flat_engine_submit(submitter_, number, &task, &copied, sizeof copied);
         } else {
-            detail::held_grant grant(submitter_, number, sizeof(work));
-            if (grant.block == nullptr) return grant.refusal(number, sizeof(work));
-            work *const placed = ::new (grant.block) work(std::forward<Callable>(callable));
             flat_task task = task_of(detail::run_in_block<work>, options);
             task.always_run = !std::is_trivially_destructible_v<work>;
+            detail::held_grant grant(submitter_, number, task, sizeof(work));
+            if (grant.block == nullptr) return grant.refusal(number, sizeof(work));
+            work *const placed = ::new (grant.block) work(std::forward<Callable>(callable));
             const flat_status status = grant.post(task);
             if (status != FLAT_OK) placed->~work();
             return status;
@@ -446,7 +447,7 @@ class submitter_ref {
     }
 
     /// The same, with a handle that tells how the task ended and has its result. What the handle had before is given
-    /// up. The callable is always in a block, and `completion`, `context` and FLAT_ANY_WORKER are not for this.
+    /// up. The callable is always in a block, and `completion` and `context` are not for this.
     template <class Result, class Callable>
     [[nodiscard]] flat_status submit(
         std::size_t number, completion<Result> &handle, Callable &&callable,
@@ -458,16 +459,16 @@ class submitter_ref {
         static_assert(std::is_void_v<Result> || std::is_convertible_v<typename detail::result_of<work>::type, Result>,
                       "the callable returns the handle's type of result");
         handle.reset();
-        detail::held_grant grant(submitter_, number, sizeof(block));
-        if (grant.block == nullptr) return grant.refusal(number, sizeof(block));
-        block *const placed = ::new (grant.block) block;
-        work *const inside = ::new (static_cast<void *>(placed->work)) work(std::forward<Callable>(callable));
         flat_ticket ticket = 0;
         flat_task task = task_of(detail::run_to_completion<work, Result>, options);
         task.always_run = !std::is_trivially_destructible_v<work>;
         task.completion = true;
         task.context = &detail::of_a_handle;
         task.ticket = &ticket;
+        detail::held_grant grant(submitter_, number, task, sizeof(block));
+        if (grant.block == nullptr) return grant.refusal(number, sizeof(block));
+        block *const placed = ::new (grant.block) block;
+        work *const inside = ::new (static_cast<void *>(placed->work)) work(std::forward<Callable>(callable));
         const flat_status status = grant.post(task);
         if (status != FLAT_OK) {
             inside->~work();

@@ -281,24 +281,24 @@ constexpr std::size_t round_samples = 5'000;
 /// Samples of 32 rounds each: for the body of the distribution.
 constexpr std::size_t block_samples = 400;
 
-struct Workload {
+struct ContainerWork {
     std::string_view name;
     bool in_arrays; // has a floor
     bool is_short;  // takes a few steps of the clock, so that the body needs blocks
 };
 
 constexpr std::array workloads{
-    Workload{"vector", true, false},       Workload{"vector-reserve", true, false},
-    Workload{"strings-short", true, true}, Workload{"strings-long", true, true},
-    Workload{"concatenation", true, true}, Workload{"map-int", false, false},
-    Workload{"map-string", false, false},  Workload{"unordered-map", false, false},
-    Workload{"list", true, false},         Workload{"deque", true, false},
-    Workload{"sensors", false, false},     Workload{"messages", true, false},
-    Workload{"trades", true, true},        Workload{"new-delete", true, true},
+    ContainerWork{"vector", true, false},       ContainerWork{"vector-reserve", true, false},
+    ContainerWork{"strings-short", true, true}, ContainerWork{"strings-long", true, true},
+    ContainerWork{"concatenation", true, true}, ContainerWork{"map-int", false, false},
+    ContainerWork{"map-string", false, false},  ContainerWork{"unordered-map", false, false},
+    ContainerWork{"list", true, false},         ContainerWork{"deque", true, false},
+    ContainerWork{"sensors", false, false},     ContainerWork{"messages", true, false},
+    ContainerWork{"trades", true, true},        ContainerWork{"new-delete", true, true},
 };
 
 void add_containers(std::vector<Cell> &all) {
-    for (const Workload &work : workloads) {
+    for (const ContainerWork &work : workloads) {
         const Abilities needs = work.in_arrays ? plain_arrays : containers;
         all.push_back({"containers", 0, 1, work.name, round_samples, 0, 0, needs});
         if (work.is_short) all.push_back({"containers", 0, block_of_calls, work.name, block_samples, 0, 0, needs});

@@ -1,11 +1,13 @@
 #include "bench.hpp"
 
+#include "bench_dispatch_text.hpp"
 #include "bench_programs.hpp"
 #include "bench_rounds.hpp"
 #include "bench_summary.hpp"
 #include "bench_table.hpp"
 #include "bench_tasks.hpp"
 #include "meanwhile.hpp"
+#include "output.hpp"
 #include "processor.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
@@ -32,6 +34,10 @@ constexpr unsigned usual_processes = 6;
 
 /// The suite of real programs, which takes half an hour and runs by itself.
 const std::string programs_suite = "programs";
+
+/// The part of the suite engine that has two workers, which runs by itself.
+const std::string dispatch_suite = "dispatch", engine_suite = "engine";
+constexpr std::size_t dispatch_runs = 8, dispatch_tasks = 4000, quick_dispatch_tasks = 400;
 
 template <typename T> bool chosen(const std::vector<T> &from, const T &item) {
     return from.empty() || std::ranges::find(from, item) != from.end();
@@ -184,6 +190,7 @@ void print_list(const bench::Places &places) {
             if (cell.suite == suite.name) fmt::print("    {}\n", describe(cell));
         }
     }
+    fmt::print("  {}: which of two workers gets a task, live and simulated; by its name\n", dispatch_suite);
     fmt::print("backends\n");
     for (const bench::Place &place : places.found)
         fmt::print("  {:<23} {}\n", place.backend->name, file_of(place).string());
@@ -226,10 +233,37 @@ int run_programs(const BenchOptions &options, std::optional<bench::Journal> left
     return 2;
 }
 
+/// Runs the policies live and simulated.
+int run_dispatch(const BenchOptions &options) {
+    const BenchOutputs &outputs = options.outputs;
+    if (options.suites.size() > 1)
+        throw std::runtime_error("the suite dispatch runs alone: leave out the other suites");
+    if (!(outputs.html + outputs.csv + outputs.markdown + outputs.hgrm).empty())
+        throw std::runtime_error("the suite dispatch has no page and no curves: of the outputs give it only --json");
+    if (options.processes && *options.processes < 2)
+        throw std::runtime_error("--processes: the suite dispatch needs 2 runs at least, for an interval");
+    require_writable("--json", outputs.json);
+    require_two_processors();
+    Progress progress(Look::of(STDERR_FILENO));
+    const auto begun = std::chrono::steady_clock::now();
+    const auto show = [&](std::size_t done, std::size_t total) {
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+        const double left = passed.count() * static_cast<double>(total - done) / static_cast<double>(done);
+        progress.show({done, total, 0, 0, left}, "policies", "policies");
+    };
+    const DispatchComparison comparison =
+        compare_dispatch(options.seed.value_or(1), options.processes.value_or(dispatch_runs),
+                         options.quick ? quick_dispatch_tasks : dispatch_tasks, show);
+    const bench::Machine machine = bench::read_machine(bench::allowed_cpus().front());
+    if (outputs.json != "-") fmt::print("{}", dispatch_text(comparison, machine, Look::of(STDOUT_FILENO)));
+    if (!outputs.json.empty()) write_output(outputs.json, dispatch_document(comparison, machine));
+    return 0;
+}
+
 } // namespace
 
 CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
-    std::vector<std::string> suites{programs_suite}, backends, programs;
+    std::vector<std::string> suites{programs_suite, dispatch_suite}, backends, programs;
     for (const bench::Suite &suite : bench::suites()) suites.emplace_back(suite.name);
     for (const bench::Program &each : bench::programs()) programs.emplace_back(each.name);
     for (const bench::Backend &backend : bench::backends()) backends.emplace_back(backend.name);
@@ -257,7 +291,7 @@ CLI::App *add_bench(CLI::App &program, BenchOptions &options) {
         ->allow_extra_args(false)
         ->type_name("A,B");
     verb->add_option("--processes", options.processes,
-                     "Processes for each cell and backend, 1 to 1000 (default 6; programs 5)")
+                     "Processes for each cell, 1 to 1000 (default 6; programs 5; dispatch 8)")
         ->check(CLI::Range(1U, 1000U).description(""))
         ->type_name("N");
     verb->add_option("--threads", options.threads, "2 to 64 threads in suites threads (default 2,4,8) and pipeline (2)")
@@ -289,6 +323,7 @@ int run_bench(const BenchOptions &given) {
         print_list(places);
         return 0;
     }
+    if (std::ranges::find(options.suites, dispatch_suite) != options.suites.end()) return run_dispatch(options);
     const BenchWriter writer(options.outputs);
     if (options.isolated) require_isolation(processor_to_time_on(options.pin));
     if (std::ranges::find(options.suites, programs_suite) != options.suites.end())
@@ -305,6 +340,8 @@ int run_bench(const BenchOptions &given) {
     const bool quiet = options.outputs.to_standard_output();
     if (!quiet) print_results(results, given.all_columns);
     if (!quiet) fmt::print("{}", writer.paths());
+    if (!quiet && std::ranges::find(options.suites, engine_suite) != options.suites.end())
+        fmt::print("The policies that choose between two workers: `flatline bench dispatch`\n");
     if (results.campaign.failures.empty()) return 0;
     const bench::Failure &first = results.campaign.failures.front();
     fmt::print(stderr, "flatline bench: {} measurements failed; the first: {} in {}: {}\n",

@@ -1,6 +1,8 @@
 #include "engine_page.hpp"
 
+#include "engine/gain.h"
 #include "engine/statistics.h"
+#include "simulate/simulation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,7 @@
 namespace flat::cli {
 namespace {
 
+constexpr std::uint64_t switchback_bytes = (sizeof(switchback) + LINE_PAIR - 1) / LINE_PAIR * LINE_PAIR;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30; // the largest engine has a hundredth of it
 
 [[noreturn]] void refuse(const char *why) {
@@ -37,7 +40,10 @@ void require_head(const engine_statistics &head) {
                        head.submitter_bytes == submitter_statistics_bytes(head.worker_count) &&
                        fits(head.workers_at, head.worker_count, head.worker_bytes, head.bytes) &&
                        fits(head.submitters_at, submitters, head.submitter_bytes, head.bytes) &&
-                       head.rate.ns_per_tick != 0 && head.rate.ticks_per_ns != 0;
+                       (head.switchbacks_at == 0 ||
+                        (head.switchback_bytes == switchback_bytes && head.switchbacks_at % LINE_PAIR == 0 &&
+                         fits(head.switchbacks_at, submitters, head.switchback_bytes, head.bytes))) &&
+                       head.policy < DISPATCH_POLICIES && head.rate.ns_per_tick != 0 && head.rate.ticks_per_ns != 0;
     if (!holds) refuse("the engine's page contradicts itself");
 }
 
@@ -154,6 +160,20 @@ std::uint64_t latest_moment(std::span<const std::byte> bytes, const engine_stati
     return latest;
 }
 
+/// From a copy that is aligned as the pages are.
+std::optional<flat_dispatch_gain> gain_of(std::span<const std::byte> bytes, const engine_statistics &head,
+                                          std::uint64_t now) {
+    if (head.switchbacks_at == 0) return std::nullopt;
+    struct alignas(LINE_PAIR) Line {
+        std::array<std::byte, LINE_PAIR> content;
+    };
+    std::vector<Line> pages((bytes.size() + sizeof(Line) - 1) / sizeof(Line));
+    std::memcpy(pages.data(), bytes.data(), bytes.size());
+    flat_dispatch_gain gain{};
+    const bool is_measured = flat_gain_of_pages(reinterpret_cast<const engine_statistics *>(pages.data()), now, &gain);
+    return is_measured ? std::optional(gain) : std::nullopt;
+}
+
 } // namespace
 
 std::uint64_t bytes_of_page(std::span<const std::byte> begin) {
@@ -166,8 +186,11 @@ std::uint64_t bytes_of_page(std::span<const std::byte> begin) {
 EnginePage engine_page_of(std::span<const std::byte> bytes, Moment moment) {
     if (bytes_of_page(bytes) != bytes.size()) refuse("the engine's page is not of the size that it tells");
     const auto head = part_at<engine_statistics>(bytes, 0);
-    const Clock clock(head.rate, moment == Moment::now ? read_ticks() : latest_moment(bytes, head));
+    const std::uint64_t moment_ticks = moment == Moment::now ? read_ticks() : latest_moment(bytes, head);
+    const Clock clock(head.rate, moment_ticks);
     EnginePage page;
+    page.policy = simulate::name_of(static_cast<dispatch_policy>(head.policy));
+    page.gain = gain_of(bytes, head, moment_ticks);
     page.process = head.process;
     page.lanes = head.lane_count;
     page.up_ns = clock.ns_since(head.rate.origin);

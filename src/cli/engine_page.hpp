@@ -48,6 +48,8 @@ struct EnginePage {
     std::array<std::string, FLAT_ENGINE_TASK_TYPES> types; // names, "" if it has none
     std::vector<EngineWorker> workers;
     std::vector<EngineSubmitter> submitters; // the outside ones first
+    std::string policy;                      // of dispatch
+    std::optional<flat_dispatch_gain> gain;  // over two choices; none: it is not measured
 };
 
 // When the page is looked at.

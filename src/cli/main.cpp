@@ -11,6 +11,7 @@
 #include "prove.hpp"
 #include "report.hpp"
 #include "run.hpp"
+#include "simulate.hpp"
 #include "top.hpp"
 
 #include <flatline/version.h>
@@ -96,6 +97,7 @@ int main(int argc, char **argv) {
     flat::cli::ProveOptions prove_options;
     flat::cli::ReportOptions report_options;
     flat::cli::RunOptions run_options;
+    flat::cli::SimulateOptions simulate_options;
     flat::cli::TopOptions top_options;
     const struct {
         const CLI::App *app;
@@ -109,6 +111,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
         {flat::cli::add_run(program, run_options), [&] { return flat::cli::run_command(run_options); }},
+        {flat::cli::add_simulate(program, simulate_options), [&] { return flat::cli::run_simulate(simulate_options); }},
         {flat::cli::add_top(program, top_options), [&] { return flat::cli::run_top(top_options); }},
     };
     get_errors_for_files_too_large();

@@ -1,4 +1,4 @@
-// `flatline report`: makes the page, or tables, of a recorded run.
+// `flatline report`: makes the page, or tables, of a recorded run, or the page of a recorded simulation.
 #pragma once
 
 #include "bench_outputs.hpp"
@@ -10,7 +10,7 @@
 namespace flat::cli {
 
 struct ReportOptions {
-    std::string result; // what `flatline bench --json` wrote
+    std::string result; // what `flatline bench --json` or `flatline simulate --json` wrote
     BenchOutputs outputs;
 };
 

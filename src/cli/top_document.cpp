@@ -85,10 +85,22 @@ json submitter_json(const EngineSubmitter &submitter) {
               {"invalid", submitter.refused[FLAT_REFUSAL_INVALID]}}}};
 }
 
+json gain_json(const std::optional<flat_dispatch_gain> &gain) {
+    if (!gain) return nullptr;
+    json made{{"known", gain->known}, {"tasks", gain->tasks}, {"fallback_tasks", gain->fallback_tasks}};
+    if (!gain->known) return made;
+    made["p999_ns"] = gain->p999_ns;
+    made["fallback_p999_ns"] = gain->fallback_p999_ns;
+    made["gain"] = gain->gain;
+    made["interval"] = {gain->gain_low, gain->gain_high};
+    return made;
+}
+
 json engine_json(const EnginePage &page, const NameOfFunction &name_of) {
     json made{
         {"state", page.state},      {"up_ns", page.up_ns},
         {"lanes", page.lanes},      {"watchdog_ns", page.watchdog_ns == 0 ? json(nullptr) : json(page.watchdog_ns)},
+        {"policy", page.policy},    {"gain", gain_json(page.gain)},
         {"workers", json::array()}, {"submitters", json::array()}};
     for (const EngineWorker &worker : page.workers) made["workers"].push_back(worker_json(worker, page, name_of));
     for (const EngineSubmitter &submitter : page.submitters) made["submitters"].push_back(submitter_json(submitter));

@@ -72,6 +72,18 @@ StyledLine head_line(const EnginePage &page, std::size_t width) {
     return made.line();
 }
 
+/// "" iff it is not measured.
+std::string gain_text(const EnginePage &page) {
+    if (!page.gain) return "";
+    const flat_dispatch_gain &gain = *page.gain;
+    const std::string counted = fmt::format("{} and {} tasks", short_count(static_cast<double>(gain.tasks)),
+                                            short_count(static_cast<double>(gain.fallback_tasks)));
+    if (!gain.known) return fmt::format("dispatch {}: its gain is not known yet, {} counted", page.policy, counted);
+    return fmt::format("dispatch {}: gain {:.0f} % ({:.0f} to {:.0f} %) at P99.9, {} for {}, {}", page.policy,
+                       100 * gain.gain, 100 * gain.gain_low, 100 * gain.gain_high, short_time(gain.p999_ns),
+                       short_time(gain.fallback_p999_ns), counted);
+}
+
 // The workers ---------------------------------------------------------------------------------------------------------
 
 /// The columns of a worker: on a narrow screen without its thread, and with a shorter name of its task.
@@ -313,6 +325,7 @@ std::string short_count(double count) {
 
 std::vector<StyledLine> top_lines(const EngineLook &look, const NameOfFunction &name_of, std::size_t width) {
     std::vector<StyledLine> lines{head_line(look.now, width)};
+    if (const std::string gain = gain_text(look.now); !gain.empty()) lines.push_back(plain_line(gain, width));
     const auto leave_space = [&] { lines.emplace_back(); };
     leave_space();
     add_workers(lines, look.now, name_of, width);

@@ -34,6 +34,7 @@ void flat_engine_clear_lane(lane *of, uint32_t submitter) {
     of->completion_at = there->completion_at;
     of->completion_parity = there->completion_parity;
     step_renew_posted(&of->posted, taken);
+    of->choice = NULL;
     for (uint32_t number = 0; number <= of->class_count; number++) {
         lane_class *class = &of->classes[number];
         class->at = there->returns[number].at;
@@ -45,6 +46,7 @@ void flat_engine_clear_lane(lane *of, uint32_t submitter) {
             of->grants[grant] = (lane_grant){.generation = of->worker->records[there->first_record + grant].generation,
                                              .next = class->top,
                                              .size_class = (uint8_t)number};
+            of->sent[grant] = 0;
             class->top = (uint16_t)grant;
         }
     }

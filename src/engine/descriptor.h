@@ -23,8 +23,9 @@ typedef struct task_descriptor {
     uint8_t size_class; /* of the worker's pool; the number of classes: the payload is here */
     uint8_t flags;
     uint32_t lap; /* how often the ring had gone round when this was written, and written last; 0: never */
-    uint32_t type;
-    uint64_t room[4]; /* the payload, from the front; the deadline and then the start, in ticks, from the back */
+    uint16_t type;
+    uint16_t is_accounted; /* 1: its submitter chooses workers, and wants to know how the task fared */
+    uint64_t room[4];      /* the payload, from the front; the deadline and then the start, in ticks, from the back */
 } task_descriptor;
 
 _Static_assert(sizeof(task_descriptor) == CACHE_LINE, "one line moves from core to core");

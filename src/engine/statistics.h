@@ -1,12 +1,13 @@
 /* What an engine shows of itself while it runs: pages in a fixed layout, which `flatline top` reads from another
  * process.
  *
- *   [ header | worker 0 | worker 1 | ... | submitter 0 | submitter 1 | ... ]
+ *   [ header | worker 0 | worker 1 | ... | submitter 0 | submitter 1 | ... | switchback 0 | switchback 1 | ... ]
  *
  * Every word is written by one thread, with a plain store, at the moment when it changes; nothing is collected later.
  * So looking costs the engine nothing, and works while it is overloaded. Words that belong together may be of slightly
  * different moments. Times and durations are in ticks: the header has the rate. Submitters are the outside lanes, then
- * the workers' own. A submitter is a `submitter_statistics` and behind it a count for each worker. */
+ * the workers' own. A submitter is a `submitter_statistics` and behind it a count for each worker. Switchbacks, one for
+ * each submitter, are there if the options ask for them. */
 #ifndef FLATLINE_ENGINE_STATISTICS_LAYOUT_H
 #define FLATLINE_ENGINE_STATISTICS_LAYOUT_H
 
@@ -18,14 +19,8 @@
 #include <flatline/engine.h>
 #include <flatline/engine_statistics.h>
 
-#ifdef __cplusplus
-#define LINE_PAIR_ALIGNED alignas(LINE_PAIR)
-#else
-#define LINE_PAIR_ALIGNED _Alignas(LINE_PAIR)
-#endif
-
 #define STATISTICS_NAME "flatline-engine"              /* of the file, where it is one */
-#define STATISTICS_MAGIC UINT64_C(0x31656e6974616c66)  /* "flatine1" in memory; another layout gets another number */
+#define STATISTICS_MAGIC UINT64_C(0x32656e6974616c66)  /* "flatine2" in memory; another layout gets another number */
 #define STATISTICS_CLASSES (FLAT_POOL_MAX_CLASSES + 1) /* the last one in use is the inline payloads' */
 
 /* Rates are in tasks per tick, in units of 2^-RATE_SHIFT: one task a second is some 366 units at 3 GHz. */
@@ -46,8 +41,8 @@ typedef struct class_statistics {
 } class_statistics;
 
 typedef struct worker_statistics {
-    LINE_PAIR_ALIGNED uint64_t looked; /* when it last found no task, or kept its accounts */
-    uint64_t running;                  /* the function that runs; 0: none. Stored after `running_since` */
+    ALIGNED_TO(LINE_PAIR) uint64_t looked; /* when it last found no task, or kept its accounts */
+    uint64_t running;                      /* the function that runs; 0: none. Stored after `running_since` */
     uint64_t running_since;
     uint64_t begun;       /* tasks, each time that one was begun */
     uint64_t taken;       /* tasks and cancellations that came in */
@@ -66,21 +61,24 @@ typedef struct worker_statistics {
     uint64_t service_estimate[FLAT_ENGINE_TASK_TYPES]; /* ticks, in units of 1/16: each task moves it by 1/16 */
     class_statistics classes[STATISTICS_CLASSES];
     duration_histogram waiting, service, sojourn;
-    LINE_PAIR_ALIGNED uint64_t overruns; /* tasks that the watchdog reported; it alone writes these two */
-    uint64_t reported;                   /* `running_since` of the last one */
+    ALIGNED_TO(LINE_PAIR) uint64_t overruns; /* tasks that the watchdog reported; it alone writes these two */
+    uint64_t reported;                       /* `running_since` of the last one */
 } worker_statistics;
 
 typedef struct submitter_statistics {
-    LINE_PAIR_ALIGNED uint64_t thread; /* of the owner; 0: nobody's */
-    uint64_t refused[FLAT_REFUSALS];   /* by flat_refusal */
+    ALIGNED_TO(LINE_PAIR) uint64_t thread; /* of the owner; 0: nobody's */
+    uint64_t refused[FLAT_REFUSALS];       /* by flat_refusal */
 } submitter_statistics;
 
 typedef struct engine_statistics {
-    LINE_PAIR_ALIGNED uint64_t magic;
+    ALIGNED_TO(LINE_PAIR) uint64_t magic;
     uint64_t bytes; /* of all of this */
     uint64_t worker_count, lane_count;
     uint64_t workers_at, submitters_at;     /* bytes from here */
     uint64_t worker_bytes, submitter_bytes; /* from one to the next */
+    uint64_t switchbacks_at;                /* 0: there are none */
+    uint64_t switchback_bytes;              /* from one to the next */
+    uint64_t policy;                        /* dispatch_policy */
     uint64_t process;
     uint64_t state;          /* engine_state */
     uint64_t rated_ticks;    /* how long a rate holds that was not moved */

@@ -10,7 +10,7 @@ void *flat_engine_grant(flat_submitter *submitter, size_t worker, size_t size) {
     uint32_t number = class_holding(to, size);
     if (number == to->class_count) return NULL;
     lane_class *class = &to->classes[number];
-    uint32_t grant = take_grant(to, class);
+    uint32_t grant = take_grant(to, class, keeps_account(to));
     if (grant == NO_GRANT_LEFT) {
         count_up(&submitter->statistics->refused[FLAT_REFUSAL_NO_GRANT], 1);
         return NULL;
@@ -43,24 +43,37 @@ static inline flat_status find_held_grant(flat_submitter *submitter, const void 
     return (*to)->grants[*grant].state == GRANT_HELD ? FLAT_OK : FLAT_FOREIGN_POINTER;
 }
 
+ALWAYS_INLINE flat_status post_grant(flat_submitter *submitter, lane *to, uint32_t grant, const flat_task *task,
+                                     bool accounts) {
+    checked_task checked;
+    uint64_t now = read_ticks();
+    flat_status status = check_task(submitter->engine, task, now, &checked);
+    if (LIKELY(status == FLAT_OK)) status = begin_submit(submitter);
+    if (UNLIKELY(status != FLAT_OK)) return refuse_submit(submitter, status);
+    task_descriptor *descriptor = begin_descriptor(to, &checked, now, to->grants[grant].size, accounts);
+    publish_task(to, descriptor, task, grant, accounts);
+    end_submit(submitter, to);
+    recover_some(to, &to->classes[to->grants[grant].size_class], accounts);
+    return FLAT_OK;
+}
+
+/* A post by a submitter that keeps account of its tasks. */
+NOINLINE flat_status flat_engine_post_accounted(flat_submitter *submitter, lane *to, uint32_t grant,
+                                                const flat_task *task) {
+    return post_grant(submitter, to, grant, task, true);
+}
+FLAT_BOUNDED("flat_engine_post_accounted apart=flat_engine_wake");
+
 flat_status flat_engine_post(flat_submitter *submitter, void *granted, const flat_task *task) {
     lane *to;
     uint32_t grant;
     if (submitter == NULL || task == NULL) return FLAT_INVALID_ARGUMENT;
     flat_status status = find_held_grant(submitter, granted, &to, &grant);
     if (UNLIKELY(status != FLAT_OK)) return status;
-    checked_task checked;
-    uint64_t now = read_ticks();
-    status = check_task(submitter->engine, task, now, &checked);
-    if (LIKELY(status == FLAT_OK)) status = begin_submit(submitter);
-    if (UNLIKELY(status != FLAT_OK)) return refuse_submit(submitter, status);
-    task_descriptor *descriptor = begin_descriptor(to, &checked, now, to->grants[grant].size);
-    publish_task(to, descriptor, task, grant);
-    end_submit(submitter, to);
-    recover_some(to, &to->classes[to->grants[grant].size_class]);
-    return FLAT_OK;
+    if (keeps_account(to)) return flat_engine_post_accounted(submitter, to, grant, task);
+    return post_grant(submitter, to, grant, task, false);
 }
-FLAT_BOUNDED("flat_engine_post apart=flat_engine_wake");
+FLAT_BOUNDED("flat_engine_post apart=flat_engine_wake apart=flat_engine_post_accounted");
 
 flat_status flat_engine_release(flat_submitter *submitter, void *granted) {
     lane *to;
@@ -82,7 +95,7 @@ flat_status flat_engine_keep(flat_submitter *submitter, void *payload) {
     lane_grant *kept = &from->grants[grant];
     lane_class *class = &from->classes[kept->size_class];
     if (class->top != grant || kept->state != GRANT_LEFT) return FLAT_FOREIGN_POINTER;
-    (void)take_grant(from, class);
+    (void)take_grant(from, class, false); /* it is on top: none is taken back */
     kept->state = GRANT_HELD;
     return FLAT_OK;
 }
@@ -107,20 +120,21 @@ NOINLINE void flat_engine_copy(void *to, const void *from, size_t size) {
 
 /* A task whose payload travels in the descriptor. */
 ALWAYS_INLINE flat_status submit_inline(flat_submitter *submitter, lane *to, const flat_task *task,
-                                        const checked_task *checked, flat_payload payload, uint64_t now) {
+                                        const checked_task *checked, flat_payload payload, uint64_t now,
+                                        bool accounts) {
     lane_class *class = &to->classes[to->class_count];
     flat_status status = begin_submit(submitter);
     if (UNLIKELY(status != FLAT_OK)) return status;
-    uint32_t grant = take_grant(to, class);
+    uint32_t grant = take_grant(to, class, accounts);
     if (UNLIKELY(grant == NO_GRANT_LEFT)) {
         step_leave_submit(&submitter->entered);
         return FLAT_RING_FULL;
     }
-    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
+    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size, accounts);
     copy_small(descriptor->room, payload.start, payload.size);
-    publish_task(to, descriptor, task, grant);
+    publish_task(to, descriptor, task, grant, accounts);
     end_submit(submitter, to);
-    recover_some(to, class);
+    recover_some(to, class, accounts);
     return FLAT_OK;
 }
 
@@ -130,7 +144,7 @@ static NOINLINE flat_status submit_copy(flat_submitter *submitter, lane *to, uin
     lane_class *class = &to->classes[number];
     flat_status status = begin_submit(submitter);
     if (UNLIKELY(status != FLAT_OK)) return status;
-    uint32_t grant = take_grant(to, class);
+    uint32_t grant = take_grant(to, class, keeps_account(to));
     if (UNLIKELY(grant == NO_GRANT_LEFT)) {
         step_leave_submit(&submitter->entered);
         return FLAT_NO_GRANT;
@@ -141,22 +155,11 @@ static NOINLINE flat_status submit_copy(flat_submitter *submitter, lane *to, uin
     } else {
         copy_small(block, payload.start, payload.size);
     }
-    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size);
-    publish_task(to, descriptor, task, grant);
+    task_descriptor *descriptor = begin_descriptor(to, checked, now, payload.size, keeps_account(to));
+    publish_task(to, descriptor, task, grant, keeps_account(to));
     end_submit(submitter, to);
-    recover_some(to, class);
+    recover_some(to, class, keeps_account(to));
     return FLAT_OK;
-}
-
-/* The class that the task asks for, or the smallest that holds its payload; FLAT_INVALID_ARGUMENT iff there is none. */
-static inline flat_status choose_class(const lane *to, const flat_task *task, size_t size, uint32_t *number) {
-    if (task->size_class == 0) {
-        *number = class_holding(to, size);
-        return *number == to->class_count ? FLAT_INVALID_ARGUMENT : FLAT_OK;
-    }
-    *number = task->size_class - 1;
-    if (*number >= to->class_count) return FLAT_INVALID_ARGUMENT;
-    return size <= to->classes[*number].size ? FLAT_OK : FLAT_INVALID_ARGUMENT;
 }
 
 /* A submit of any kind to one worker. */
@@ -169,7 +172,7 @@ NOINLINE flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to,
     flat_status status = check_task(submitter->engine, task, now, &checked);
     if (status != FLAT_OK) return status;
     if (task->size_class == 0 && payload.size <= checked.inline_bytes && to->classes[to->class_count].count != 0) {
-        return submit_inline(submitter, to, task, &checked, payload, now);
+        return submit_inline(submitter, to, task, &checked, payload, now, keeps_account(to));
     }
     status = choose_class(to, task, payload.size, &number);
     if (status != FLAT_OK) return status;
@@ -177,20 +180,12 @@ NOINLINE flat_status flat_engine_submit_any(flat_submitter *submitter, lane *to,
 }
 FLAT_BOUNDED("flat_engine_submit_any apart=flat_engine_wake apart=flat_engine_copy");
 
-/* FLAT_ANY_WORKER: each in turn, from the one after the last that was chosen. What is invalid for one worker may fit
- * another's classes. */
+/* FLAT_ANY_WORKER. Where no worker can get the task, one whose classes hold the payload says why. */
 static NOINLINE flat_status submit_anywhere(flat_submitter *submitter, const flat_task *task, flat_payload payload) {
-    flat_status status = FLAT_INVALID_ARGUMENT;
-    uint32_t count = submitter->engine->worker_count;
-    for (uint32_t tried = 0; tried < count; tried++) {
-        uint32_t worker = submitter->next_worker;
-        submitter->next_worker = worker + 1 == count ? 0 : worker + 1;
-        flat_status answer = flat_engine_submit_any(submitter, &submitter->lanes[worker], task, payload);
-        if (answer == FLAT_INVALID_ARGUMENT) continue;
-        status = answer;
-        if (status != FLAT_NO_GRANT && status != FLAT_RING_FULL) break;
-    }
-    return status;
+    worker_found found = flat_engine_choose_worker(submitter, task, payload.size, TASK_SUBMITTED);
+    if (found.number == NO_SHARD) found.number = found.fitting;
+    if (found.number == NO_SHARD) return FLAT_INVALID_ARGUMENT;
+    return flat_engine_submit_any(submitter, &submitter->lanes[found.number], task, payload);
 }
 
 static NOINLINE flat_status try_to_submit(flat_submitter *submitter, size_t worker, const flat_task *task,
@@ -214,7 +209,8 @@ ALWAYS_INLINE bool is_plain(const flat_task *task) {
     return (task->size_class | task->deadline_ns | task->start_ns) == 0;
 }
 
-/* The usual case, an inline payload without times, is handled here, and every other one apart. */
+/* The usual case, an inline payload without times by a submitter that has chosen no worker, is handled here, and every
+ * other one apart. */
 flat_status flat_engine_submit(flat_submitter *submitter, size_t worker, const flat_task *task, const void *payload,
                                size_t size) {
     flat_payload copied = {payload, size};
@@ -225,11 +221,11 @@ flat_status flat_engine_submit(flat_submitter *submitter, size_t worker, const f
     lane *to = &submitter->lanes[worker];
     checked_task checked;
     uint64_t now = read_ticks();
-    if (UNLIKELY(to->classes[to->class_count].count == 0 ||
+    if (UNLIKELY(to->classes[to->class_count].count == 0 || to->choice != NULL ||
                  check_task(submitter->engine, task, now, &checked) != FLAT_OK)) {
         return flat_engine_submit_or_refuse(submitter, worker, task, copied);
     }
-    flat_status status = submit_inline(submitter, to, task, &checked, copied, now);
+    flat_status status = submit_inline(submitter, to, task, &checked, copied, now, false);
     return LIKELY(status == FLAT_OK) ? FLAT_OK : refuse_submit(submitter, status);
 }
 FLAT_BOUNDED("flat_engine_submit apart=flat_engine_wake apart=flat_engine_submit_or_refuse");
@@ -297,14 +293,14 @@ flat_status flat_engine_submit_until(flat_submitter *submitter, size_t worker, c
 static bool take_completion(lane *from, flat_completion *completion) {
     uint64_t entry = step_look_at_completion(&from->completions[from->completion_at]);
     if ((entry & ENTRY_PARITY) != from->completion_parity) return false;
-    uint32_t number = (uint32_t)(entry >> COMPLETION_SHIFT);
+    uint32_t number = grant_of_entry((uint32_t)entry);
     lane_grant *grant = &from->grants[number];
     lane_class *class = &from->classes[grant->size_class];
     bool is_inline = grant->size_class == from->class_count;
     *completion = (flat_completion){
         .ticket = ticket_of(from->worker_number, number, grant->generation),
         .context = grant->context,
-        .outcome = (flat_outcome)(entry >> OUTCOME_SHIFT & OUTCOME_MASK),
+        .outcome = (flat_outcome)(entry >> ENTRY_OUTCOME_SHIFT),
         .payload = is_inline ? NULL : class->start + (number - class->first) * class->size,
         .size = grant->size,
     };
@@ -312,7 +308,7 @@ static bool take_completion(lane *from, flat_completion *completion) {
         from->completion_at = 0;
         from->completion_parity ^= ENTRY_PARITY;
     }
-    take_back_grant(from, number);
+    take_back_grant(from, (uint32_t)entry, keeps_account(from));
     return true;
 }
 
@@ -356,26 +352,40 @@ bool flat_engine_collect(flat_submitter *submitter) {
     for (uint32_t i = 0; i < submitter->engine->worker_count; i++) {
         lane *from = &submitter->lanes[i];
         for (uint32_t number = 0; number <= from->class_count; number++) {
-            while (recover_grant(from, &from->classes[number])) any = true;
+            while (recover_grant(from, &from->classes[number], keeps_account(from))) any = true;
         }
     }
     return any;
 }
 
-size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size) {
-    if (submitter == NULL || worker >= submitter->engine->worker_count) return 0;
-    const lane *to = &submitter->lanes[worker];
-    if (size <= FLAT_ENGINE_INLINE_BYTES && to->classes[to->class_count].count != 0) {
-        return to->classes[to->class_count].count;
+static size_t grants_at(const lane *to, size_t size) {
+    uint32_t number = class_holding(to, size);
+    return number == to->class_count ? 0 : to->classes[number].count;
+}
+
+static size_t capacity_at(const lane *to, size_t size) {
+    size_t inline_grants = to->classes[to->class_count].count;
+    return size <= FLAT_ENGINE_INLINE_BYTES && inline_grants != 0 ? inline_grants : grants_at(to, size);
+}
+
+/* Of one worker, or the sum of all. */
+static size_t count_at(const flat_submitter *submitter, size_t worker, size_t size,
+                       size_t (*at)(const lane *to, size_t size)) {
+    size_t all = 0;
+    if (submitter == NULL) return 0;
+    if (worker < submitter->worker_count) return at(&submitter->lanes[worker], size);
+    for (uint32_t i = 0; worker == FLAT_ANY_WORKER && i < submitter->worker_count; i++) {
+        all += at(&submitter->lanes[i], size);
     }
-    return flat_engine_grants(submitter, worker, size);
+    return all;
+}
+
+size_t flat_engine_capacity(const flat_submitter *submitter, size_t worker, size_t size) {
+    return count_at(submitter, worker, size, capacity_at);
 }
 
 size_t flat_engine_grants(const flat_submitter *submitter, size_t worker, size_t size) {
-    if (submitter == NULL || worker >= submitter->engine->worker_count) return 0;
-    const lane *to = &submitter->lanes[worker];
-    uint32_t number = class_holding(to, size);
-    return number == to->class_count ? 0 : to->classes[number].count;
+    return count_at(submitter, worker, size, grants_at);
 }
 
 flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
@@ -386,7 +396,7 @@ flat_status flat_engine_cancel(flat_submitter *submitter, flat_ticket ticket) {
     uint32_t number = (uint32_t)(ticket >> TICKET_GRANT_SHIFT) & UINT16_MAX;
     if (number >= to->grant_count) return FLAT_STALE_TICKET;
     lane_grant *grant = &to->grants[number];
-    while (recover_grant(to, &to->classes[grant->size_class])) continue;
+    while (recover_grant(to, &to->classes[grant->size_class], keeps_account(to))) continue;
     if (grant->state != GRANT_POSTED || grant->generation != (uint32_t)ticket) return FLAT_STALE_TICKET;
     /* One cancellation of each grant may be in the ring, which has room for it. */
     const inbox *there = &to->worker->inboxes[submitter->number];

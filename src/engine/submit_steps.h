@@ -2,7 +2,7 @@
 #ifndef FLATLINE_ENGINE_SUBMIT_STEPS_H
 #define FLATLINE_ENGINE_SUBMIT_STEPS_H
 
-#include "engine.h"
+#include "lane_grants.h"
 
 ALWAYS_INLINE void pause_processor(void) {
 #if defined(__x86_64__)
@@ -10,70 +10,6 @@ ALWAYS_INLINE void pause_processor(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
-}
-
-static inline uint32_t number_of_class(const lane *to, const pool_class *class) {
-    return (uint32_t)(class_number(to->pool, 0) - class);
-}
-
-/* The number of the smallest class that holds `size`; the number of classes iff none does. */
-static inline uint32_t class_holding(const lane *to, size_t size) {
-    if (size > to->pool->largest) return to->class_count;
-    return number_of_class(to, class_of_size(to->pool, size));
-}
-
-static inline void push_grant(lane *of, lane_class *class, uint32_t grant) {
-    of->grants[grant].next = class->top;
-    class->top = (uint16_t)grant;
-    class->left++;
-}
-
-/* A grant is the submitter's again. */
-static inline void take_back_grant(lane *of, uint32_t number) {
-    lane_grant *grant = &of->grants[number];
-    grant->generation++;
-    grant->state = GRANT_LEFT;
-    push_grant(of, &of->classes[grant->size_class], number);
-}
-
-/* The next grant that has come back to the class; NO_GRANT_LEFT iff none has. */
-ALWAYS_INLINE uint32_t next_returned(lane_class *class) {
-    if (class->count == 0) return NO_GRANT_LEFT;
-    uint32_t entry = step_look_at_returned(&class->returned[class->at]);
-    if ((entry & ENTRY_PARITY) != class->parity) return NO_GRANT_LEFT;
-    uint32_t at = class->at + 1u, wraps = at == class->count;
-    class->at = (uint16_t)(wraps ? 0 : at);
-    class->parity ^= wraps; /* ENTRY_PARITY is bit 0 */
-    return entry >> RETURN_SHIFT;
-}
-
-/* Takes back a grant of the class, if one has come back. */
-ALWAYS_INLINE bool recover_grant(lane *of, lane_class *class) {
-    uint32_t number = next_returned(class);
-    if (number == NO_GRANT_LEFT) return false;
-    take_back_grant(of, number);
-    return true;
-}
-
-/* Takes back up to two grants of the class if less than half of them are left. A submit does so when its task is on its
- * way. The worker writes places of the ring while this side reads others: each line of it, with the places of sixteen
- * grants, goes from core to core about once, and not for each grant. */
-ALWAYS_INLINE void recover_some(lane *of, lane_class *class) {
-    if (2u * class->left >= class->count) return;
-    if (recover_grant(of, class)) (void)recover_grant(of, class);
-}
-
-/* A grant of the class: the one that came back last, else one that has come back since; NO_GRANT_LEFT iff none is. */
-ALWAYS_INLINE uint32_t take_grant(lane *of, lane_class *class) {
-    uint32_t grant = class->top;
-    if (LIKELY(grant != NO_GRANT_LEFT)) {
-        class->top = of->grants[grant].next;
-        class->left--;
-        return grant;
-    }
-    grant = next_returned(class);
-    if (grant != NO_GRANT_LEFT) of->grants[grant].generation++;
-    return grant;
 }
 
 /* What a descriptor needs of a task that is valid. */
@@ -128,13 +64,15 @@ ALWAYS_INLINE flat_status begin_submit(flat_submitter *submitter) {
 }
 
 /* Fills in the next descriptor of the ring, except for what is specific to the payload. */
-ALWAYS_INLINE task_descriptor *begin_descriptor(lane *to, const checked_task *checked, uint64_t now, size_t size) {
+ALWAYS_INLINE task_descriptor *begin_descriptor(lane *to, const checked_task *checked, uint64_t now, size_t size,
+                                                bool accounts) {
     task_descriptor *descriptor = &to->descriptors[to->at];
     descriptor->run = checked->run;
     descriptor->submitted = now;
     descriptor->size = (uint32_t)size;
     descriptor->flags = checked->flags;
-    descriptor->type = checked->type;
+    descriptor->type = (uint16_t)checked->type;
+    descriptor->is_accounted = accounts;
     if (UNLIKELY((checked->flags & (HAS_DEADLINE | HAS_START)) != 0)) {
         if ((checked->flags & HAS_DEADLINE) != 0) *deadline_of(descriptor) = checked->deadline;
         if ((checked->flags & HAS_START) != 0) *start_of(descriptor) = checked->start;
@@ -151,7 +89,8 @@ ALWAYS_INLINE void publish_descriptor(lane *to, task_descriptor *descriptor) {
     step_publish(&descriptor->lap, lap);
 }
 
-ALWAYS_INLINE void publish_task(lane *to, task_descriptor *descriptor, const flat_task *task, uint32_t number) {
+ALWAYS_INLINE void publish_task(lane *to, task_descriptor *descriptor, const flat_task *task, uint32_t number,
+                                bool accounts) {
     lane_grant *grant = &to->grants[number];
     grant->context = task->context;
     grant->size = descriptor->size;
@@ -159,6 +98,7 @@ ALWAYS_INLINE void publish_task(lane *to, task_descriptor *descriptor, const fla
     descriptor->grant = (uint16_t)number;
     descriptor->size_class = grant->size_class;
     if (UNLIKELY(task->ticket != NULL)) *task->ticket = ticket_of(to->worker_number, number, grant->generation);
+    if (accounts) flat_engine_account_sent(to, number, descriptor->type, descriptor->submitted);
     publish_descriptor(to, descriptor);
 }
 

@@ -1,5 +1,5 @@
 /* The worker's side: takes tasks in, chooses, runs, gives back; and what a task may ask of its worker. */
-#include "engine.h"
+#include "load.h"
 
 #include <flatline/bounded.h>
 
@@ -27,6 +27,7 @@ static inline uint32_t number_of_record(const flat_worker *worker, const task_re
 static inline void make_ready(flat_worker *worker, task_record *record) {
     record->is_waiting = true;
     ready_append(&worker->ready, record->task.flags & URGENCY_MASK, number_of_record(worker, record));
+    load_of_waiting(worker, record);
 }
 
 /* Lets a task wait until `start`; if that has come, it is ready. */
@@ -46,6 +47,7 @@ static void make_timed(flat_worker *worker, task_record *record, uint64_t start)
 static void take_out(flat_worker *worker, task_record *record) {
     if (record->is_waiting) {
         ready_remove(&worker->ready, record->task.flags & URGENCY_MASK, number_of_record(worker, record));
+        load_of_waiting_no_more(worker, record);
     } else {
         wheel_remove(&worker->wheel, number_of_record(worker, record));
         show(&worker->statistics->timed, worker->wheel.length);
@@ -57,6 +59,11 @@ static inline task_record *record_of(const flat_worker *worker, const inbox *in,
     return &worker->records[in->first_record + task->grant];
 }
 
+static inline void finish_unrun(flat_worker *worker, task_record *record, const task_descriptor *task,
+                                flat_outcome outcome) {
+    flat_engine_finish(worker, record, task, outcome, flat_engine_fared(worker, record, task, outcome));
+}
+
 /* A task that is to be run nevertheless keeps its place among the ready ones, or gets one: a worker that takes tasks in
  * runs none. */
 static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const task_descriptor *cancellation) {
@@ -65,7 +72,7 @@ static NOINLINE void cancel_task(flat_worker *worker, const inbox *in, const tas
     if (record->generation != (uint32_t)cancellation->submitted || !(record->is_waiting || record->is_timed)) return;
     if ((record->task.flags & ALWAYS_RUN) == 0) {
         take_out(worker, record);
-        flat_engine_finish(worker, record, &record->task, FLAT_TASK_CANCELLED);
+        finish_unrun(worker, record, &record->task, FLAT_TASK_CANCELLED);
         return;
     }
     record->task.flags |= IS_CANCELLED;
@@ -81,8 +88,9 @@ static inline task_record *copy_task(flat_worker *worker, const inbox *in, const
     return record;
 }
 
-static inline void count_in(const flat_worker *worker, const task_descriptor *task) {
+static inline void count_in(flat_worker *worker, task_record *record, const task_descriptor *task) {
     count_up(&worker->statistics->classes[task->size_class].in_flight, 1);
+    load_of_came(worker, record, task->type);
 }
 
 /* The next descriptor of a lane is the one after this one. */
@@ -113,7 +121,7 @@ static NOINLINE uint32_t take_in_lane(flat_worker *worker, uint32_t number) {
             cancel_task(worker, in, from);
         } else {
             task_record *record = copy_task(worker, in, from);
-            count_in(worker, from);
+            count_in(worker, record, from);
             if (UNLIKELY((record->task.flags & HAS_START) != 0)) {
                 make_timed(worker, record, *start_of(&record->task));
             } else {
@@ -149,7 +157,7 @@ static inline bool leave_in_ring(flat_worker *worker, uint32_t number, chosen_ta
     task_descriptor *task = &in->descriptors[in->at];
     if (UNLIKELY((task->flags & (IS_CANCELLATION | HAS_START)) != 0)) return false;
     *alone = (chosen_task){.record = record_of(worker, in, task), .task = task, .in = in};
-    count_in(worker, task);
+    count_in(worker, alone->record, task);
     go_to_next(in, &worker->awaited[number]);
     return true;
 }
@@ -202,14 +210,23 @@ static NOINLINE void empty_wheel(flat_worker *worker) {
 NOINLINE task_record *flat_engine_choose(flat_worker *worker) {
     uint32_t number = ready_choose(&worker->ready);
     if (number == READY_NOBODY) return NULL;
-    worker->records[number].is_waiting = false;
-    return &worker->records[number];
+    task_record *record = &worker->records[number];
+    record->is_waiting = false;
+    load_of_waiting_no_more(worker, record);
+    return record;
 }
 FLAT_BOUNDED("flat_engine_choose");
 
+/* How a task fared whose grant is about to go back, as the entry says it. No loop, no call. */
+NOINLINE uint32_t flat_engine_fared(flat_worker *worker, const task_record *record, const task_descriptor *task,
+                                    flat_outcome outcome) {
+    return load_of_left(worker, record, task, outcome);
+}
+FLAT_BOUNDED("flat_engine_fared");
+
 /* Gives the grant of a task back, or its completion with the grant. No loop, and no call but to wake a submitter. */
 NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, const task_descriptor *task,
-                                 flat_outcome outcome) {
+                                 flat_outcome outcome, uint32_t fared) {
     inbox *in = &worker->inboxes[record->inbox];
     uint32_t grant = task->grant, class = task->size_class;
     worker_statistics *statistics = worker->statistics;
@@ -219,14 +236,14 @@ NOINLINE void flat_engine_finish(flat_worker *worker, task_record *record, const
     count_up(&statistics->classes[class].in_flight, UINT64_MAX);
     if ((task->flags & WANTS_COMPLETION) != 0) {
         uint64_t entry =
-            (uint64_t)grant << COMPLETION_SHIFT | (uint64_t)outcome << OUTCOME_SHIFT | in->completion_parity;
+            (uint64_t)outcome << ENTRY_OUTCOME_SHIFT | fared | grant << ENTRY_GRANT_SHIFT | in->completion_parity;
         step_complete(&in->completions[in->completion_at], entry);
         uint32_t at = in->completion_at + 1, wraps = at == in->grant_count;
         in->completion_at = wraps ? 0 : at;
         in->completion_parity ^= wraps;
     } else {
         return_ring *ring = &in->returns[class];
-        step_give_back(&ring->places[ring->at], grant << RETURN_SHIFT | ring->parity);
+        step_give_back(&ring->places[ring->at], fared | grant << ENTRY_GRANT_SHIFT | ring->parity);
         uint32_t at = ring->at + 1u, wraps = at == ring->length;
         ring->at = (uint16_t)(wraps ? 0 : at);
         ring->parity ^= wraps;
@@ -273,12 +290,40 @@ static inline void leave_ring(flat_worker *worker, const chosen_task *chosen) {
     step_count_taken(&chosen->in->taken);
 }
 
-static void run_task(flat_worker *worker, const chosen_task *chosen, uint64_t now, flat_outcome outcome) {
+static void record_task(flat_worker *worker, const task_record *record, const task_descriptor *task, uint64_t ended) {
+    if (worker->recorded == worker->record_length) {
+        count_up(&worker->unrecorded, 1);
+        return;
+    }
+    worker->record[worker->recorded] = (recorded_task){.submitted = task->submitted,
+                                                       .service = record->ran,
+                                                       .held = has_run(record, task) ? ended - record->first_ended : 0,
+                                                       .submitter = record->inbox,
+                                                       .type = task->type};
+    show_last(&worker->recorded, worker->recorded + 1);
+}
+
+/* A task ran, perhaps not for the last time: for a worker that follows runs. */
+static void follow_run(flat_worker *worker, task_record *record, const task_descriptor *task, uint64_t begun,
+                       uint64_t ended) {
+    bool refused = was_refused(worker);
+    if ((task->flags & IS_DEFERRED) == 0) record->first_ended = record->ran = 0;
+    record->ran += ended - begun;
+    /* A task that ran before the worker followed runs has an older time there. */
+    if (!refused && !has_run(record, task)) record->first_ended = ended;
+    load_of_ended(worker, task, ended - begun, refused, ended);
+    if (worker->record_length != 0 && !worker->is_deferred) record_task(worker, record, task, ended);
+}
+
+/* In a worker that `follows` runs, what is known of the run is told; in another one, no test for that is made. */
+ALWAYS_INLINE void run_and_finish(flat_worker *worker, const chosen_task *chosen, uint64_t now, flat_outcome outcome,
+                                  bool follows) {
     worker_statistics *statistics = worker->statistics;
     task_descriptor *task = chosen->task;
     void *block = chosen->record->block;
     worker->outcome = (uint8_t)outcome;
     worker->is_deferred = false;
+    if (follows && outcome == FLAT_TASK_DONE) load_of_begun(worker, task->type, now);
     show(&statistics->running_since, now);
     show_last(&statistics->running, (uintptr_t)task->run);
     task->run(worker, block != NULL ? block : task->room, task->size);
@@ -287,13 +332,28 @@ static void run_task(flat_worker *worker, const chosen_task *chosen, uint64_t no
     show(&statistics->running, 0);
     count_up(&statistics->begun, 1);
     check_service(statistics, task, ended - now);
+    if (follows && outcome == FLAT_TASK_DONE) follow_run(worker, chosen->record, task, now, ended);
     leave_ring(worker, chosen);
     if (UNLIKELY(worker->is_deferred)) {
         wait_again(worker, chosen->record);
         return;
     }
     if (LIKELY(outcome == FLAT_TASK_DONE)) count_service(statistics, task, now, ended);
-    flat_engine_finish(worker, chosen->record, task, outcome);
+    uint32_t fared = follows ? flat_engine_fared(worker, chosen->record, task, outcome) : 0;
+    flat_engine_finish(worker, chosen->record, task, outcome, fared);
+    if (follows) load_of_done(worker);
+}
+
+static NOINLINE void run_followed(flat_worker *worker, const chosen_task *chosen, uint64_t now, flat_outcome outcome) {
+    run_and_finish(worker, chosen, now, outcome, true);
+}
+
+static void run_task(flat_worker *worker, const chosen_task *chosen, uint64_t now, flat_outcome outcome) {
+    if (UNLIKELY(worker->follows_runs)) {
+        run_followed(worker, chosen, now, outcome);
+    } else {
+        run_and_finish(worker, chosen, now, outcome, false);
+    }
 }
 
 /* Ends a task that will not run; `run` is called nevertheless if the task wants that. */
@@ -304,7 +364,7 @@ static NOINLINE void end_unrun(flat_worker *worker, const chosen_task *chosen, f
     }
     worker->is_deferred = false;
     leave_ring(worker, chosen);
-    flat_engine_finish(worker, chosen->record, chosen->task, outcome);
+    finish_unrun(worker, chosen->record, chosen->task, outcome);
 }
 
 /* What becomes of a task that is about to begin. */
@@ -318,14 +378,16 @@ static inline flat_outcome judge_task(const flat_worker *worker, task_descriptor
 
 /* Counts the free blocks of a class, some at a time: see `class_statistics`. Only the owner of a pool may look at it.
  */
-static NOINLINE void count_free_blocks(flat_worker *worker) {
+static NOINLINE void count_free_blocks(flat_worker *worker, uint64_t now) {
     const pool_class *class = class_number(worker->pool, worker->counted_class);
     uint32_t to = worker->counted_block + COUNTED_AT_ONCE;
     if (to > class->fresh) to = class->fresh;
     for (uint32_t i = worker->counted_block; i < to; i++) worker->counted_free += class->words[i] != WORD_LIVE;
     worker->counted_block = to;
     if (to < class->fresh) return;
-    show(&worker->statistics->classes[worker->counted_class].free, worker->counted_free + class->count - class->fresh);
+    uint64_t free = worker->counted_free + class->count - class->fresh;
+    show(&worker->statistics->classes[worker->counted_class].free, free);
+    load_of_counted(worker, worker->counted_class, free, now);
     worker->counted_free = worker->counted_block = 0;
     if (++worker->counted_class == worker->pool->class_count) worker->counted_class = 0;
 }
@@ -338,12 +400,18 @@ static inline void move_rate(uint64_t *rate, uint64_t tasks, uint64_t ticks, uin
                               : *rate - (*rate - sample) * windows / RATE_WINDOWS);
 }
 
+/* A worker tells its load from when it sees that somebody chooses. It does not look for each task. */
+static inline void look_who_chooses(flat_worker *worker) {
+    if (UNLIKELY(!worker->tells_load && somebody_chooses(&worker->engine->chooses))) flat_engine_begin_to_tell(worker);
+}
+
 /* What a worker does now and then for those who look at it. No loop but over COUNTED_AT_ONCE blocks. */
 static NOINLINE void keep_accounts(flat_worker *worker, uint64_t now) {
     worker_statistics *statistics = worker->statistics;
     worker->kept = now;
     show(&statistics->looked, now);
-    count_free_blocks(worker);
+    look_who_chooses(worker);
+    count_free_blocks(worker, now);
     uint64_t ticks = now - statistics->rated, windows = ticks >> (worker->engine->unit_shift + RATING_SHIFT);
     if (windows == 0) return;
     uint64_t came = statistics->taken - statistics->cancelling;
@@ -376,6 +444,7 @@ bool flat_engine_work(flat_worker *worker) {
         if (UNLIKELY(chosen.in != NULL)) take_in_task(worker, chosen.in, chosen.task);
         if (!choose_task(worker, &chosen)) {
             worker->last = 0;
+            load_of_nothing(worker);
             return false;
         }
     }
@@ -435,6 +504,7 @@ static inline void pass_time(flat_worker *worker, uint32_t looks, uint64_t *sinc
     if (LIKELY(looks % LOOKS_PER_TIME != 0 && engine->waiting != FLAT_WAITING_SLEEP)) return;
     uint64_t now = read_ticks();
     keep_accounts(worker, now);
+    load_of_nothing_yet(worker, now);
     if (engine->waiting == FLAT_WAITING_SLEEP) {
         sleep_worker(worker);
         return;
@@ -488,7 +558,9 @@ bool flat_engine_step(flat_engine *engine, size_t worker) {
     bool watched = engine->watchdog_ns != 0;
     if (watched) show(thread, flat_thread_number());
     stepped->last = 0; /* time has passed since its last step */
+    look_who_chooses(stepped);
     bool worked = flat_engine_work(stepped);
+    if (!worked) load_of_nothing_yet(stepped, read_ticks());
     if (watched) show(thread, 0);
     step_leave_worker(&stepped->attended);
     return worked;

@@ -3,7 +3,7 @@
 
 #include "sojourn.hpp"
 
-#include "engine/setup.h"
+#include "engine/footprint.h"
 
 #include <flatline/engine.h>
 

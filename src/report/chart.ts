@@ -2,7 +2,7 @@
 // of its values, and its axes.
 
 import uPlot from "uplot";
-import type { Bench } from "./data";
+import type { Lines } from "./data";
 import { el } from "./dom";
 import { figure } from "./format";
 import { looksOf, themeColour, type Look } from "./palette";
@@ -14,7 +14,7 @@ const logFromSpread = 50;
 const steps = [1, 2, 5, 10];
 
 /// The nearest 1, 2 or 5 times a power of ten at or below (direction -1) or above (+1) a positive value.
-function roundStep(value: number, direction: 1 | -1): number {
+export function roundStep(value: number, direction: 1 | -1): number {
   const decade = 10 ** Math.floor(Math.log10(value));
   const tolerance = 1 + 1e-9;
   const fit = direction > 0
@@ -90,13 +90,14 @@ export abstract class Chart<Row extends Drawn> {
   protected readonly note = el("span", { class: "scale" });
   protected readonly readout = el("output", { class: "readout" });
   protected readonly holder: HTMLElement;
+  protected readonly unit: string = "ns"; // of what the pointer reads
   protected focused: number | null = null; // the series nearest to the pointer, counted from 1
   private readonly looks: Map<string, Look>;
   private plot: uPlot | undefined;
   private waiting = false;
   private wanted = false; // draw() was called; the plot now follows the size of its box
 
-  constructor(protected readonly bench: Bench, private readonly rows: Row[], protected readonly view: View,
+  constructor(protected readonly bench: Lines, private readonly rows: Row[], protected readonly view: View,
               name: string, description: string) {
     this.looks = looksOf(bench.backends);
     this.holder = el("div", { class: "plot", role: "img", "aria-label": description });
@@ -204,7 +205,7 @@ export abstract class Chart<Row extends Drawn> {
     const wanted = rows.filter((row, i) =>
       i + 1 === this.focused || ["subject", "control"].includes(this.kindOf(row.backend) ?? ""));
     const texts = wanted.map((row) => `${this.titleOf(row.backend)} ${text(plot.data[rows.indexOf(row) + 1]?.[at])}`);
-    this.readout.textContent = `${where(plot.data[0][at] ?? 0)}, ns: ${texts.join(" · ")}`;
+    this.readout.textContent = `${where(plot.data[0][at] ?? 0)}, ${this.unit}: ${texts.join(" · ")}`;
   }
 }
 

@@ -1,6 +1,6 @@
 // The bar that stays at the top: links to sections, visible lines, scale, theme.
 
-import type { Bench } from "./data";
+import type { Lines } from "./data";
 import { el } from "./dom";
 import { looksOf, swatch } from "./palette";
 import type { ScaleChoice, View } from "./view";
@@ -42,12 +42,12 @@ export function followTheme(view: View): void {
   addEventListener("afterprint", () => setTheme(before, view));
 }
 
-function scaleChoice(view: View): HTMLElement {
+function scaleChoice(view: View, axis: string): HTMLElement {
   const choices: ScaleChoice[] = ["auto", "log", "linear"];
   const select = el("select", { "aria-label": "Scale of the curves' time axis", change: (event) => {
     view.choose((event.target as HTMLSelectElement).value as ScaleChoice);
-  } }, ...choices.map((choice) => el("option", { value: choice }, choice)));
-  return el("label", { class: "scale-choice" }, "ns axis ", select);
+  } }, ...choices.map((choice) => el("option", { value: choice, selected: choice === view.scale }, choice)));
+  return el("label", { class: "scale-choice" }, `${axis} axis `, select);
 }
 
 function navigation(places: [string, string][]): HTMLElement {
@@ -84,7 +84,7 @@ export function followReading(places: [string, string][]): void {
 }
 
 /// A button for each backend. Turned off, it hides the backend's line, row, bar and column on the whole page.
-function legend(bench: Bench, view: View): HTMLElement {
+function legend(bench: Lines, view: View, name: string): HTMLElement {
   const looks = looksOf(bench.backends);
   const style = el("style");
   document.head.append(style);
@@ -102,14 +102,18 @@ function legend(bench: Bench, view: View): HTMLElement {
     style.textContent = [...view.hidden]
       .map((name) => `[data-backend=${JSON.stringify(name)}] { display: none }`).join("\n");
   });
-  return el("div", { class: "legend scroll", role: "group", "aria-label": "Backends shown", tabindex: 0 },
+  return el("div", { class: "legend scroll", role: "group", "aria-label": `${name} shown`, tabindex: 0 },
     ...buttons, all);
 }
 
-export function toolbar(bench: Bench, view: View, places: [string, string][], save: HTMLElement): HTMLElement {
+/// What the page calls its lines, and the axis along which they are read.
+export interface Named { lines: string; axis: string }
+
+export function toolbar(bench: Lines, view: View, places: [string, string][], save: HTMLElement,
+                        named: Named = { lines: "Backends", axis: "ns" }): HTMLElement {
   const bar = el("div", { class: "toolbar" },
-    el("div", { class: "row" }, navigation(places), scaleChoice(view), save, themeButton(view)),
-    legend(bench, view));
+    el("div", { class: "row" }, navigation(places), scaleChoice(view, named.axis), save, themeButton(view)),
+    legend(bench, view, named.lines));
   // A jump target must stop below the bar, whose height depends on how its buttons wrap.
   new ResizeObserver(() => {
     document.documentElement.style.setProperty("--top", `${bar.offsetHeight}px`);

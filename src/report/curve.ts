@@ -11,7 +11,8 @@ type Point = [x: number, value: number];
 
 const labelled = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
 
-function place(percentile: number): number {
+/// Where a percentile stands on the x axis.
+export function place(percentile: number): number {
   return -Math.log10(1 - percentile / 100);
 }
 

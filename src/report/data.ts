@@ -7,6 +7,8 @@ export type BackendKind = "subject" | "again" | "control" | "unchecked" | "gener
 
 /// `beside`: the backend that its figures are compared with, in addition to the mallocs; for a copy, the original.
 export interface Backend { name: string; title: string; kind: BackendKind; beside?: string }
+/// What the charts and the bar at the top need to know of a document: whose lines there are.
+export interface Lines { backends: Backend[] }
 export interface Missing { name: string; how: string }
 export interface Failure { backend: string; suite: string; size: number; order?: string; message: string }
 export interface Hiccups {

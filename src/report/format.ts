@@ -62,3 +62,19 @@ export function method(cell: Cell): string {
     case "bytes": return `${cell.operation}, bytes for each of ${calls} live blocks`;
   }
 }
+
+/// By how much a figure is above or below another, as a percentage with one decimal and its sign: "+8.0 %".
+export function percentMore(more: number): string {
+  const text = percent(more);
+  return text.startsWith(minus) ? text : `+${text}`;
+}
+
+/// A share of refused tasks as a percentage with two decimals; 0 only for 0.
+export function refusedShare(share: number): string {
+  return share > 0 && share < 0.00005 ? "<0.01\u00a0%" : `${figure(share * 100, 2)}\u00a0%`;
+}
+
+/// A sojourn in mean service times.
+export function inServices(value: number | null | undefined): string {
+  return figure(value, 2);
+}

@@ -2,7 +2,10 @@
 
 import { el } from "./dom";
 
-const terms: [string, string][] = [
+/// A term and its meaning.
+export type Term = [string, string];
+
+const terms: Term[] = [
   ["P50, P90, P99", "half, 90 %, 99 % of the samples took this long or less; P50 is the median."],
   ["P99.9, P99.99", "one sample in 1,000, in 10,000, took longer; no P99.99 is given under 100,000 samples."],
   ["P99.9 − P50", "jitter: how much longer than usual the slowest call in 1,000 takes, in ns."],
@@ -60,9 +63,9 @@ export function meaningOf(term: string): string {
   return terms.find(([name]) => name === term)?.[1] ?? "";
 }
 
-export function glossarySection(): HTMLElement {
+export function glossarySection(all = terms): HTMLElement {
   return el("section", { id: "glossary", "aria-labelledby": "glossary-title" },
     el("h2", { id: "glossary-title" }, "Terms"),
     el("dl", { class: "glossary" },
-      ...terms.map(([term, meaning]) => el("div", {}, el("dt", {}, term), el("dd", {}, meaning)))));
+      ...all.map(([term, meaning]) => el("div", {}, el("dt", {}, term), el("dd", {}, meaning)))));
 }

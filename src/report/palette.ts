@@ -24,6 +24,26 @@ const known: Record<string, Look> = {
   "boost-pool": { colour: "--line-6", dash: [8, 3, 2, 3], width: 1.6 },
   "foonathan-pool": { colour: "--line-7", dash: [8, 3, 2, 3], width: 1.6 },
 };
+
+/// Policies of dispatch, in the simulation: those that look at the same thing share a colour.
+const policies: Record<string, Look> = {
+  "predictive": { colour: "--line-subject", dash: solid, width: 3.5 },
+  "shortest queue": { colour: "--line-1", dash: solid, width: 1.6 },
+  "bounded queue": { colour: "--line-1", dash: [6, 3], width: 1.6 },
+  "idle queue": { colour: "--line-1", dash: [2, 2], width: 1.6 },
+  "two choices": { colour: "--line-2", dash: solid, width: 2 },
+  "two choices, memory": { colour: "--line-2", dash: [6, 3], width: 1.6 },
+  "shortest delay": { colour: "--line-3", dash: solid, width: 1.6 },
+  "stale load": { colour: "--line-3", dash: [6, 3], width: 1.6 },
+  "C3": { colour: "--line-4", dash: solid, width: 1.6 },
+  "peak EWMA": { colour: "--line-4", dash: [6, 3], width: 1.6 },
+  "Prequal": { colour: "--line-6", dash: solid, width: 1.6 },
+  "least occupied": { colour: "--line-7", dash: solid, width: 1.6 },
+  "round robin": { colour: "--line-5", dash: solid, width: 1.6 },
+  "random": { colour: "--line-5", dash: [6, 3], width: 1.6 },
+  "central queue": { colour: "--line-list", dash: [1.5, 2.5], width: 1.75 },
+  "least work, known": { colour: "--line-floor", dash: [7, 4], width: 1.5 },
+};
 const colours = 7;
 const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
 
@@ -31,7 +51,7 @@ const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
 export function looksOf(backends: Backend[]): Map<string, Look> {
   let spare = 0;
   return new Map(backends.map((backend) => {
-    const look = known[backend.name] ?? {
+    const look = known[backend.name] ?? policies[backend.name] ?? {
       colour: `--line-${(spare % colours) + 1}`,
       dash: spareDashes[Math.floor(spare++ / colours) % spareDashes.length] ?? solid,
       width: 1.6,

@@ -1,4 +1,4 @@
-// Saves the run from the page, without network. The file is one that `flatline compare` reads.
+// Saves the run from the page, without network. The file is one that `flatline compare` or `flatline report` reads.
 
 import { el } from "./dom";
 
@@ -15,8 +15,9 @@ function save(text: string, started: string): void {
   setTimeout(() => URL.revokeObjectURL(address), patience);
 }
 
-/// `text` is the data as stored in the page.
-export function saveButton(text: string, started: string): HTMLElement {
-  return el("button", { type: "button", class: "save", title: "Save the run's JSON, as flatline bench --json writes it",
+/// `text` is the data as stored in the page, which `verb` wrote; `started` names the run.
+export function saveButton(text: string, started: string, verb = "bench"): HTMLElement {
+  return el("button", { type: "button", class: "save",
+    title: `Save the run's JSON, as flatline ${verb} --json writes it`,
     click: () => save(text, started) }, "Save JSON");
 }

@@ -46,6 +46,28 @@ class Bench(TreeTest):
         self.assertEqual({cell["suite"] for cell in document["cells"]}, SUITES - {"engine"})
         self.assertEqual(faults(document), [])
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two processors")
+    def test_policies_of_dispatch_are_compared_by_name(self):
+        result = self.tree.run("bench", "dispatch", "--quick", "--processes", "2", "--json", "out.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([line for line in result.stdout.splitlines() if len(line) > 100], [])
+        document = json.loads((self.tree.root / "out.json").read_text())
+        self.assertEqual(document["schema"], "flatline.dispatch/1")
+        self.assertEqual((document["runs"], document["pairs"], document["named"]), (2, 20, 6))
+        for scenario in document["scenarios"]:
+            for policy in scenario["policies"]:
+                self.assertEqual(len(policy["live_p99_ms"]), 2)
+                self.assertGreater(min(policy["live_p99_ms"] + policy["simulated_p99_ms"]), 0)
+        self.assertEqual({choice["policy"] for choice in document["choices"]},
+                         {"nothing", "random", "two choices", "Prequal", "predictive"})
+
+    def test_dispatch_refuses_what_it_has_no_use_for(self):
+        for arguments, what in ((("engine",), "runs alone"), (("--html", "out.html"), "only --json"),
+                                (("--processes", "1"), "needs 2 runs"), (("--json", "no/where"), "no/where")):
+            result = self.tree.run("bench", "dispatch", "--quick", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn(what, result.stderr)
+
     def engine(self, *arguments, **options):
         for driver in ("flatline", "ring", "futex", "mutex"):
             shutil.copy(FAKE, self.tree.libexec / f"bench-engine-{driver}")

@@ -2,6 +2,7 @@
 #ifndef FLATLINE_TESTS_CLI_ENGINE_SHOWN_HPP
 #define FLATLINE_TESTS_CLI_ENGINE_SHOWN_HPP
 
+#include "engine/dispatch/switchback.h"
 #include "engine/statistics.h"
 
 #include <flatline/engine.h>
@@ -21,7 +22,9 @@ class engine_shown {
         const std::uint64_t workers_at = sizeof(engine_statistics);
         const std::uint64_t submitters_at = workers_at + workers * sizeof(worker_statistics);
         const std::uint64_t each = submitter_statistics_bytes(workers);
-        bytes_.resize((submitters_at + (workers + lanes) * each + 4095) / 4096 * 4096);
+        const std::uint64_t switchbacks_at = submitters_at + (workers + lanes) * each;
+        const std::uint64_t of_switchback = (sizeof(::switchback) + LINE_PAIR - 1) / LINE_PAIR * LINE_PAIR;
+        bytes_.resize((switchbacks_at + (workers + lanes) * of_switchback + 4095) / 4096 * 4096);
         head() = {
             .magic = STATISTICS_MAGIC,
             .bytes = bytes_.size(),
@@ -31,12 +34,24 @@ class engine_shown {
             .submitters_at = submitters_at,
             .worker_bytes = sizeof(worker_statistics),
             .submitter_bytes = each,
+            .switchbacks_at = switchbacks_at,
+            .switchback_bytes = of_switchback,
+            .policy = 13, // predictive
             .process = 4711,
             .state = 0,
             .rated_ticks = 1000000,
             .watchdog_ticks = 5000000,
             .rate = {.origin = 1000, .ns_per_tick = std::uint64_t{1} << 31, .ticks_per_ns = std::uint64_t{1} << 33},
             .types = {}};
+        for (std::uint64_t i = 0; i < workers + lanes; i++)
+            switchback_of(i).options = {.seed = 7,
+                                        .begin = 1000,
+                                        .washout = 256,
+                                        .closing = 4096,
+                                        .slice_bits = 10,
+                                        .share_bits = 1,
+                                        .most_bits = 16,
+                                        .shortest_bits = 4};
         for (std::uint64_t i = 0; i < workers; i++) {
             worker(i).class_count = classes;
             worker(i).thread = 5000 + i;
@@ -50,6 +65,9 @@ class engine_shown {
     }
     submitter_statistics &submitter(std::uint64_t number) {
         return at<submitter_statistics>(head().submitters_at + number * head().submitter_bytes);
+    }
+    ::switchback &switchback_of(std::uint64_t submitter) {
+        return at<::switchback>(head().switchbacks_at + submitter * head().switchback_bytes);
     }
     std::uint64_t &accepted(std::uint64_t submitter, std::uint64_t worker) {
         return at<std::uint64_t>(head().submitters_at + submitter * head().submitter_bytes +

@@ -21,6 +21,7 @@ from planting import CONTROL, arguments_of, passes, plant, verdict
 
 PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
 RUN, FILES, TOP = "run_program_test.py", "files_test.py", "top_program_test.py"
+SIMULATE = "simulate_program_test.py"
 TEXTS = "cli_test"  # of GoogleTest, and no script
 BEHIND = "Run.test_a_static_program_behind_another_is_refused_in_the_same_way_each_time"
 
@@ -74,6 +75,41 @@ FAULTS = {
         "Top.test_document"),
     "page_of_anything": (
         "cli/report.cpp", r"\(void\)markdown_of\(document\);", "", FILES, "Files.test_results_that_are_not_whole"),
+    "gain_as_a_share": (
+        "cli/top_text.cpp", r"100 \* gain\.gain_low, 100 \* gain\.gain_high", "gain.gain_low, gain.gain_high", TEXTS,
+        "top_text.shows_what_the_policy_of_dispatch_gains"),
+    "intervals_on_both_sides_agree": (
+        "cli/bench_dispatch.cpp", r"return separates\(\) && \(live.low > 1\) == \(simulated.low > 1\);", "return separates();",
+        TEXTS, "bench_dispatch.pairs_agree_iff_both_intervals_are_on_one_side_of_1"),
+    "named_pair_the_other_way_round": (
+        "cli/bench_dispatch.cpp", r"if \(first != each.better\) std::swap", "if (first == each.better) std::swap", TEXTS,
+        "bench_dispatch.names_three_pairs_of_each_scenario_and_the_simulation_has_them_in_that_order"),
+    "slower_worker_as_fast": (
+        "bench/live_dispatch.cpp", r"flight->task->service_ns\) / speed", "flight->task->service_ns) / (speed > 0 ? 1 : 2)", TEXTS,
+        "live_dispatch.a_slower_worker_takes_longer"),
+    "blocks_not_held": (
+        "bench/live_dispatch.cpp", r"flight->task->hold_ns != 0 &&", "flight->task->hold_ns == 1 &&", TEXTS,
+        "live_dispatch.blocks_are_held_and_come_back"),
+    "refused_tasks_not_counted": (
+        "bench/live_dispatch.cpp", r"outcome.refused \+= !accepted\[i\];", "", TEXTS,
+        "live_dispatch.tasks_take_their_time_and_those_without_a_grant_are_refused"),
+    "page_of_any_simulation": (
+        "cli/report.cpp", r"        require_simulation\(document\);", "        ;", SIMULATE,
+        "Simulate.test_a_recorded_simulation_that_is_not_whole_becomes_no_page"),
+    "outputs_not_looked_at_before_the_work": (
+        "cli/simulate.cpp", r"    const BenchWriter writer\(options.outputs\);(.*)writer.write\(document_of\(results\)\);.*?;",
+        r"\1BenchWriter(options.outputs).write(document_of(results));", SIMULATE,
+        "Simulate.test_a_file_that_cannot_be_written_is_refused_before_the_work"),
+    "all_without_the_grid": (
+        "cli/simulate.cpp", r"what_if\(options.all \|\| options.what_if\)", "what_if(options.what_if)", SIMULATE,
+        "Simulate.test_all_makes_everything_in_one_file_and_one_page"),
+    "training_workloads_without_being_said_so": (
+        "cli/simulate.cpp", r"if \(options.all\) std::ranges::move", "if (!options.all) std::ranges::move", SIMULATE,
+        "Simulate.test_what_is_not_there_is_refused_with_what_there_is"),
+    "none_of_the_simulation": (
+        "cli/simulate.cpp", r"\A", "", SIMULATE, "Simulate.test_all_makes_everything_in_one_file_and_one_page"),
+    "none_of_the_recorded_simulation": (
+        "cli/report.cpp", r"\A", "", SIMULATE, "Simulate.test_a_recorded_simulation_that_is_not_whole_becomes_no_page"),
     "none_of_the_texts": ("cli/bench_tasks.cpp", r"\A", "", TEXTS, "bench_tasks.*"),
     "floors_have_columns_of_their_own": (
         "cli/bench_tasks.cpp", r"if \(backend->kind == Kind::control\)", "if (false)", TEXTS,
@@ -114,6 +150,14 @@ def compile_into(fault, arguments):
     return unit + ".o"
 
 
+def in_a_tree(program, arguments):
+    """The program where it finds the page's template."""
+    for folder in ("bin", "share/flatline"):
+        os.makedirs(os.path.join(arguments.work, folder), exist_ok=True)
+    shutil.copyfile(arguments.page, os.path.join(arguments.work, "share/flatline/report.html"))
+    return shutil.copy(program, os.path.join(arguments.work, "bin"))
+
+
 def main():
     arguments = arguments_of(__doc__, FAULTS, ("source", "work", "linker", "main", "fake-driver", "page", "library", "malloc",
                                                "overload"), lists=("libraries", "test"))
@@ -131,6 +175,8 @@ def main():
     of_script = [arguments.malloc, "cc", os.path.join(arguments.source, "tests/programs/own_malloc.c")]
     if script == TOP:
         of_script = [arguments.overload]
+    if script == SIMULATE:
+        program, of_script = in_a_tree(program, arguments), []
     if script == FILES:
         of_script = [arguments.fake_driver, arguments.page, arguments.library]
     result = subprocess.run([sys.executable, "-B", os.path.join(HERE, script), program, *of_script, test], text=True,

@@ -90,9 +90,12 @@ TEST_F(EngineHpp, ALargeCallableIsConstructedInABlock) {
     EXPECT_EQ(lanes.submit(0, [values, &got] { got = values.back(); }), FLAT_OK);
     run_all();
     EXPECT_EQ(got, 7);
-    EXPECT_EQ(lanes.submit(FLAT_ANY_WORKER, [values] { (void)values; }), FLAT_INVALID_ARGUMENT);
+    EXPECT_EQ(lanes.submit(FLAT_ANY_WORKER, [values, &got] { got = values.back() + 1; }), FLAT_OK);
+    run_all();
+    EXPECT_EQ(got, 8);
     const std::array<char, 2000> too_large{};
     EXPECT_EQ(lanes.submit(0, [too_large] { (void)too_large; }), FLAT_INVALID_ARGUMENT);
+    EXPECT_EQ(lanes.submit(FLAT_ANY_WORKER, [too_large] { (void)too_large; }), FLAT_INVALID_ARGUMENT);
     expect_no_heap_call();
 }
 

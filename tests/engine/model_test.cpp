@@ -211,10 +211,19 @@ class engine_run {
         flat_ticket ticket = 0;
         const flat_task task = task_of(of, &ticket);
         const flat_status status = flat_engine_submit(lanes_[lane], worker, &task, bytes.data(), of.size);
-        if (of.expires && status == FLAT_DEADLINE_PAST) return worker == FLAT_ANY_WORKER ? go_on(lane) : "";
+        if (of.expires && status == FLAT_DEADLINE_PAST) return "";
         let_expire(task);
         flat_status expected = FLAT_OK;
-        const std::size_t chosen = choose_worker(lane, worker, of.of_class, expected);
+        const std::size_t chosen = worker == FLAT_ANY_WORKER && status == FLAT_OK ? worker_of(ticket) : worker;
+        if (chosen != FLAT_ANY_WORKER) {
+            expected = model_.can_submit(lane, chosen, of.of_class);
+        } else {
+            // It is refused iff every worker would refuse it.
+            for (std::size_t each = 0; each < model_workers; each++) {
+                expected = model_.can_submit(lane, each, of.of_class);
+                if (expected == FLAT_OK) break;
+            }
+        }
         if (status == FLAT_OK && expected == FLAT_OK) {
             model_.take_grant(lane, chosen, of.of_class);
             model_.post(lane, chosen, of);
@@ -223,24 +232,8 @@ class engine_run {
         return differs("submit " + std::to_string(of.id), status, expected);
     }
 
-    std::string go_on(std::size_t lane) {
-        next_worker_[lane] = (next_worker_[lane] + 1) % model_workers;
-        return "";
-    }
-
-    std::size_t choose_worker(std::size_t lane, std::size_t worker, std::size_t of_class, flat_status &status) {
-        if (worker != FLAT_ANY_WORKER) {
-            status = model_.can_submit(lane, worker, of_class);
-            return worker;
-        }
-        for (std::size_t tried = 0; tried < model_workers; tried++) {
-            worker = next_worker_[lane];
-            (void)go_on(lane);
-            status = model_.can_submit(lane, worker, of_class);
-            if (status == FLAT_OK || status == FLAT_DRAINING) break;
-        }
-        return worker;
-    }
+    // As in engine.h: a ticket names the worker.
+    static std::size_t worker_of(flat_ticket ticket) { return static_cast<std::size_t>(ticket >> 48) - 1; }
 
     std::string grant(std::size_t lane, std::size_t worker, std::size_t of_class, std::size_t less) {
         const std::size_t size = class_sizes[of_class] - less;
@@ -419,7 +412,6 @@ class engine_run {
     const test::test_engine engine_{small_engine()};
     engine_model model_{grants};
     std::array<flat_submitter *, model_outside> lanes_{};
-    std::array<std::size_t, model_outside> next_worker_{};
     std::vector<task_plan> plans_;
     std::map<std::uint32_t, std::size_t> runs_;
     std::vector<held_block> held_, once_posted_;

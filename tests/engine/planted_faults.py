@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
-PARTS = "parts.c"
+PARTS = ["parts.c", "any_worker_parts.c"]
 SECONDS = 25  # for a test program; all of them take a few without a fault, and one with a fault waits for 20
 
 # name: (file below src/engine, pattern, replacement, tests that must fail). `TEST:WORDS` is a test with these words in
@@ -29,7 +29,7 @@ SECONDS = 25  # for a test program; all of them take a few without a fault, and 
 FAULTS = {
     CONTROL: ("links.h", r"\A", "", ["links", "wheel", "ready", "histogram", "ticks", "descriptor", "setup",
                                      "setup_threads", "submit", "completion", "worker", "control",
-                                     "waiting_submitters", "model"]),
+                                     "waiting_submitters", "model", "any_worker", "record"]),
     # links.h
     "node_appended_at_the_front": ("links.h", r"uint32_t last = links\[head\]\.previous;\s*links\[node\] = \(list_link\)\{head, last\};\s*"
                                    r"links\[last\]\.next = node;\s*links\[head\]\.previous = node;",
@@ -85,19 +85,19 @@ FAULTS = {
                                            ["descriptor", "worker:start_and_a_later_deadline"]),
     "flags_share_a_bit": ("descriptor.h", r"#define ALWAYS_RUN 8u", "#define ALWAYS_RUN 4u",
                           ["descriptor", "completion", "model"]),
-    # setup.c
+    # options.c, layout.c, setup.c
     "a_byte_too_little_accepted": ("setup.c", r"status = judge_memories\(metadata, blocks, &need\);",
                                    "metadata.size++; status = judge_memories(metadata, blocks, &need);", ["setup"]),
-    "default_grants_rounded_up": ("setup.c", r": granted / lanes;", ": (granted + lanes - 1) / lanes;", ["setup"]),
-    "half_of_the_blocks_forgotten": ("setup.c", r": blocks / 2;", ": blocks;", ["setup"]),
-    "no_grants_is_the_default": ("setup.c", r"asked == FLAT_NO_GRANTS \? 0 : ", "asked == FLAT_NO_GRANTS ? granted / lanes : ", ["setup"]),
-    "more_grants_than_blocks": ("setup.c", r"if \(all > blocks\)", "if (false)", ["setup"]),
-    "lanes_without_grants": ("setup.c", r"plan->grant_count\[0\] == 0 \|\| ", "", ["setup"]),
-    "limits_of_another_worker": ("setup.c", r"&options->workers\[worker\]", "&options->workers[0]", ["setup", "submit:holds_the_payload"]),
-    "any_number_of_workers": ("setup.c", r"\|\| options->worker_count > FLAT_ENGINE_MAX_WORKERS", "", ["setup:out_of_its_range"]),
-    "any_stack": ("setup.c", r"stack < LEAST_STACK_BYTES \|\| ", "", ["setup:out_of_its_range"]),
-    "stacks_do_not_count": ("setup.c", r"(ENGINE_PAGE\);\s*)return judge_size\(of\);", r"\1return FLAT_OK;", ["setup:half_of_the_address"]),
-    "starvation_limit_one_less": ("setup.c", r"\.start = 0x8000 - \(uint64_t\)limit", ".start = 0x8001 - (uint64_t)limit", ["worker", "model"]),
+    "default_grants_rounded_up": ("options.c", r": granted / lanes;", ": (granted + lanes - 1) / lanes;", ["setup"]),
+    "half_of_the_blocks_forgotten": ("options.c", r": blocks / 2;", ": blocks;", ["setup"]),
+    "no_grants_is_the_default": ("options.c", r"asked == FLAT_NO_GRANTS \? 0 : ", "asked == FLAT_NO_GRANTS ? granted / lanes : ", ["setup"]),
+    "more_grants_than_blocks": ("options.c", r"if \(all > blocks\)", "if (false)", ["setup"]),
+    "lanes_without_grants": ("options.c", r"plan->grant_count\[0\] == 0 \|\| ", "", ["setup"]),
+    "limits_of_another_worker": ("options.c", r"&options->workers\[worker\]", "&options->workers[0]", ["setup", "submit:holds_the_payload"]),
+    "any_number_of_workers": ("options.c", r"\|\| options->worker_count > FLAT_ENGINE_MAX_WORKERS", "", ["setup:out_of_its_range"]),
+    "any_stack": ("options.c", r"stack < LEAST_STACK_BYTES \|\| ", "", ["setup:out_of_its_range"]),
+    "stacks_do_not_count": ("layout.c", r"(ENGINE_PAGE\);\s*)return judge_size\(of\);", r"\1return FLAT_OK;", ["setup:half_of_the_address"]),
+    "starvation_limit_one_less": ("layout.c", r"\.start = 0x8000 - \(uint64_t\)limit", ".start = 0x8001 - (uint64_t)limit", ["worker", "model"]),
     "pinned_nowhere": ("setup.c", r"int processor = plan\.pinned && plan\.processor <= INT_MAX \? \(int\)plan\.processor : -1;",
                        "int processor = -1;", ["setup_threads:pinned"]),
     "threads_left_running": ("setup.c", r"end_workers\(engine, i\);", "", ["setup_threads"]),
@@ -107,7 +107,55 @@ FAULTS = {
     "blocks_without_a_guard": ("setup.c", r"flat_guard_page\(\(char \*\)of->engine->workers\[i\]\.pool->start - ENGINE_PAGE\);", ";",
                                ["setup_threads:blocks_of_each", "setup_threads:to_the_page"]),
     "left_tasks_forgotten": ("setup.c", r"flat_engine_empty\(&engine->workers\[i\]\);", ";", ["worker:cancels_what_waits"]),
-    # submit.c and submit_steps.h
+    # any_worker.c and load.h
+    "any_worker_with_no_grant": ("any_worker.c", r"if \(to->classes\[number\]\.left != 0\) shard_add", "shard_add", ["any_worker", "model"]),
+    "any_worker_is_refused_though_a_grant_came_back": ("any_worker.c", r"    find_more\(submitter, &of, mask\);", "", ["any_worker:every_policy", "model"]),
+    "any_worker_gives_up_where_it_does_not_fit": ("any_worker.c", r"if \(number == NO_SHARD\) continue;\s*fitting = i;", "if (number == NO_SHARD) break; fitting = i;", ["any_worker:every_policy"]),
+    "any_worker_of_the_class_for_the_descriptor": ("any_worker.c", r"of->way == TASK_SUBMITTED && ", "", ["any_worker:every_policy"]),
+    "any_worker_forgets_the_policy": ("layout.c", r"asked != FLAT_DISPATCH_DEFAULT \? asked : FLAT_DISPATCH_PREDICTIVE", "FLAT_DISPATCH_RANDOM", ["any_worker:shortest_queue"]),
+    "policy_not_looked_at": ("options.c", r"\(unsigned\)options->dispatch > FLAT_DISPATCH_PREDICTIVE", "false", ["any_worker:no_policy"]),
+    "reports_not_read": ("any_worker.c", r"flat_dispatcher_learn\(&to[^;]*;", "", ["any_worker:shortest_queue"]),
+    "sent_not_accounted": ("any_worker.c", r"flat_dispatcher_sent\([^;]*;", "(void)now;", ["any_worker"]),
+    "returned_not_accounted": ("lane_grants.h", r"(push_grant\(of, &of->classes\[grant->size_class\], number\);\s*)if \(accounts\) [^;]*;", r"\1", ["any_worker"]),
+    "returned_at_a_take_not_accounted": ("lane_grants.h", r"(grants\[grant\]\.generation\+\+;\s*)if \(accounts\) [^;]*;", r"\1", ["any_worker:every_policy"]),
+    "lane_keeps_the_choice_of_its_last_owner": ("control.c", r"of->choice = NULL;", "", ["any_worker:takes_a_lane_next"]),
+    "who_waited_before_is_not_told": ("any_worker.c", r"load_show\(&worker->report\.waiting, \(uint32_t\)waiting\);", "", ["any_worker"]),
+    "workers_tell_from_the_start": ("worker.c", r" && somebody_chooses\(&worker->engine->chooses\)", "", ["any_worker"]),
+    "cancelled_task_still_waits": ("worker.c", r"(ready_remove\([^;]*;\s*)load_of_waiting_no_more\(worker, record\);", r"\1", ["any_worker:every_policy"]),
+    "chosen_task_still_waits": ("worker.c", r"(record->is_waiting = false;\s*)load_of_waiting_no_more\(worker, record\);", r"\1", ["any_worker:every_policy"]),
+    "task_of_an_empty_worker_is_not_told": ("worker.c", r"count_in\(worker, alone->record, task\);", "count_up(&worker->statistics->classes[task->size_class].in_flight, 1);", ["any_worker:every_policy"]),
+    "grant_that_left_is_in_flight": ("load.h", r"load_left\(&worker->report\);", "", ["any_worker:every_policy"]),
+    "told_to_the_wrong_one": ("layout.c", r"submitters\[i\]\.choice->idle\[number / 64\]", "submitters[0].choice->idle[number / 64]", ["any_worker:nothing_to_do"]),
+    "told_for_who_does_not_choose": ("load.h", r"if \(task->is_accounted == 0\) return 0;", "", ["any_worker:nothing_to_do"]),
+    "told_before_it_looks": ("load.h", r"worker->told = (worker->inboxes[^;]*);", r"say_idle(\1, UINT64_C(1) << worker->number % 64);", ["any_worker:nothing_to_do"]),
+    "sojourn_until_the_last_run": ("load.h", r"uint64_t sojourn = record->first_ended - task->submitted,", "uint64_t sojourn = worker->last - task->submitted,", ["any_worker:kept_their_grants"]),
+    "post_goes_the_plain_way": ("submit.c", r"if \(keeps_account\(to\)\) return flat_engine_post_accounted[^;]*;", "", ["any_worker:granted_block"]),
+    "submit_goes_the_plain_way": ("submit.c", r" \|\| to->choice != NULL", "", ["any_worker"]),
+    "busy_worker_does_not_look": ("worker.c", r"look_who_chooses\(worker\);\s*count_free_blocks", "count_free_blocks", ["any_worker:busy"]),
+    "run_without_blocks_teaches": ("load.h", r"if \(UNLIKELY\(refused\)\)", "if (refused && worker == NULL)", ["any_worker:refused_a_block"]),
+    "sojourn_until_the_first_try": ("worker.c", r"if \(!refused && !has_run\(record, task\)\)", "if (!has_run(record, task))", ["any_worker:refused_a_block"]),
+    "who_gave_up_is_told": ("load.h", r" \|\| !has_run\(record, task\)", "", ["any_worker:refused_a_block"]),
+    "refused_before_counts": ("any_worker.c", r"\(void\)was_refused\(worker\);", "", ["any_worker:refused_a_block"]),
+    "grants_run_out": ("load.h", r" \|\| of->granted == of->block_count", "", ["any_worker:blocks_run_out"]),
+    "blocks_never_run_out": ("load.h", r"load_counted\(&worker->report[^;]*;", "", ["any_worker:blocks_run_out"]),
+    "held_not_told": ("load.h", r" \| held_code\(held\) << FARED_HELD_SHIFT", "", ["any_worker:kept_their_grants"]),
+    "held_of_one_octave_less": ("load.h", r"code - 2\)", "code - 3)", ["any_worker:powers_of_two"]),
+    # switchback
+    "switchback_of_all_tasks": ("any_worker.c", r"if \(is_chosen && sojourn != 0\)", "if (sojourn != 0)", ["any_worker:nobody_chose"]),
+    "switchback_without_room": ("any_worker.c", r"flat_switchback_make_room\(choice->measured, now\);", "", ["any_worker:a_switchback_measures"]),
+    "switchback_never_falls_back": ("any_worker.c", r"if \(is_chosen && sojourn != 0\) \{", "if (is_chosen && sojourn != 0 && switchback_arm_at(&choice->measured->options, now) == SWITCHBACK_POLICY) {", ["any_worker:a_switchback_measures"]),
+    "switchback_slice_not_looked_at": ("options.c", r"slice < LEAST_SLICE_NS \|\| slice > MOST_SLICE_NS", "false", ["any_worker:in_their_range"]),
+    "switchback_share_not_looked_at": ("options.c", r"one_in > MOST_ONE_IN \|\| one_in == 1 \|\| \(one_in & \(one_in - 1\)\) != 0", "false", ["any_worker:in_their_range"]),
+    # record.c
+    "record_goes_on_from_the_last_task": ("worker.c", r"record->first_ended = record->ran = 0;", "record->first_ended = 0;", ["record:adds_up"]),
+    "record_of_the_last_run": ("worker.c", r"record->ran \+= ended - begun;", "record->ran = ended - begun;", ["record:adds_up"]),
+    "record_of_every_run": ("worker.c", r" && !worker->is_deferred\) record_task", ") record_task", ["record:adds_up"]),
+    "record_held_from_the_submit": ("worker.c", r"\.held = has_run\(record, task\) \? ended - record->first_ended : 0", ".held = ended - task->submitted", ["record:each_task"]),
+    "record_beyond_its_end": ("worker.c", r"worker->recorded == worker->record_length\)", "worker->recorded == worker->record_length + 1)", ["record:full"]),
+    "record_cut_off_at_a_buffer": ("record.c", r"if \(to->length \+ LONGEST_LINE > sizeof to->text\) flush_record\(to\);", "if (to->length + LONGEST_LINE > sizeof to->text) to->length = 0;", ["record:as_a_whole"]),
+    "record_not_taken_by_the_system": ("record.c", r"of->failed = written == 0 \|\| ", "of->failed = written > 0 && ", ["record:refusals"]),
+    "record_takes_no_room": ("layout.c", r"of->options->recorded_tasks \* sizeof\(recorded_task\)", "0", ["record:refusals"]),
+    # submit.c, submit_steps.h and lane_grants.h
     "urgency_not_looked_at": ("submit_steps.h", r"task->urgency >= FLAT_ENGINE_URGENCIES \|\| ", "", ["submit"]),
     "type_not_looked_at": ("submit_steps.h", r" \|\| task->type >= FLAT_ENGINE_TASK_TYPES", "", ["submit"]),
     "start_after_the_deadline": ("submit_steps.h", r"if \(task->start_ns > task->deadline_ns\) return FLAT_INVALID_ARGUMENT;", "", ["submit"]),
@@ -116,13 +164,11 @@ FAULTS = {
     "times_take_no_room": ("submit_steps.h", r"checked->flags \|= HAS_START;\s*checked->inline_bytes -= sizeof\(uint64_t\);",
                            "checked->flags |= HAS_START;", ["submit"]),
     "null_payload_read": ("submit.c", r"if \(payload\.start == NULL && payload\.size != 0\) return FLAT_INVALID_ARGUMENT;", "", ["submit"]),
-    "class_too_small": ("submit.c", r"return size <= to->classes\[\*number\]\.size \? FLAT_OK : FLAT_INVALID_ARGUMENT;", "return FLAT_OK;", ["submit"]),
-    "class_that_is_not_there": ("submit.c", r"if \(\*number >= to->class_count\) return FLAT_INVALID_ARGUMENT;",
+    "class_too_small": ("lane_grants.h", r"return size <= to->classes\[\*number\]\.size \? FLAT_OK : FLAT_INVALID_ARGUMENT;", "return FLAT_OK;", ["submit"]),
+    "class_that_is_not_there": ("lane_grants.h", r"if \(\*number >= to->class_count\) return FLAT_INVALID_ARGUMENT;",
                                 "if (*number >= to->class_count) *number = 0;", ["submit"]),
     "inline_where_none_is_granted": ("submit.c", r" && to->classes\[to->class_count\]\.count != 0\) \{\s*return submit_inline",
                                      ") {\n return submit_inline", ["submit"]),
-    "any_worker_gives_up_where_it_does_not_fit": ("submit.c", r"if \(answer == FLAT_INVALID_ARGUMENT\) continue;", "", ["submit:holds_the_payload"]),
-    "any_worker_is_always_the_first": ("submit.c", r"submitter->next_worker = worker \+ 1 == count \? 0 : worker \+ 1;", "", ["submit", "model"]),
     "posted_grant_posted_again": ("submit.c", r"state == GRANT_HELD \? FLAT_OK : FLAT_FOREIGN_POINTER;", "state != GRANT_LEFT ? FLAT_OK : FLAT_FOREIGN_POINTER;",
                                   ["submit", "model"]),
     "released_grant_posted": ("submit.c", r"to->grants\[grant\]\.state = GRANT_LEFT;", "", ["submit"]),
@@ -133,10 +179,10 @@ FAULTS = {
     "size_of_a_grant_rounded_up": ("submit.c", r"taken->size = \(uint32_t\)size;", "taken->size = (uint32_t)(size + 15) / 16 * 16;", ["submit", "model"]),
     "copy_of_whole_steps_alone": ("submit.c", r"size_t last = size - 2 \* sizeof\(pair\);", "size_t last = (size - 1) / 32 * 32 - 32;", ["submit"]),
     "copy_reads_beyond": ("submit_steps.h", r"middle = of\[size / 2\]", "middle = of[size]", ["submit"]),
-    "grant_lost_when_it_comes_back": ("submit_steps.h", r"(recover_grant\([^)]*\) \{\s*uint32_t number = next_returned\(class\);\s*if \(number == NO_GRANT_LEFT\) return false;\s*)take_back_grant\(of, number\);",
+    "grant_lost_when_it_comes_back": ("lane_grants.h", r"(recover_grant\([^)]*\) \{\s*uint32_t entry = next_returned\(class\);\s*if \(entry == NO_ENTRY\) return false;\s*)take_back_grant\([^;]*;",
                                       r"\1", ["submit", "completion", "model"]),
-    "return_ring_does_not_turn": ("submit_steps.h", r"class->parity \^= wraps;", "", ["submit", "model"]),
-    "generation_stays": ("submit_steps.h", r"(= &of->grants\[number\];\s*)grant->generation\+\+;", r"\1", ["completion", "model"]),
+    "return_ring_does_not_turn": ("lane_grants.h", r"class->parity \^= wraps;", "", ["submit", "model"]),
+    "generation_stays": ("lane_grants.h", r"(= &of->grants\[number\];\s*)grant->generation\+\+;", r"\1", ["completion", "model"]),
     "draining_not_looked_at": ("submit_steps.h", r"if \(LIKELY\(step_look_at_state\(&engine->state\) < submitter->refused_from\)\) return FLAT_OK;",
                                "return FLAT_OK;", ["submit", "control", "model"]),
     "lap_of_the_ring_kept": ("submit_steps.h", r"lap \+ \(wraps \? 1 : 0\)", "lap", ["submit", "model"]),
@@ -145,7 +191,7 @@ FAULTS = {
     "completions_do_not_turn": ("submit.c", r"from->completion_parity \^= ENTRY_PARITY;", "", ["completion", "model"]),
     "stale_ticket_cancels": ("submit.c", r" \|\| grant->generation != \(uint32_t\)ticket", "", ["completion"]),
     "second_cancellation_of_a_grant_sent": ("submit.c", r"return same \? FLAT_OK : FLAT_RING_FULL;", "if (same) return FLAT_OK;", ["completion"]),
-    "kept_block_is_left": ("submit.c", r"\(void\)take_grant\(from, class\);", "", ["completion:can_be_kept"]),
+    "kept_block_is_left": ("submit.c", r"\(void\)take_grant\(from, class, false\);", "", ["completion:can_be_kept"]),
     "poll_takes_too_many": ("submit.c", r"while \(taken < capacity && take_completion", "while (taken <= capacity && take_completion", ["completion"]),
     "tasks_may_wait": ("submit.c", r" \|\| submitter->of_worker != NULL\) return FLAT_INVALID_ARGUMENT;\s*const flat_engine \*engine = submitter->engine;\s*uint64_t until = ticks_at_time\(&engine->rate, until_ns\), look_until = read_ticks\(\) \+ engine->spin_ticks;\s*while",
                        ") return FLAT_INVALID_ARGUMENT;\n const flat_engine *engine = submitter->engine;\n uint64_t until = ticks_at_time(&engine->rate, until_ns), look_until = read_ticks() + engine->spin_ticks;\n while", ["worker:may_not_wait"]),
@@ -169,7 +215,7 @@ FAULTS = {
     "starts_rounded_down": ("worker.c", r"uint64_t due = units_after_ticks\(worker->engine, start\);", "uint64_t due = units_of_ticks(worker->engine, start);", ["worker:before_its_start"]),
     "two_threads_are_one_worker": ("worker.c", r"return step_move_lane\(&engine->workers\[worker\]\.attended, 0, 1\);", "return true;", ["worker:one_thread_at_a_time"]),
     "wheel_not_emptied_by_a_stop": ("worker.c", r"step_look_at_state\(&worker->engine->state\) >= ENGINE_STOPPED\) empty_wheel\(worker\);", "false) empty_wheel(worker);", ["control", "model"]),
-    "outcome_lost": ("worker.c", r"\(uint64_t\)outcome << OUTCOME_SHIFT \| ", "", ["completion", "model"]),
+    "outcome_lost": ("worker.c", r"\(uint64_t\)outcome << ENTRY_OUTCOME_SHIFT \| ", "", ["completion", "model"]),
     "wait_for_a_grant_outlasts_a_drain": ("control.c", r"for \(uint32_t i = 0; i < engine->lane_count; i\+\+\) wake_once\([^;]*;", "", ["waiting_submitters:takes_no_more"]),
     "grants_are_those_of_a_submit": ("submit.c", r"(size_t flat_engine_grants\([^{]*\{)", r"\1 if (size <= FLAT_ENGINE_INLINE_BYTES) return 7;", ["setup:small_size"]),
     # control.c
@@ -196,7 +242,7 @@ def copied(fault, source, work):
     for room in ("core", "os", "engine"):
         shutil.copytree(os.path.join(source, "src", room), os.path.join(work, "src", room))
     os.makedirs(os.path.join(work, "tests", "engine"))
-    for name in (PARTS, "parts.h"):
+    for name in [*PARTS, *[part.replace(".c", ".h") for part in PARTS]]:
         shutil.copy(os.path.join(source, "tests", "engine", name), os.path.join(work, "tests", "engine", name))
     file, pattern, replacement, _ = FAULTS[fault]
     plant(fault, os.path.join(work, "src", "engine", file), pattern, replacement, "src/engine/" + file)
@@ -211,9 +257,10 @@ def compiled(unit, arguments):
 def program_of(test, objects, engine, arguments):
     """The test linked with the engine that has the fault, which comes before the library's own."""
     made = os.path.join(arguments.work, "engine_%s_test" % test)
-    own = [path for path in objects if not path.endswith("/%s.o" % PARTS)]
-    if len(own) != len(objects):
-        own.append(compiled(os.path.join(arguments.work, "tests", "engine", PARTS), arguments))
+    names = {os.path.basename(path) for path in objects}
+    own = [path for path in objects if os.path.basename(path)[:-2] not in PARTS]
+    own += [compiled(os.path.join(arguments.work, "tests", "engine", part), arguments)
+            for part in PARTS if part + ".o" in names]
     subprocess.run([arguments.linker, *own, *engine, *arguments.libraries, "-pthread", "-o", made], check=True)
     return made
 

@@ -34,7 +34,8 @@ void require(bool holds, const char *what) {
     _exit(1);
 }
 
-// A submitter and workers that fall asleep all the time, and wake each other.
+// A submitter and workers that fall asleep all the time, and wake each other. From the third task on it chooses
+// workers.
 void wake_each_other(const test::owned_engine &engine) {
     flat_submitter *lane = engine.lane();
     const auto hand_on = [](flat_worker *here, void *payload, std::size_t size) {
@@ -49,7 +50,8 @@ void wake_each_other(const test::owned_engine &engine) {
         const flat_task task = {.run = hand_on, .completion = true};
         flat_completion completion;
         const std::size_t size = i % 2 == 0 ? payload.size() : 8;
-        require(flat_engine_submit(lane, 0, &task, payload.data(), size) == FLAT_OK, "refused");
+        const std::size_t to = i % 3 == 2 ? FLAT_ANY_WORKER : 0;
+        require(flat_engine_submit(lane, to, &task, payload.data(), size) == FLAT_OK, "refused");
         require(flat_engine_wait(lane, engine.in(patience())) == FLAT_OK, "lost: a completion");
         require(flat_engine_poll(lane, &completion, 1) == 1, "no completion");
         if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));

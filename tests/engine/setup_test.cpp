@@ -1,4 +1,4 @@
-// setup.c: options, footprint, grants, memory of the caller's.
+// options.c, layout.c and setup.c: options, footprint, grants, memory of the caller's.
 #include "core/placing.hpp"
 #include "engine/process.hpp"
 #include "engine/test_engine.hpp"

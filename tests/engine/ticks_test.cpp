@@ -11,7 +11,7 @@
 
 namespace {
 
-// As setup.c makes it.
+// As layout.c makes it.
 part_rate rate_of(double ticks_per_ns, std::uint64_t origin) {
     return {origin, static_cast<std::uint64_t>(4294967296.0 / ticks_per_ns),
             static_cast<std::uint64_t>(4294967296.0 * ticks_per_ns)};

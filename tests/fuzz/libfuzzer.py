@@ -18,13 +18,14 @@ import subprocess
 import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
-        "plan_tracking": 50000, "prove_file": 60000, "engine_page": 10000}
+        "plan_tracking": 50000, "prove_file": 60000, "simulate_recording": 30000, "engine_page": 3000}
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
-EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "tests/core/arena_calls.c"]
+EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "src/engine/dispatch/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"],
-          "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
+          "simulate": ["src/simulate/*.cpp"],
+          "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
+LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
 
 
 def missing(work):
@@ -41,9 +42,14 @@ def missing(work):
     return None
 
 
+def object_of(path, source, folder):
+    """Where the object of a file is, in the folder. Files of one name in several parts have an object each."""
+    return os.path.join(folder, os.path.relpath(path, source).replace(os.sep, "-") + ".o")
+
+
 def compiled(path, source, folder):
     """The object of a file, in the folder."""
-    made = os.path.join(folder, os.path.basename(path) + ".o")
+    made = object_of(path, source, folder)
     language = ["clang-19", "-std=c11"] if path.endswith(".c") else ["clang++-19", "-std=c++20"]
     subprocess.run(language + ["-O1", "-g1", "-fno-sanitize-recover=all", "-I", os.path.join(source, "include"), "-I",
                                os.path.join(source, "tests"), "-I", os.path.join(source, "src"),
@@ -77,7 +83,7 @@ def main():
         return 0
     verb = arguments.target.split("_")[0]
     parts = linked(source, EVERY + OTHERS.get(verb, []))
-    objects = [os.path.join(library, os.path.basename(path) + ".o") for path in parts]
+    objects = [object_of(path, source, library) for path in parts]
     objects.append(compiled(os.path.join(source, "tests/fuzz", arguments.target + ".cpp"), source, work))
     program = os.path.join(work, "fuzz_" + arguments.target)
     subprocess.run(["clang++-19", "-fsanitize=fuzzer," + SANITIZERS] + objects + LIBRARIES.get(verb, []) + ["-o", program],

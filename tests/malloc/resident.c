@@ -1,6 +1,8 @@
 /* resident PROGRAM: runs the load of that name, and prints the resident KiB, then those after the malloc was told, by
  * its own function, to return what it can to the OS. */
 #define _GNU_SOURCE
+#include "../os/resident_bytes.h"
+
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -13,18 +15,10 @@ enum { SIZES = 10, THREAD_MAX = 1000, STACK = 65536 };
 
 static pthread_barrier_t all;
 
-/* statm is not used: until Linux 6.2 its counters lag by some pages for each thread. */
-static long resident_kib(void) {
-    char line[256];
-    long kib = -1;
-    FILE *file = fopen("/proc/self/smaps_rollup", "re");
-    if (file == NULL) abort();
-    while (kib < 0 && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "Rss:", 4) == 0) kib = strtol(line + 4, NULL, 10);
-    }
-    fclose(file);
-    if (kib < 0) abort();
-    return kib;
+static size_t resident_kib(void) {
+    size_t bytes = resident_bytes_by_mapping();
+    if (bytes == 0) abort();
+    return bytes / 1024;
 }
 
 static void *get(size_t size, size_t written) {
@@ -120,9 +114,9 @@ int main(int count, char **arguments) {
     for (size_t i = 0; count == 2 && i < sizeof programs / sizeof *programs; i++) {
         if (strcmp(arguments[1], programs[i].name) != 0) continue;
         programs[i].run(programs[i].count);
-        long then = resident_kib();
+        size_t then = resident_kib();
         give_back();
-        printf("%ld %ld\n", then, resident_kib());
+        printf("%zu %zu\n", then, resident_kib());
         (void)fflush(stdout);
         _exit(0);
     }

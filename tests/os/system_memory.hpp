@@ -2,6 +2,7 @@
 #ifndef FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
 #define FLATLINE_TESTS_OS_SYSTEM_MEMORY_HPP
 
+#include "os/resident_bytes.h"
 #include "sanitizers.hpp"
 
 #include <array>
@@ -75,8 +76,12 @@ inline std::size_t figure_of(const char *path, const char *name) {
 // complies; an emulator's may not.
 inline bool keep_to_small_pages() { return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0; }
 
-// The resident bytes of the whole process. The kernel does a step for each page of it.
-inline std::size_t resident_bytes() { return figure_of("/proc/self/smaps_rollup", "\nRss:") * 1024; }
+// As resident_bytes_by_mapping(). Aborts if the kernel does not provide it.
+inline std::size_t resident_bytes() {
+    const std::size_t bytes = resident_bytes_by_mapping();
+    if (bytes == 0) std::abort();
+    return bytes;
+}
 
 // The same in O(1), from a counter that the kernel gathers per processor. Since Linux 6.2 it lags by about 32 pages on
 // each.

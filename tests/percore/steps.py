@@ -41,11 +41,13 @@ PROTOCOLS = {
                         frozenset({("pool_inspect.c", "__atomic_load_n"), ("instrument.h", "__atomic_load_n")})),
     "malloc": Protocol("malloc", "returned.c", "returned.c", "returned.c", "malloc", frozenset()),
     # What an engine shows of itself is no part of its protocol: nobody decides anything by it. Its watchdog is told to
-    # end by a word of its own, at which it looks again in any case.
+    # end by a word of its own, at which it looks again in any case. What workers tell of their load is news: a choice by
+    # it may be a worse one, and never a wrong one.
     "engine": Protocol("engine", "steps.h", "*.[ch]", "*.[ch]", "engine/model",
                        frozenset({("statistics.h", "__atomic_store_n"), ("statistics.h", "__atomic_load_n"),
                                   ("histogram.h", "__atomic_store_n"), ("ready.h", "__atomic_store_n"),
-                                  ("setup.c", "__atomic_store_n"), ("watchdog.c", "__atomic_load_n")}), parted=True),
+                                  ("load.h", "__atomic_store_n"), ("load.h", "__atomic_load_n"),
+                                  ("load.h", "__atomic_fetch_or"), ("setup.c", "__atomic_store_n"), ("watchdog.c", "__atomic_load_n")}), parted=True),
 }
 
 

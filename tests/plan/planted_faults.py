@@ -102,11 +102,11 @@ ENGINE_FAULTS = {
     "disposals_not_checked": (
         "../engine/worker.c", r"    check_service\(statistics, task, ended - now\);",
         "    if (outcome == FLAT_TASK_DONE) check_service(statistics, task, ended - now);"),
-    "stacks_not_in_the_bound_of_sizes": ("../engine/setup.c", r"return judge_size\(of\);\n\}", "return FLAT_OK;\n}"),
-    "a_page_too_little": ("../engine/setup.c", r"of->parts\.stacks \+ of->parts\.stack_guards, ENGINE_PAGE\)",
+    "stacks_not_in_the_bound_of_sizes": ("../engine/layout.c", r"return judge_size\(of\);\n\}", "return FLAT_OK;\n}"),
+    "a_page_too_little": ("../engine/layout.c", r"of->parts\.stacks \+ of->parts\.stack_guards, ENGINE_PAGE\)",
                           "of->parts.stacks, ENGINE_PAGE)"),
     "guards_of_the_stacks_left_out": ("../engine/setup.c", r"flat_guard_page\(stack_number[^;]*;", "(void)stack_number;"),
-    "parts_do_not_add_up": ("../engine/setup.c", r"of->parts\.lanes \+= ", "of->parts.lanes = "),
+    "parts_do_not_add_up": ("../engine/layout.c", r"of->parts\.lanes \+= ", "of->parts.lanes = "),
 }
 
 

@@ -30,7 +30,7 @@ UNROLLED_MERGE = """#pragma GCC unroll 28
         if (!is_half_free(heap, order, cell)) break;
         size_t size = piece_cells(order);
         list_remove(heap, order, cell ^ size);"""
-NEXT_RETURNED = "grant = next_returned(class);"
+NEXT_RETURNED = "uint32_t entry = next_returned(class);\n    if (entry == NO_ENTRY) return NO_GRANT_LEFT;"
 WAKE_OF_WORKER = "if (UNLIKELY(step_look_asleep(sleeping) != 0)) flat_engine_wake(sleeping, &to->woken);"
 FIRST_READY = "uint32_t node = ready->links[ready->heads + urgency].next;"
 SMALLEST_PIECE = "size_t cell = heap->heads[at];"
@@ -66,8 +66,8 @@ FAULTS = {
                                 "flat_heap_free", "a loop without a stated bound"),
     "list_searched": Fault("core/heap.c", SMALLEST_PIECE, SMALLEST_PIECE + "\n    while (heap->links[cell].next != heap->cells) "
                            "cell = heap->links[cell].next; /* HERE */", "flat_heap_alloc", "a loop without a stated bound"),
-    "grant_awaited": Fault("engine/submit_steps.h", NEXT_RETURNED,
-                           "do { grant = next_returned(class); } while (grant == NO_GRANT_LEFT); /* HERE */",
+    "grant_awaited": Fault("engine/lane_grants.h", NEXT_RETURNED,
+                           "uint32_t entry;\n    do { entry = next_returned(class); } while (entry == NO_ENTRY); /* HERE */",
                            "flat_engine_grant", "a loop without a stated bound"),
     "task_counted_by_an_atomic_addition": Fault(
         "engine/steps.h", "__atomic_store_n(posted, *posted + 1, __ATOMIC_RELAXED);",

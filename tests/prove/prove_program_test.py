@@ -48,7 +48,8 @@ def setUpModule():
 
 # Of all marked functions, only these use atomic operations. The engine's are fences, where the system has no membarrier.
 ATOMICS = {"flat_percore_free": 4, "flat_percore_free_as": 4, "flat_percore_alloc": 3, "flat_percore_aligned_alloc": 3,
-           "flat_engine_post": 2, "flat_engine_submit": 2, "flat_engine_submit_any": 2, "flat_engine_finish": 1}
+           "flat_engine_post": 2, "flat_engine_post_accounted": 2, "flat_engine_submit": 2,
+           "flat_engine_submit_any": 2, "flat_engine_finish": 1}
 
 
 class Refusal(unittest.TestCase):

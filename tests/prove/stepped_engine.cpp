@@ -19,7 +19,8 @@ using flat::test::take_any;
 /// away, so that what is executed does not depend on how fast it is.
 class EngineCalls {
   public:
-    explicit EngineCalls(const std::vector<flat_class> &classes) : classes_(classes) {
+    /// With `chooses` the submitter chooses workers, and so accounts for all its tasks.
+    explicit EngineCalls(const std::vector<flat_class> &classes, bool chooses = false) : classes_(classes) {
         flat_engine_options options{};
         options.worker_count = 2;
         options.classes = classes.data();
@@ -29,6 +30,8 @@ class EngineCalls {
         options.caller_runs_workers = true;
         require(flat_engine_create(&engine_, &options) == FLAT_OK, "no memory for an engine");
         require(flat_engine_register(engine_, &submitter_) == FLAT_OK, "no lane");
+        const flat_task task{};
+        if (chooses) require(flat_engine_dispatch(submitter_, &task, 8) != FLAT_ANY_WORKER, "no worker has a grant");
     }
 
     void at_random(int steps) {
@@ -63,7 +66,7 @@ class EngineCalls {
         }
         for (const std::size_t size : inline_sizes) {
             flat_task plain{};
-            plain.run = run_task;
+            plain.run = run_to_the_end;
             plain.ticket = &ticket_;
             for (int turn = 0; turn < 12; turn++) { // a cancellation puts the rings out of step by one
                 submit_all(plain, size);
@@ -137,6 +140,8 @@ class EngineCalls {
     static void run_task(flat_worker *here, void *, std::size_t size) {
         if (size % 3 == 0 && below(4) == 0) take_any(flat_engine_defer(here, below(2) * hour));
     }
+
+    static void run_to_the_end(flat_worker *, void *, std::size_t) {}
 
     flat_task any_task() {
         flat_task task{};
@@ -219,15 +224,17 @@ class EngineCalls {
 namespace flat::test {
 
 void call_engines() {
-    EngineCalls few({{64, 32}, {1024, 16}});
+    EngineCalls few({{64, 32}, {1024, 16}}), chooses({{64, 32}, {1024, 16}}, true);
     std::vector<flat_class> classes;
     for (std::size_t size = 48; size <= 40 * 48; size += 48) classes.push_back({size, 8});
     EngineCalls many(classes);
     watch(true);
     few.longest_paths();
     many.longest_paths();
+    chooses.longest_paths();
     few.at_random(250);
     many.at_random(200);
+    chooses.at_random(250);
     watch(false);
 }
 

@@ -102,24 +102,23 @@ class Stepper {
         return static_cast<std::uintptr_t>(word_at(reinterpret_cast<const void *>(at_entry.rsp)));
     }
 
-    /// Counts from the breakpoint at a function's first instruction until the call has returned. Nested calls of
-    /// watched functions are part of the call and do not count as calls themselves.
-    void count_call() {
-        user_regs_struct now = registers();
-        now.rip -= 1; // back to the breakpoint
-        const std::size_t at = beginning_at(now.rip);
-        if (at == watched_.size()) fail("a trap elsewhere than where a watched function begins");
-        if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
+    /// Steps from a function's first instruction until the call has returned, and counts. Nested calls of watched
+    /// functions are part of the call and do not count as calls themselves, but for those that are apart: they count as
+    /// calls alone.
+    user_regs_struct step_through_call(user_regs_struct now, std::size_t at, std::set<std::size_t> &begun) {
         const std::uintptr_t back_to = return_address(now);
         const std::uintptr_t stack_after = now.rsp + sizeof(std::uintptr_t);
         std::uintptr_t resumes_at = 0, stack_at_resume = 0; // after a call that is apart; 0: in none
         std::uint64_t count = 0, made = 0;
-        std::set<std::size_t> begun;
         while (now.rip != back_to || now.rsp != stack_after) {
             const std::size_t begins = beginning_at(now.rip);
             if (begins != watched_.size() && begun.insert(begins).second) place_breakpoint(begins, false);
             if (now.rip == resumes_at && now.rsp == stack_at_resume) resumes_at = 0;
             if (made != 0 && resumes_at == 0 && is_apart(now.rip)) {
+                if (begins != watched_.size()) {
+                    now = step_through_call(now, begins, begun);
+                    continue;
+                }
                 resumes_at = return_address(now);
                 stack_at_resume = now.rsp + sizeof(std::uintptr_t);
             }
@@ -133,6 +132,18 @@ class Stepper {
         }
         watched_[at].calls++;
         watched_[at].most = std::max(watched_[at].most, count);
+        return now;
+    }
+
+    /// The call of a watched function at whose first instruction the breakpoint is.
+    void count_call() {
+        user_regs_struct now = registers();
+        now.rip -= 1; // back to the breakpoint
+        const std::size_t at = beginning_at(now.rip);
+        if (at == watched_.size()) fail("a trap elsewhere than where a watched function begins");
+        if (ptrace(PTRACE_SETREGS, child_, nullptr, &now) != 0) fail(std::strerror(errno));
+        std::set<std::size_t> begun;
+        step_through_call(now, at, begun);
         for (const std::size_t each : begun) place_breakpoint(each, true);
     }
 

@@ -21,6 +21,7 @@ EXECUTED = sys.argv[4] if len(sys.argv) > 4 else None
 WRITE = sys.argv[5:] == ["--write"]
 
 LEAST_OF_THE_POOL = 0.85
+LEAST_OF_BEFORE = 0.95  # what a submitter that chooses workers accounts for depends on times
 EXACT = {"exact_line": 4, "exact_loop": 8, "exact_call": 8, "exact_call_outside": 4, "exact_recursion": 16}
 SKIP = 77
 
@@ -35,7 +36,7 @@ def judge(proved, stepped, before):
             faults.append("%s was never called" % name)
         elif most > bound:
             faults.append("%s executed %d instructions, and %d were proved" % (name, most, bound))
-        elif most < before.get(name, 0):
+        elif most < LEAST_OF_BEFORE * before.get(name, 0):
             faults.append("%s executed %d instructions at most, and %d before: calls that walk its longest path are missing"
                           % (name, most, before[name]))
         elif name.startswith("flat_pool_") and most < LEAST_OF_THE_POOL * bound:
@@ -115,7 +116,7 @@ class Steps(unittest.TestCase):
                       judge(self.proved, {**self.stepped, "flat_pool_free": (1, few)}, {}))
         most = self.stepped["flat_heap_free"][1]
         self.assertIn("flat_heap_free executed %d instructions at most, and %d before: calls that walk its longest path are "
-                      "missing" % (most, most + 1), judge(self.proved, self.stepped, {"flat_heap_free": most + 1}))
+                      "missing" % (most, 2 * most), judge(self.proved, self.stepped, {"flat_heap_free": 2 * most}))
 
     def test_a_function_that_is_never_called_is_seen(self):
         self.assertIn("flat_heap_owns was never called", judge(self.proved, {**self.stepped, "flat_heap_owns": (0, 0)}, {}))

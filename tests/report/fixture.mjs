@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const seed = 20261121;
 
 /// xorshift32 in (0, 1): small, and equal on every machine.
-function generator(state) {
+export function generator(state) {
   return () => {
     state ^= state << 13;
     state ^= state >>> 17;
@@ -54,7 +54,7 @@ const percentiles = [  0, 5, 10, 20, 30, 40, 50, 60, 68, 75, 80, 84, 87.5, 90, 9
 ];
 
 /// Six significant digits, as the program writes.
-const rounded = (value) => Number(value.toPrecision(6));
+export const rounded = (value) => Number(value.toPrecision(6));
 
 const clockCost = 11.2; // ns, of two readings
 

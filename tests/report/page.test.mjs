@@ -1,81 +1,26 @@
 // The filled page, opened from disk in headless Chromium and compared with its JSON.
 //
-// FLATLINE_PAGE and FLATLINE_JSON name a page and the JSON it was filled with. Without them FLATLINE_FILL (the program
-// built from fill.cpp) fills FLATLINE_TEMPLATE with the made-up run of fixture.mjs. FLATLINE_SHOTS is the folder that
-// receives the pages and the screenshots; FLATLINE_CHROMIUM the browser, /usr/bin/chromium unless told.
+// FLATLINE_PAGE and FLATLINE_JSON name a page and the JSON it was filled with. Without them the page is filled with the
+// made-up run of fixture.mjs: see browser.mjs.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { append, fill, folder, open, saved, startBrowser, stopBrowser, visit } from "./browser.mjs";
 import { clippedElements, missingDrawings, oversize, poorContrast, wrongFigures, wrongLabels } from "./checks.mjs";
 import { wrongDrift, wrongPrograms } from "./charts.mjs";
 import { makeBench, makeOldBench } from "./fixture.mjs";
 import { wrongVerdicts } from "./verdicts.mjs";
 
-const {
-  FLATLINE_PAGE, FLATLINE_JSON, FLATLINE_FILL, FLATLINE_TEMPLATE, FLATLINE_SHOTS, FLATLINE_CHROMIUM,
-} = process.env;
-const folder = resolve(FLATLINE_SHOTS ?? mkdtempSync(join(tmpdir(), "flatline-report-")));
-const profile = mkdtempSync(join(tmpdir(), "flatline-chromium-"));
-mkdirSync(folder, { recursive: true });
-
-/// Fills the template with `bench` as the program does; returns the page's path.
-function fill(bench, name) {
-  assert.ok(FLATLINE_FILL && FLATLINE_TEMPLATE, "set FLATLINE_FILL and FLATLINE_TEMPLATE, or run this through ctest");
-  const json = join(folder, `${name}.json`);
-  const page = join(folder, `${name}.html`);
-  writeFileSync(json, JSON.stringify(bench, null, 1));
-  execFileSync(FLATLINE_FILL, [FLATLINE_TEMPLATE, json, page], { stdio: "inherit" });
-  return page;
-}
+const { FLATLINE_PAGE, FLATLINE_JSON, FLATLINE_FILL } = process.env;
 
 assert.equal(Boolean(FLATLINE_PAGE), Boolean(FLATLINE_JSON), "set both FLATLINE_PAGE and FLATLINE_JSON, or neither");
 const bench = FLATLINE_JSON ? JSON.parse(readFileSync(FLATLINE_JSON, "utf8")) : makeBench();
 const file = FLATLINE_PAGE ? resolve(FLATLINE_PAGE) : fill(bench, "page");
 
-const patience = 180_000; // ms; the tests share their processor with whatever else is being built
-let context;
-
-before(async () => {
-  context = await chromium.launchPersistentContext(profile, {
-    executablePath: FLATLINE_CHROMIUM ?? "/usr/bin/chromium",
-    headless: true,
-    timeout: patience,
-    args: [
-      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync",
-    ],
-  });
-  context.setDefaultTimeout(patience);
-});
-
-after(async () => {
-  await context?.close();
-  rmSync(profile, { recursive: true, force: true });
-});
-
-/// Opens a page and gathers everything it says or asks for besides itself.
-async function open(path, { width = 1280, scheme = "light" } = {}) {
-  const page = await context.newPage();
-  const noise = [];
-  const address = pathToFileURL(path).href;
-  page.on("console", (message) => noise.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => noise.push(`error: ${error.message}`));
-  page.on("request", (request) => {
-    const url = request.url();
-    if (url !== address && !url.startsWith("data:")) noise.push(`request: ${url}`);
-  });
-  await page.emulateMedia({ colorScheme: scheme });
-  await page.setViewportSize({ width, height: 900 });
-  await page.goto(address);
-  await page.waitForSelector("#page[data-drawn]");
-  return { page, noise };
-}
+before(startBrowser);
+after(stopBrowser);
 
 test("the page is one file under 2 MB", () => {
   assert.deepEqual(oversize(readFileSync(file, "utf8")), []);
@@ -96,12 +41,6 @@ test("every figure, label, verdict, order, line of a long run and mark of a prog
   assert.deepEqual(noise, []);
   await page.close();
 });
-
-/// The file that the page saves when its button is pressed, read again.
-async function saved(page) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click(".save")]);
-  return JSON.parse(readFileSync(await download.path(), "utf8"));
-}
 
 test("the page gives back the JSON it was filled with", async () => {
   const { page, noise } = await open(file);
@@ -229,9 +168,7 @@ function withFault(name, change) {
 
 /// A page that was filled well and then got `html` at its end.
 function withHtml(name, html) {
-  const path = join(folder, `fault-${name}.html`);
-  writeFileSync(path, readFileSync(fill(bench, `fault-${name}`), "utf8").replace("</body>", () => `${html}</body>`));
-  return path;
+  return append(fill(bench, `fault-${name}`), html);
 }
 
 planted("a page with one wrong figure is caught", async () => {
@@ -422,8 +359,7 @@ test("an oversize page is caught", () => {
 
 planted("a page with data it cannot read says so", async () => {
   const path = withFault("schema", (copy) => { copy.schema = "flatline.bench/0"; });
-  const page = await context.newPage();
-  await page.goto(pathToFileURL(path).href);
+  const page = await visit(path);
   assert.match(await page.textContent("[role=alert]"), /flatline\.bench\/0.*write the page again/);
   await page.close();
 });

@@ -142,7 +142,7 @@ FAULTS = {
     "refused_task_with_a_handle_not_destroyed": ("engine.hpp", r"inside->~work\(\);", r"", OF_ENGINE),
     "refused_grant_lost": ("engine.hpp", r"if \(block != nullptr\) \(void\)flat_engine_release\(submitter, block\);", r"",
                            OF_ENGINE),
-    "task_moved_without_a_grant": ("engine.hpp", r"detail::held_grant grant\(submitter_, number, sizeof\(work\)\);",
+    "task_moved_without_a_grant": ("engine.hpp", r"detail::held_grant grant\(submitter_, number, task, sizeof\(work\)\);",
                                    r"\g<0> work gone(std::forward<Callable>(callable));", OF_ENGINE),
     "every_task_in_a_block": ("engine.hpp", r"sizeof\(Work\) <= FLAT_ENGINE_INLINE_BYTES", r"sizeof(Work) == 0",
                               OF_ENGINE),

@@ -69,21 +69,23 @@ void require_no_heap(const run *r) {
 
 void prepare_one(run *r, size_t count) { prepare(r, &(bench_class){r->size, count}, 1, BENCH_PREFAULTED); }
 
-/* The value in the first line of a file of /proc that `form` matches, in bytes. The file gives it in kB. */
+/* The sum of the values in those lines of a file of /proc that `form` matches, in bytes. The file gives them in kB. */
 static size_t bytes_in(const char *path, const char *form) {
     FILE *file = fopen(path, "r");
     if (file == NULL) fail(STATUS_FAILED, "cannot be read, so mount /proc: ", path);
     char line[256];
-    size_t kib = 0;
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file) != NULL) found = sscanf(line, form, &kib) == 1;
+    size_t kib, all = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, form, &kib) == 1) all += kib * 1024;
+    }
     (void)fclose(file);
-    if (!found) fail(STATUS_FAILED, "does not show the resident set: ", path);
-    return kib * 1024;
+    if (all == 0) fail(STATUS_FAILED, "does not show the resident set: ", path);
+    return all;
 }
 
-/* Not statm: its counters are gathered per processor and may lag by some pages. */
-size_t resident_bytes(void) { return bytes_in("/proc/self/smaps_rollup", "Rss: %zu kB"); }
+/* Not statm: its counters are gathered per processor and may lag by some pages. Not smaps_rollup: while khugepaged, or
+ * another thread, changes mappings, Linux 6.1 leaves some of them out. */
+size_t resident_bytes(void) { return bytes_in("/proc/self/smaps", "Rss: %zu kB"); }
 
 /* Resident bytes of mapped files: the code and constants of all loaded files, which draw_code() copied. */
 static size_t resident_of_files(void) {

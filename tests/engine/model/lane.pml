@@ -1,6 +1,6 @@
-/* A lane for spin: src/engine/submit_steps.h, submit.c and worker.c by one submitter and one worker, in every order
- * their steps can come in, and what control.c does to the lane of a thread that has left or ended. What each side
- * writes and reads plainly, descriptors and payloads, are steps of their own.
+/* A lane for spin: src/engine/lane_grants.h, submit_steps.h, submit.c and worker.c by one submitter and one worker, in
+ * every order their steps can come in, and what control.c does to the lane of a thread that has left or ended. What each
+ * side writes and reads plainly, descriptors and payloads, are steps of their own.
  *
  * The lane has GRANTS grants of one class. Its tasks, TASKS of each owner, want a completion or none. Whether a task
  * runs before another one is open: urgencies and starts only choose an order. The steps are taken to be seen by all
@@ -198,7 +198,7 @@ inline take_back_grant(grant) {
     state_of[grant] = GRANT_LEFT
 }
 
-/* recover_grant() of submit_steps.h. */
+/* recover_grant() of lane_grants.h. */
 inline recover(found) {
     atomic {
         step_look_at_returned(entry);

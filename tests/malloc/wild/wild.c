@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "wild.h"
 
+#include "../../os/resident_bytes.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -70,8 +72,7 @@ size_t figure(const char *path, const char *name) {
     return 0;
 }
 
-/* VmRSS is not used: its counters are gathered per processor and may lag by some pages. */
-size_t resident(void) { return figure("/proc/self/smaps_rollup", "Rss") * 1024; }
+size_t resident(void) { return resident_bytes_by_mapping(); }
 
 size_t mapped(void) { return figure("/proc/self/status", "VmSize") * 1024; }
 

@@ -1,6 +1,6 @@
 /* What an engine with some options will have, for code that plans one: found by the walk that also makes it. */
-#ifndef FLATLINE_ENGINE_SETUP_H
-#define FLATLINE_ENGINE_SETUP_H
+#ifndef FLATLINE_ENGINE_FOOTPRINT_H
+#define FLATLINE_ENGINE_FOOTPRINT_H
 
 #include "../core/pool_layout.h"
 
