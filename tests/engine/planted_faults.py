@@ -29,7 +29,7 @@ SECONDS = 25  # for a test program; all of them take a few without a fault, and 
 FAULTS = {
     CONTROL: ("links.h", r"\A", "", ["links", "wheel", "ready", "histogram", "ticks", "descriptor", "setup",
                                      "setup_threads", "submit", "completion", "worker", "control",
-                                     "waiting_submitters", "model", "any_worker", "record"]),
+                                     "waiting_submitters", "model", "any_worker", "gain", "record"]),
     # links.h
     "node_appended_at_the_front": ("links.h", r"uint32_t last = links\[head\]\.previous;\s*links\[node\] = \(list_link\)\{head, last\};\s*"
                                    r"links\[last\]\.next = node;\s*links\[head\]\.previous = node;",
@@ -140,12 +140,12 @@ FAULTS = {
     "blocks_never_run_out": ("load.h", r"load_counted\(&worker->report[^;]*;", "", ["any_worker:blocks_run_out"]),
     "held_not_told": ("load.h", r" \| held_code\(held\) << FARED_HELD_SHIFT", "", ["any_worker:kept_their_grants"]),
     "held_of_one_octave_less": ("load.h", r"code - 2\)", "code - 3)", ["any_worker:powers_of_two"]),
-    # switchback
-    "switchback_of_all_tasks": ("any_worker.c", r"if \(is_chosen && sojourn != 0\)", "if (sojourn != 0)", ["any_worker:nobody_chose"]),
-    "switchback_without_room": ("any_worker.c", r"flat_switchback_make_room\(choice->measured, now\);", "", ["any_worker:a_switchback_measures"]),
-    "switchback_never_falls_back": ("any_worker.c", r"if \(is_chosen && sojourn != 0\) \{", "if (is_chosen && sojourn != 0 && switchback_arm_at(&choice->measured->options, now) == SWITCHBACK_POLICY) {", ["any_worker:a_switchback_measures"]),
-    "switchback_slice_not_looked_at": ("options.c", r"slice < LEAST_SLICE_NS \|\| slice > MOST_SLICE_NS", "false", ["any_worker:in_their_range"]),
-    "switchback_share_not_looked_at": ("options.c", r"one_in > MOST_ONE_IN \|\| one_in == 1 \|\| \(one_in & \(one_in - 1\)\) != 0", "false", ["any_worker:in_their_range"]),
+    # gain.c, and what is counted into it
+    "switchback_of_all_tasks": ("any_worker.c", r"if \(is_chosen && sojourn != 0\)", "if (sojourn != 0)", ["gain:nobody_chose"]),
+    "switchback_without_room": ("any_worker.c", r"flat_switchback_make_room\(choice->measured, now\);", "", ["gain:a_switchback_measures"]),
+    "switchback_never_falls_back": ("any_worker.c", r"if \(is_chosen && sojourn != 0\) \{", "if (is_chosen && sojourn != 0 && switchback_arm_at(&choice->measured->options, now) == SWITCHBACK_POLICY) {", ["gain:a_switchback_measures"]),
+    "switchback_slice_not_looked_at": ("options.c", r"slice < LEAST_SLICE_NS \|\| slice > MOST_SLICE_NS", "false", ["gain:in_their_range"]),
+    "switchback_share_not_looked_at": ("options.c", r"one_in > MOST_ONE_IN \|\| one_in == 1 \|\| \(one_in & \(one_in - 1\)\) != 0", "false", ["gain:in_their_range"]),
     # record.c
     "record_goes_on_from_the_last_task": ("worker.c", r"record->first_ended = record->ran = 0;", "record->first_ended = 0;", ["record:adds_up"]),
     "record_of_the_last_run": ("worker.c", r"record->ran \+= ended - begun;", "record->ran = ended - begun;", ["record:adds_up"]),

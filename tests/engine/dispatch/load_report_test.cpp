@@ -126,8 +126,8 @@ TEST(dispatch_load_report, one_long_task_is_no_change_of_all) {
     EXPECT_LT(of.keeper.types[0].usual, 12'000u);
 }
 
-// One look at an estimate is off by 9 to 20 % (standard deviation), and the older a task, the fewer it is from. The median
-// of 200 looks, which tasks enough lie between to forget the last, is off by 1 to 2 %.
+// One look at an estimate is off by 9 to 20 % (standard deviation), and the older a task, the fewer it is from. The
+// median of 200 looks, which tasks enough lie between to forget the last, is off by 1 to 2 %.
 TEST(dispatch_load_report, the_rest_of_an_exponential_task_is_the_same_at_each_age) {
     worker of;
     test::random_source random(test::seed());
