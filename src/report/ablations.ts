@@ -12,6 +12,7 @@ const meanings: Record<string, string> = {
   sends: "own sends that no report contains yet", exhaustion: "workers whose blocks run out come last",
   occupancy: "types that hold blocks long are spread", age: "what others send while a report ages",
   idle: "workers that say that they are idle", others: "others send where this one does",
+  drain: "a report is rolled forward as a queue", spread: "a tolerance by what others send unseen",
 };
 
 function signedShare(refused: number): string {

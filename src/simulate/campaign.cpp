@@ -25,12 +25,14 @@ double fairness_of(const SimulatedRun &outcome) {
     return squares == 0 ? 1 : sum * sum / (count * squares);
 }
 
+bool is_ablation(const Chooser &choice) { return choice.options.left_out != 0; }
+
 PolicyCell cell_of(const Workload &workload, const Chooser &choice, const std::vector<SimulatedRun> &outcomes) {
     PolicyCell cell{.workload = workload.name,
                     .policy = name_of(choice),
                     .held_out = workload.held_out,
                     .implementable = choice.reference == Reference::none,
-                    .ablation = choice.options.left_out != 0,
+                    .ablation = is_ablation(choice),
                     .fairness = 0};
     const auto runs = static_cast<double>(outcomes.size());
     for (const SimulatedRun &outcome : outcomes) {
@@ -96,23 +98,32 @@ std::vector<Chooser> ablations() {
 
 std::vector<PolicyCell> run_campaign(const PolicyCampaign &campaign,
                                      const std::function<void(std::size_t, std::size_t)> &done) {
-    const std::size_t cells = campaign.workloads.size() * campaign.choices.size(), runs = cells * campaign.seeds;
-    std::vector<std::vector<SimulatedRun>> outcomes(cells);
+    std::vector<std::pair<const Workload *, const Chooser *>> places;
+    std::vector<std::size_t> ends; // of each workload's
+    for (const Workload &workload : campaign.workloads) {
+        for (const Chooser &choice : campaign.choices)
+            if (campaign.all_ablations || workload.held_out || !is_ablation(choice))
+                places.emplace_back(&workload, &choice);
+        ends.push_back(places.size());
+    }
+    const std::size_t runs = places.size() * campaign.seeds;
+    std::vector<std::vector<SimulatedRun>> outcomes(places.size());
     for (std::vector<SimulatedRun> &each : outcomes) each.resize(campaign.seeds);
     std::atomic<std::size_t> finished = 0;
     run_all(runs, [&](std::size_t number) {
-        const std::size_t cell = number / campaign.seeds, seed = number % campaign.seeds;
-        const Workload &workload = campaign.workloads[cell / campaign.choices.size()];
-        const Chooser &choice = campaign.choices[cell % campaign.choices.size()];
-        outcomes[cell][seed] = simulate(workload, choice, campaign.first_seed + seed, campaign.length);
+        const std::size_t place = number / campaign.seeds, seed = number % campaign.seeds;
+        const auto &[workload, choice] = places[place];
+        outcomes[place][seed] = simulate(*workload, *choice, campaign.first_seed + seed, campaign.length);
         if (done) done(++finished, runs);
     });
     std::vector<PolicyCell> all;
-    for (std::size_t cell = 0; cell < cells; cell++)
-        all.push_back(cell_of(campaign.workloads[cell / campaign.choices.size()],
-                              campaign.choices[cell % campaign.choices.size()], outcomes[cell]));
-    for (std::size_t from = 0; from < cells; from += campaign.choices.size())
-        find_regrets(std::span(all).subspan(from, campaign.choices.size()));
+    for (std::size_t place = 0; place < places.size(); place++)
+        all.push_back(cell_of(*places[place].first, *places[place].second, outcomes[place]));
+    std::size_t from = 0;
+    for (const std::size_t end : ends) {
+        find_regrets(std::span(all).subspan(from, end - from));
+        from = end;
+    }
     return all;
 }
 

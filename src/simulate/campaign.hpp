@@ -31,6 +31,7 @@ struct PolicyCell {
 struct PolicyCampaign {
     std::vector<Workload> workloads{};
     std::vector<Chooser> choices{};
+    bool all_ablations = true; ///< false: only in workloads that are held out
     std::uint64_t first_seed = 1;
     unsigned seeds = 4;
     Length length{};
@@ -42,7 +43,7 @@ std::vector<Chooser> all_choices();
 /// The predictive policy without each of its parts in turn.
 std::vector<Chooser> ablations();
 
-/// A cell for each workload and choice, in this order. `done` is told of finished and of all runs, by any thread.
+/// A cell for each workload and each of its choices, in this order. `done` is told of finished and of all runs, by any thread.
 std::vector<PolicyCell> run_campaign(const PolicyCampaign &campaign,
                                      const std::function<void(std::size_t, std::size_t)> &done = {});
 

@@ -204,6 +204,26 @@ TEST(campaign, regrets_are_of_the_best_implementable_policy_of_each_workload) {
     }
 }
 
+TEST(campaign, ablations_may_be_left_to_the_workloads_that_are_held_out) {
+    PolicyCampaign campaign;
+    campaign.workloads = {training_workloads()[1], training_workloads()[1]};
+    campaign.workloads[1].held_out = true;
+    campaign.choices = {choice_of(DISPATCH_TWO_CHOICES), ablations().front()};
+    campaign.seeds = 2;
+    campaign.length = {100, 1'000};
+    EXPECT_EQ(run_campaign(campaign).size(), 4U);
+    campaign.all_ablations = false;
+    const std::vector<PolicyCell> cells = run_campaign(campaign);
+    ASSERT_EQ(cells.size(), 3U);
+    for (std::size_t i = 0; i < 3; i++) {
+        EXPECT_EQ(cells[i].held_out, i != 0);
+        EXPECT_EQ(cells[i].ablation, i == 2);
+    }
+    EXPECT_EQ(cells[0].regret, 0);
+    EXPECT_EQ(cells[1].regret, 0);
+    EXPECT_NE(cells[2].regret, 0);
+}
+
 TEST(campaign, curves_rise_through_the_quantiles_of_the_tables) {
     PolicyCampaign campaign;
     campaign.workloads = {training_workloads()[1]};
