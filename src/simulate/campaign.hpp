@@ -43,7 +43,8 @@ std::vector<Chooser> all_choices();
 /// The predictive policy without each of its parts in turn.
 std::vector<Chooser> ablations();
 
-/// A cell for each workload and each of its choices, in this order. `done` is told of finished and of all runs, by any thread.
+/// A cell for each workload and each of its choices, in this order. `done` is told of finished and of all runs, by any
+/// thread.
 std::vector<PolicyCell> run_campaign(const PolicyCampaign &campaign,
                                      const std::function<void(std::size_t, std::size_t)> &done = {});
 
