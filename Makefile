@@ -21,7 +21,7 @@ help:
 	@echo "Flatline: deterministic memory for C and C++"
 	@echo
 	@echo "  make bench                 measure the pool beside every allocator on this machine; about five minutes"
-	@echo "  make simulate              policies of dispatch in simulated workloads: tables and a page; some 25 minutes"
+	@echo "  make simulate              policies of dispatch in simulated workloads: tables and a page; some 30 minutes"
 	@echo "  make test                  build everything with warnings as errors and run the tests; within 15 minutes"
 	@echo "  make check                 what takes longer: the next four, about an hour; FUNCTIONS and OPERATIONS make them shorter"
 	@echo "  make long-tests            planted faults, model searches, fuzzing, emulated processors; some 20 minutes"

@@ -141,7 +141,7 @@ CLI::App *add_simulate(CLI::App &program, SimulateOptions &options) {
     verb->footer("Without --gate, --what-if, --switchback or --all, simulates policies in workloads: those held out\n"
                  "from tuning, or those for training. Exit status: 0 done, 1 a law does not hold or intervals of the\n"
                  "switchback are wrong or wide, 2 could not be run.");
-    verb->add_flag("--all", options.all, "Everything below (ablations: held-out workloads only); some 25 minutes");
+    verb->add_flag("--all", options.all, "Everything below (ablations: held-out workloads only); some 30 minutes");
     verb->add_flag("--gate", options.gate, "Check the simulator against queueing theory; some five minutes");
     verb->add_flag("--what-if", options.what_if, "Policies by load and by age of the reports; some two minutes");
     verb->add_flag("--switchback", options.switchback,
