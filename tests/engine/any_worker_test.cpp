@@ -222,6 +222,12 @@ test::engine_options two_workers(flat_dispatch_policy policy = FLAT_DISPATCH_DEF
     return options;
 }
 
+// From now on the submitter chooses workers, and these tell their load.
+void begin_to_choose(flat_submitter *submitter) {
+    const flat_task task = test::task_of(test::do_nothing_at_all);
+    (void)!flat_engine_dispatch(submitter, &task, 64);
+}
+
 // Runs a task of a type that takes `ns`.
 void take(const test::test_engine &engine, flat_submitter *lane, std::size_t worker, unsigned type, std::uint64_t ns) {
     const test::action act = [&](flat_worker *) {
@@ -331,8 +337,7 @@ TEST(engine_any_worker, the_shortest_queue_is_found) {
 TEST(engine_any_worker, the_predictive_policy_knows_what_tasks_of_a_type_take_at_a_worker) {
     const test::test_engine engine(two_workers(FLAT_DISPATCH_PREDICTIVE));
     flat_submitter *const lane = engine.lane();
-    flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &task, 64);
+    begin_to_choose(lane);
     for (int i = 0; i < 12; i++) {
         take(engine, lane, 0, 1, 3'000'000); // four times as long as on the other worker
         take(engine, lane, 1, 1, 750'000);
@@ -362,8 +367,8 @@ void let_it_count(const test::test_engine &engine, flat_submitter *lane, std::si
 TEST(engine_any_worker, blocks_run_out_where_a_worker_has_some_of_its_own) {
     const test::test_engine engine(with_own_blocks(4));
     flat_submitter *const lane = engine.lane();
+    begin_to_choose(lane);
     const flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &task, 64);
     let_it_count(engine, lane, 0);
     EXPECT_EQ(part_told_load(engine, 0).exhaustion, UINT32_MAX)
         << "all of the first class are grants, and it is not counted";
@@ -405,8 +410,8 @@ TEST(engine_any_worker, says_to_whose_task_it_ran_last_that_it_has_nothing_to_do
     options.value.lane_count = 3;
     const test::test_engine engine(options);
     flat_submitter *const first = engine.lane(), *const second = engine.lane(), *const silent = engine.lane();
+    begin_to_choose(first);
     const flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(first, &task, 64);
     (void)!flat_engine_dispatch(second, &task, 64);
     const auto run = [&](flat_submitter *by, std::size_t worker) {
         ASSERT_EQ(flat_engine_submit(by, worker, &task, nullptr, 0), FLAT_OK);
@@ -433,8 +438,8 @@ TEST(engine_any_worker, says_to_whose_task_it_ran_last_that_it_has_nothing_to_do
 TEST(engine_any_worker, the_submitter_learns_how_long_its_tasks_took_and_kept_their_grants) {
     const test::test_engine engine(two_workers(FLAT_DISPATCH_C3));
     flat_submitter *const lane = engine.lane();
+    begin_to_choose(lane);
     flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &task, 64);
     take(engine, lane, 0, 0, 2'000'000);
     part_take_back(lane);
     const std::uint64_t took = part_response(lane, 0), least = part_ticks_of_ns(engine, 2'000'000);
@@ -487,8 +492,8 @@ TEST(engine_any_worker, a_task_in_a_granted_block_is_accounted_for) {
 TEST(engine_any_worker, a_task_that_did_not_run_teaches_nothing) {
     const test::test_engine engine(two_workers(FLAT_DISPATCH_C3));
     flat_submitter *const lane = engine.lane();
+    begin_to_choose(lane);
     flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &task, 64);
     take(engine, lane, 0, 0, 2'000'000);
     part_take_back(lane);
     const std::uint32_t took = part_response(lane, 0);
@@ -513,8 +518,8 @@ TEST(engine_any_worker, a_run_that_was_refused_a_block_is_none) {
     ASSERT_EQ(test::submit_action(lane, 0, holder.take), FLAT_OK);
     (void)engine.run();
     ASSERT_EQ(holder.blocks.size(), 4u);
-    flat_task task = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &task, 64);
+    begin_to_choose(lane);
+    flat_task task{};
     const std::uint64_t begun = engine.now();
     take(engine, lane, 0, 3, 2'000'000); // the refusal before does not count as its own
     part_take_back(lane);
@@ -560,8 +565,7 @@ TEST(engine_any_worker, a_task_that_gives_up_since_it_was_refused_a_block_teache
     options.value.dispatch = FLAT_DISPATCH_C3;
     const test::test_engine engine(options);
     flat_submitter *const lane = engine.lane();
-    const flat_task any = test::task_of(test::do_nothing_at_all);
-    (void)!flat_engine_dispatch(lane, &any, 64);
+    begin_to_choose(lane);
     take(engine, lane, 0, 3, 2'000'000);
     part_take_back(lane);
     const told_load before = part_told_load(engine, 0);
