@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,10 @@ void run_all(std::size_t count, const std::function<void(std::size_t)> &job) {
     {
         std::vector<std::jthread> threads;
         const std::size_t others = std::min<std::size_t>(std::max(std::thread::hardware_concurrency(), 1U), count);
-        for (std::size_t i = 1; i < others; i++) threads.emplace_back(work);
+        try {
+            for (std::size_t i = 1; i < others; i++) threads.emplace_back(work);
+        } catch (const std::system_error &) { // the limit of threads or of memory: those that there are do it all
+        }
         work();
     }
     if (failure) std::rethrow_exception(failure);

@@ -15,8 +15,12 @@
 #include <atomic>
 #include <cmath>
 #include <deque>
+#include <fstream>
 #include <set>
 #include <stdexcept>
+#include <thread>
+
+#include <sys/resource.h>
 
 using namespace flat::simulate;
 
@@ -141,6 +145,21 @@ TEST(simulate_arrivals, types_and_dispatchers_get_their_shares) {
     }
     EXPECT_NEAR(second, 75'000, 1'000);
     EXPECT_NEAR(third, 33'333, 1'000);
+}
+
+TEST(simulate_parallel, jobs_are_done_by_one_thread_where_no_other_can_start) {
+    if (test::address_sanitizer || test::thread_sanitizer)
+        GTEST_SKIP() << "its shadow exceeds any limit of address space";
+    const auto all_by_this_one = [] {
+        std::vector<std::thread::id> by(100);
+        std::size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlimit limit{(pages + 256) * 4'096, RLIM_INFINITY}; // no room for a stack
+        if (setrlimit(RLIMIT_AS, &limit) != 0) return false;
+        run_all(by.size(), [&](std::size_t number) { by[number] = std::this_thread::get_id(); });
+        return std::ranges::all_of(by, [](std::thread::id each) { return each == std::this_thread::get_id(); });
+    };
+    EXPECT_EXIT(std::_Exit(all_by_this_one() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(simulate_parallel, each_job_is_done_once_and_a_failure_is_told) {

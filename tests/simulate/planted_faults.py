@@ -237,6 +237,8 @@ FAULTS = {
                          [(SIMULATION, "workloads*")]),
     "regret_to_what_nobody_can": ("src/simulate/campaign.cpp", r"if \(!cell\.implementable \|\| cell\.ablation\)\s*continue;", "",
                                   ["src/simulate/campaign.cpp"], [(SIMULATION, "campaign*")]),
+    "no_thread_no_jobs": ("src/simulate/parallel.cpp", r"\} catch \(const std::system_error &\) \{[^\n]*", "} catch (const std::system_error &) { throw;",
+                          ["src/simulate/parallel.cpp"], [(PARTS, "*one_thread*")]),
     "ablations_of_training_too": ("src/simulate/campaign.cpp", r"if \(campaign\.all_ablations", "if (true",
                                   ["src/simulate/campaign.cpp"], [(SIMULATION, "campaign*")]),
     "regrets_across_workloads": ("src/simulate/campaign.cpp", r"from = end;", "", ["src/simulate/campaign.cpp"],
