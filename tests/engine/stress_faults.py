@@ -20,6 +20,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
+LAST_LOOK_OF_WORKER = r"(step_announce_sleep\(&worker->sleeping, number\);)"
+LAST_LOOK_OF_SUBMITTER = r"(step_announce_sleep\(&submitter->sleeping, number\);)"
+LONG = r"for (volatile int i = 0; i < 5000; i++) continue; "
+
 # name: (file below src/engine, pattern, replacement, tests that must see it, each `TEST:WORDS` with words of its names)
 FAULTS = {
     CONTROL: ("control.c", r"\A", r"", ["many_tasks:", "surge:", "waiting:asleep", "stopping:submit_inline",
@@ -78,9 +82,17 @@ FAULTS = {
     "held_grant_of_a_reclaimed_lane_is_lost": ("control.c", r"for \(uint32_t i = class->count; i-- > 0;\)",
                                                r"for (uint32_t i = class->count; i-- > of->posted % 2;)",
                                                ["stopping:comes_back", "soak:"]),
-    "worker_sleeps_without_a_second_look": ("worker.c", r"if \(!has_mail\(worker\) &&", r"if (", ["waiting:falls_asleep"]),
-    "submitter_sleeps_without_a_second_look": ("submit.c", r"if \(!is_there\(submitter\) &&", r"if (",
+    # What comes between the last look and the announcement of the sleep is what the second look is for. That is a few
+    # nanoseconds, which chance alone seldom meets: they are made long here, once with the second look, which must then
+    # find everything, and once without.
+    "none_of_the_late_sleeps_of_a_worker": ("worker.c", LAST_LOOK_OF_WORKER, LONG + r"\1", ["waiting:falls_asleep"]),
+    "worker_sleeps_without_a_second_look": ("worker.c", LAST_LOOK_OF_WORKER + r"(.*?)if \(!has_mail\(worker\) &&",
+                                            LONG + r"\1\2if (", ["waiting:falls_asleep"]),
+    "none_of_the_late_sleeps_of_a_submitter": ("submit.c", LAST_LOOK_OF_SUBMITTER, LONG + r"\1",
                                                ["waiting:falls_asleep"]),
+    "submitter_sleeps_without_a_second_look": ("submit.c",
+                                               LAST_LOOK_OF_SUBMITTER + r"(.*?)if \(!is_there\(submitter\) &&",
+                                               LONG + r"\1\2if (", ["waiting:falls_asleep"]),
     "submitter_is_not_woken": ("worker.c", r"if \(UNLIKELY\(step_look_asleep\(sleeping\) != 0\)\)", r"if (false)",
                                ["waiting:no_completion"]),
     "worker_is_not_woken": ("submit_steps.h", r"if \(UNLIKELY\(step_look_asleep\(sleeping\) != 0\)\)", r"if (false)",
