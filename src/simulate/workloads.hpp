@@ -19,6 +19,6 @@ std::vector<Workload> training_workloads();
 std::vector<Workload> held_out_workloads(std::uint64_t draw, unsigned of_each);
 
 /// The drawing of the reference results.
-constexpr std::uint64_t reference_draw = 20261129;
+constexpr std::uint64_t reference_draw = 20261130;
 
 } // namespace flat::simulate

@@ -12,7 +12,8 @@ told_load part_told_load(const flat_engine *engine, size_t worker) {
                       .usual = of->report.usual,
                       .ended = of->report.ended,
                       .exhaustion = of->report.exhaustion};
-    for (unsigned i = 0; i < FLAT_ENGINE_TASK_TYPES; i++) told.service_of_type[i] = of->services.of_type[i];
+    for (unsigned i = 0; i < FLAT_ENGINE_TASK_TYPES; i++)
+        told.service_of_type[i] = ticks_of_short(of->services.mean_of_type[i]);
     return told;
 }
 

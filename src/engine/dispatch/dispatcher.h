@@ -87,11 +87,13 @@ typedef struct shard_view {
     uint32_t queue;       /* tasks waiting or running, own sends included */
     uint32_t in_flight;   /* grants in flight, own sends included */
     uint32_t held;        /* of these, by tasks that neither wait nor run */
-    uint32_t evened;      /* by what its estimates of service are multiplied, in units of 1 / 65,536 */
+    uint32_t evened;      /* by what the work that it reports is multiplied, in units of 1 / 65,536 */
+    uint32_t slowness;    /* how many times as long as at the others tasks take there, of 65,536; 1 if about as long */
     uint32_t own;         /* own tasks that have not come back */
     uint32_t lag;         /* how old its report was when it was read, in ticks */
     uint32_t follow;      /* the share of others' tasks that are taken to go where own sends go, of 65,536 */
-    uint32_t service;     /* of a task of any type */
+    uint32_t service;     /* of a task of any type, as its report says */
+    uint32_t usual;       /* the same as at all shards, but for its slowness */
     uint32_t latency;
     uint32_t busy; /* the share of the time that others' tasks take there, but for those that follow, of 65,536 */
     uint32_t others_busy; /* the same with those that follow */
@@ -101,6 +103,11 @@ typedef struct shard_view {
     uint32_t mean_queue; /* DISPATCH_C3: in units of 1/16 */
     own_sends uncounted; /* own sends that the report does not contain */
 } shard_view;
+
+/* A figure for each type of task. */
+typedef struct by_type {
+    uint32_t of_type[FLAT_ENGINE_TASK_TYPES];
+} by_type;
 
 /* An answer of Prequal's. */
 typedef struct probe_answer {
@@ -119,16 +126,17 @@ typedef struct dispatcher {
     uint32_t probes[DISPATCH_MOST_PROBES]; /* of the last look */
     chance by_chance;
     shard_view *views;
-    load_services *services; /* by shard: what tasks take there, as last read */
-    uint64_t *idle;          /* shards that said that they are idle; others set bits */
-    uint64_t looked;         /* last */
+    by_type *slower; /* by shard: how many times as long as at all of them tasks take there, of 65,536; 0: unknown */
+    uint64_t *idle;  /* shards that said that they are idle; others set bits */
+    uint64_t looked; /* last */
     uint64_t rated_since;
     uint32_t rated_sends;
-    uint32_t send_rate;                    /* own, tasks per 2^32 ticks */
-    uint32_t arrival_rate;                 /* of a shard, a mean of reports */
-    uint32_t others_rate;                  /* the same: the share of a shard's time that others' tasks take */
-    uint32_t mean_lag;                     /* the same */
-    uint32_t service;                      /* of a task of any type at any shard */
+    uint32_t send_rate;    /* own, tasks per 2^32 ticks */
+    uint32_t arrival_rate; /* of a shard, a mean of reports */
+    uint32_t others_rate;  /* the same: the share of a shard's time that others' tasks take */
+    uint32_t mean_lag;     /* the same */
+    uint32_t service;      /* of a task of any type at any shard */
+    by_type mean, usual;   /* of the services that were read: ticks that tasks take, and that they usually take */
     uint32_t held[FLAT_ENGINE_TASK_TYPES]; /* for how long tasks keep their grants after they ran */
     uint32_t flight_total;
     uint16_t flight_counts[DISPATCH_FLIGHT_LEVELS]; /* of reports that were read lately */

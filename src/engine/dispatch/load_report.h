@@ -53,9 +53,11 @@ typedef struct load_report {
     uint16_t shape[SHAPE_AGES]; /* of the running task's type */
 } load_report;
 
-/* What tasks of each type take: a line of its own, which changes slowly. */
+/* What tasks of each type take: a line of its own, which changes slowly. Ticks in 16 bits, see `short_of_ticks`; 0:
+ * unknown. */
 typedef struct load_services {
-    ALIGNED_TO(CACHE_LINE) uint32_t of_type[FLAT_ENGINE_TASK_TYPES]; /* 0: unknown */
+    ALIGNED_TO(CACHE_LINE) uint16_t mean_of_type[FLAT_ENGINE_TASK_TYPES];
+    uint16_t usual_of_type[FLAT_ENGINE_TASK_TYPES];
 } load_services;
 
 /* The usual time is a mean in which no task counts for more than MOST_TIMES_USUAL times it. The shape is in units of
@@ -105,6 +107,20 @@ static inline uint32_t saturated(uint64_t ticks) { return ticks < NEVER ? (uint3
 static inline uint32_t moved(uint32_t estimate, uint32_t sample, unsigned gain) {
     if (sample > estimate) return estimate + ((sample - estimate) >> gain) + 1;
     return sample < estimate ? estimate - ((estimate - sample) >> gain) - 1 : estimate;
+}
+
+/* Ticks in 16 bits, of which the leading eleven are kept. */
+#define SHORT_BITS 10
+
+static inline uint16_t short_of_ticks(uint32_t ticks) {
+    uint32_t shift = 31 - (uint32_t)__builtin_clz(ticks | 1u << SHORT_BITS) - SHORT_BITS;
+    return (uint16_t)((shift << SHORT_BITS) + (ticks >> shift));
+}
+
+static inline uint32_t ticks_of_short(uint16_t code) {
+    uint32_t shift = code >> SHORT_BITS;
+    if (shift < 2) return code;
+    return ((code & ((1u << SHORT_BITS) - 1)) | 1u << SHORT_BITS) << (shift - 1);
 }
 
 static inline uint32_t level_of(uint32_t in_flight) {
@@ -212,7 +228,9 @@ static inline void learn_service(type_estimate *of, uint32_t service) {
 static inline void load_ended(load_report *report, load_services *services, load_keeper *keeper, uint32_t type,
                               uint64_t service, uint64_t now) {
     learn_service(&keeper->types[type], saturated(service));
-    load_show(&services->of_type[type], expected_service(&keeper->types[type]));
+    const type_estimate *of = &keeper->types[type];
+    load_show_short(&services->mean_of_type[type], short_of_ticks(expected_service(of)));
+    load_show_short(&services->usual_of_type[type], short_of_ticks(of->usual));
     load_show(&report->service,
               report->service == 0 ? saturated(service) : moved(report->service, saturated(service), USUAL_GAIN));
     load_show(&report->usual, 0);
@@ -286,7 +304,8 @@ static inline load_report load_read(const load_report *from) {
 static inline load_services load_read_services(const load_services *from) {
     load_services copy;
     for (uint32_t i = 0; i < FLAT_ENGINE_TASK_TYPES; i++) {
-        copy.of_type[i] = __atomic_load_n(&from->of_type[i], __ATOMIC_RELAXED);
+        copy.mean_of_type[i] = __atomic_load_n(&from->mean_of_type[i], __ATOMIC_RELAXED);
+        copy.usual_of_type[i] = __atomic_load_n(&from->usual_of_type[i], __ATOMIC_RELAXED);
     }
     return copy;
 }

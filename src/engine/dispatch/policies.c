@@ -12,9 +12,7 @@
 
 static inline uint32_t or_default(uint32_t given, uint32_t otherwise) { return given != 0 ? given : otherwise; }
 
-size_t flat_dispatcher_bytes(uint32_t shards) {
-    return shards * (sizeof(shard_view) + sizeof(load_services)) + LINE_PAIR;
-}
+size_t flat_dispatcher_bytes(uint32_t shards) { return shards * (sizeof(shard_view) + sizeof(by_type)) + LINE_PAIR; }
 
 void flat_dispatcher_init(dispatcher *of, const dispatcher_options *options, void *memory, uint64_t now) {
     *of = (dispatcher){.options = *options, .words = shard_words(options->shards), .remembered = NO_SHARD};
@@ -26,12 +24,17 @@ void flat_dispatcher_init(dispatcher *of, const dispatcher_options *options, voi
         or_default(options->hot_quantile, options->policy == DISPATCH_PREQUAL ? PREQUAL_QUANTILE : HELD_QUANTILE);
     of->by_chance.state = options->seed;
     of->views = memory;
-    of->services = (load_services *)(void *)(of->views + options->shards);
+    of->slower = (by_type *)(void *)(of->views + options->shards);
     of->rated_since = now;
     for (uint32_t i = 0; i < options->shards; i++) {
-        of->views[i] = (shard_view){
-            .as_of = now, .left_at = now, .wait_at = NOT_PREDICTED, .runs_out_at = UINT64_MAX, .uncounted.each = 1};
-        of->services[i] = (load_services){{0}};
+        of->views[i] = (shard_view){.as_of = now,
+                                    .left_at = now,
+                                    .wait_at = NOT_PREDICTED,
+                                    .runs_out_at = UINT64_MAX,
+                                    .evened = SHARE_ONE,
+                                    .slowness = SHARE_ONE,
+                                    .uncounted.each = 1};
+        of->slower[i] = (by_type){{0}};
     }
     of->looked = now;
     of->next = chance_below(&of->by_chance, options->shards);
@@ -372,7 +375,7 @@ uint32_t flat_dispatcher_next_services(dispatcher *of, uint32_t picked) {
 }
 
 void flat_dispatcher_learn_services(dispatcher *of, uint32_t shard, const load_services *services) {
-    of->services[shard] = *services;
+    if (has_part(of, DISPATCH_PART_SERVICE)) learn_services(of, shard, services);
 }
 
 void flat_dispatcher_sent(dispatcher *of, uint32_t shard, uint32_t type, uint64_t now) {
@@ -381,10 +384,10 @@ void flat_dispatcher_sent(dispatcher *of, uint32_t shard, uint32_t type, uint64_
     if (has_part(of, DISPATCH_PART_SENDS) || of->options.policy != DISPATCH_PREDICTIVE) {
         view->queue++;
         view->in_flight++;
-        view_send(of, view, service, 1, now);
+        view_send(of, view, service, now);
     }
     view->own++;
-    own_sends_add(&view->uncounted, now);
+    own_sends_add(&view->uncounted, service, now);
     if (++of->rated_sends < SENDS_RATED) return;
     uint64_t ticks = now > of->rated_since ? now - of->rated_since : 1;
     uint32_t rate = saturated(((uint64_t)SENDS_RATED << 32) / ticks);

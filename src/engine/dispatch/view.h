@@ -15,23 +15,21 @@ static inline bool has_part(const dispatcher *of, dispatch_part part) {
 }
 
 /* Estimates of shards that are alike differ by chance, and all dispatchers would flock to those that seem fast. Within
- * this factor, as a fraction, a shard is taken to be as fast as the others: its estimates are multiplied so that their
- * mean is the others'. */
+ * this factor, as a fraction, of what tasks of a type usually take at the others, a shard is taken to be as fast as
+ * they are. The mean would tell less of that: it hangs on a few long tasks. */
 #define ALIKE_MORE 3
 #define ALIKE_LESS 2
 
-static inline uint32_t evened_by(const dispatcher *of, uint32_t service) {
-    uint64_t here = service, usual = of->service;
-    bool alike = here * ALIKE_LESS <= usual * ALIKE_MORE && usual * ALIKE_LESS <= here * ALIKE_MORE;
-    return alike && here != 0 ? (uint32_t)((usual << SHARE_BITS) / here) : SHARE_ONE;
+static inline bool is_alike(uint64_t here, uint64_t usual) {
+    return here * ALIKE_LESS <= usual * ALIKE_MORE && usual * ALIKE_LESS <= here * ALIKE_MORE;
 }
 
 /* What a task of a type takes at a shard. */
 static inline uint32_t service_at(const dispatcher *of, uint32_t shard, uint32_t type) {
     if (!has_part(of, DISPATCH_PART_SERVICE)) return of->service;
-    uint32_t known = of->services[shard].of_type[type];
-    if (known == 0) known = of->views[shard].service;
-    return (uint32_t)((uint64_t)known * of->views[shard].evened >> SHARE_BITS);
+    uint32_t slower = of->slower[shard].of_type[type], mean = of->mean.of_type[type];
+    if (slower == 0) slower = of->views[shard].slowness;
+    return saturated((uint64_t)(mean != 0 ? mean : of->service) * slower >> SHARE_BITS);
 }
 
 /* Where what is still to come rises by more than this factor from one age to the next, the longer tasks are of another
@@ -144,14 +142,11 @@ static NOINLINE uint64_t drained(const dispatcher *of, uint64_t left, uint64_t s
     return left;
 }
 
-/* What a task of any type takes at a shard. */
-static inline uint64_t usual_at(const shard_view *view) { return (uint64_t)view->service * view->evened >> SHARE_BITS; }
-
 #define NOT_PREDICTED UINT64_MAX
 
 static inline uint64_t left_until(const dispatcher *of, const shard_view *view, uint64_t at) {
     uint64_t ticks = at > view->left_at ? at - view->left_at : 0;
-    return drained(of, view->left, usual_at(view), ticks, view->busy);
+    return drained(of, view->left, view->usual, ticks, view->busy);
 }
 
 /* How long a task would wait at the shard. In one pick this is asked several times for each shard, and predicted once.
@@ -164,9 +159,9 @@ static inline uint64_t predicted_wait(const dispatcher *of, shard_view *view, ui
     return view->wait;
 }
 
-/* A task of so many ticks is sent to the shard, or was at `at`: not before `left_at`. */
-static inline void view_send(const dispatcher *of, shard_view *view, uint64_t service, uint64_t tasks, uint64_t at) {
-    view->left = left_until(of, view, at) + (service * weight_of_send(of, view) >> SHARE_BITS) * tasks;
+/* So much work is sent to the shard, or was at `at`: not before `left_at`. */
+static inline void view_send(const dispatcher *of, shard_view *view, uint64_t work, uint64_t at) {
+    view->left = left_until(of, view, at) + (work * weight_of_send(of, view) >> SHARE_BITS);
     if (at > view->left_at) view->left_at = at;
     view->wait_at = NOT_PREDICTED;
 }
@@ -187,13 +182,35 @@ static NOINLINE void view_begin(const dispatcher *of, shard_view *view, uint64_t
     view->left = work + ((uint64_t)saturated(blind) * view->busy >> SHARE_BITS);
 }
 
+/* A shard that is about as fast as the others is taken to be as fast as they are, for each type of task. */
+static inline void learn_services(dispatcher *of, uint32_t shard, const load_services *services) {
+    uint64_t there = 0, elsewhere = 0, taken = 0;
+    for (uint32_t type = 0; type < FLAT_ENGINE_TASK_TYPES; type++) {
+        FLAT_LOOP_AT_MOST(FLAT_ENGINE_TASK_TYPES);
+        uint32_t mean = ticks_of_short(services->mean_of_type[type]),
+                 usual = ticks_of_short(services->usual_of_type[type]), slower = SHARE_ONE;
+        if (mean == 0) continue;
+        move_mean(&of->mean.of_type[type], mean);
+        move_mean(&of->usual.of_type[type], usual);
+        uint64_t of_all = of->mean.of_type[type];
+        if (!is_alike(usual, of->usual.of_type[type])) slower = saturated(((uint64_t)mean << SHARE_BITS) / of_all);
+        of->slower[shard].of_type[type] = slower;
+        there += mean;
+        elsewhere += of_all;
+        taken += of_all * slower >> SHARE_BITS;
+    }
+    if (there == 0) return;
+    of->views[shard].evened = saturated((taken << SHARE_BITS) / there);
+    of->views[shard].slowness = saturated((taken << SHARE_BITS) / elsewhere);
+}
+
 static inline void view_learn(dispatcher *of, uint32_t shard, const load_report *report, uint64_t as_of) {
     shard_view *view = &of->views[shard];
     bool counts = has_part(of, DISPATCH_PART_SENDS) || of->options.policy != DISPATCH_PREDICTIVE;
     move_mean(&of->service, report->service);
     move_mean(&of->arrival_rate, report->arrivals);
     view->service = report->service;
-    view->evened = evened_by(of, report->service);
+    view->usual = saturated((uint64_t)of->service * view->slowness >> SHARE_BITS);
     view->lag = of->looked > as_of ? saturated(of->looked - as_of) : 0;
     view->others_busy = busy_with_others(of, report);
     move_mean(&of->mean_lag, view->lag);
@@ -205,7 +222,7 @@ static inline void view_learn(dispatcher *of, uint32_t shard, const load_report 
     uint32_t sends = counts ? view->uncounted.all : 0;
     for (uint32_t i = 0; counts && i < view->uncounted.places; i++) {
         FLAT_LOOP_AT_MOST(OWN_SENDS);
-        view_send(of, view, usual_at(view), view->uncounted.tasks[i], view->uncounted.last[i]);
+        view_send(of, view, view->uncounted.work[i], view->uncounted.last[i]);
     }
     view->queue = report->waiting + (report->usual != 0) + sends;
     view->in_flight = report->in_flight + sends;
@@ -221,7 +238,7 @@ static inline void view_idle(const dispatcher *of, shard_view *view, uint64_t si
     if (as_of < view->as_of) return;
     view_begin(of, view, 0, as_of, as_of);
     view->queue = view->uncounted.all;
-    view_send(of, view, usual_at(view), view->uncounted.all, as_of);
+    view_send(of, view, view->uncounted.all_work, as_of);
 }
 
 /* The distribution of grants in flight, over the last reports that were read. */

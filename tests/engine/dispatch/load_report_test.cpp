@@ -38,7 +38,26 @@ double exponential(test::random_source &random, double mean) {
 
 } // namespace
 
-TEST(dispatch_load_report, is_one_cache_line) { EXPECT_EQ(sizeof(load_report), std::size_t{CACHE_LINE}); }
+TEST(dispatch_load_report, and_services_are_a_cache_line_each) {
+    EXPECT_EQ(sizeof(load_report), std::size_t{CACHE_LINE});
+    EXPECT_EQ(sizeof(load_services), std::size_t{CACHE_LINE});
+}
+
+TEST(dispatch_load_report, ticks_in_16_bits_are_exact_up_to_eleven_bits_and_less_by_a_1024th_at_most) {
+    std::uint32_t before = 0;
+    for (std::uint64_t ticks = 0; ticks < UINT64_C(1) << 32; ticks += 1 + ticks / 5'000) {
+        const auto given = static_cast<std::uint32_t>(ticks);
+        const std::uint16_t code = short_of_ticks(given);
+        const std::uint32_t back = ticks_of_short(code);
+        ASSERT_LE(back, given);
+        ASSERT_LE(given - back, given / 1'024);
+        ASSERT_TRUE(back == given || given >= 2'048) << given;
+        ASSERT_GE(code, before);
+        before = code;
+    }
+    EXPECT_EQ(short_of_ticks(0), 0u);
+    EXPECT_EQ(ticks_of_short(short_of_ticks(UINT32_MAX)), UINT32_MAX - ((1u << 21) - 1));
+}
 
 TEST(dispatch_load_report, tells_what_waits_runs_and_is_in_flight) {
     worker of;
@@ -112,11 +131,11 @@ TEST(dispatch_load_report, estimates_of_service_are_what_floating_point_gives) {
 TEST(dispatch_load_report, an_estimate_follows_a_processor_that_becomes_five_times_slower_within_a_hundred_tasks) {
     worker of;
     for (int i = 0; i < 200; i++) of.run(0, 10'000);
-    EXPECT_NEAR(of.services.of_type[0], 10'000, 100);
+    EXPECT_NEAR(ticks_of_short(of.services.mean_of_type[0]), 10'000, 100);
     for (int i = 0; i < 100; i++) of.run(0, 50'000);
-    EXPECT_NEAR(of.services.of_type[0], 50'000, 10'000);
+    EXPECT_NEAR(ticks_of_short(of.services.mean_of_type[0]), 50'000, 10'000);
     for (int i = 0; i < 100; i++) of.run(0, 10'000);
-    EXPECT_NEAR(of.services.of_type[0], 10'000, 5'000);
+    EXPECT_NEAR(ticks_of_short(of.services.mean_of_type[0]), 10'000, 5'000);
 }
 
 TEST(dispatch_load_report, one_long_task_is_no_change_of_all) {
@@ -124,6 +143,8 @@ TEST(dispatch_load_report, one_long_task_is_no_change_of_all) {
     for (int i = 0; i < 200; i++) of.run(0, 10'000);
     of.run(0, 10'000'000);
     EXPECT_LT(of.keeper.types[0].usual, 12'000u);
+    EXPECT_LT(ticks_of_short(of.services.usual_of_type[0]), 12'000u);
+    EXPECT_NEAR(ticks_of_short(of.services.mean_of_type[0]), 49'000, 2'500) << "a mean of 256";
 }
 
 // One look at an estimate is off by 9 to 20 % (standard deviation), and the older a task, the fewer it is from. The

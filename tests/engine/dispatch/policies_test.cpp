@@ -313,7 +313,7 @@ TEST(dispatch_policies, own_sends_are_counted_one_by_one_and_of_many_fewer_than_
         for (int step = 0; step < 2'000; step++) {
             at += 1 + random.below(3);
             if (plain.size() < 2 * usual && random.below(2 * usual) >= plain.size() / 2) {
-                own_sends_add(&of, at);
+                own_sends_add(&of, 3, at);
                 plain.push_back(at);
             }
             most = plain.empty() ? 0 : std::max<std::uint64_t>(most, plain.size());
@@ -326,6 +326,7 @@ TEST(dispatch_policies, own_sends_are_counted_one_by_one_and_of_many_fewer_than_
             ASSERT_GE(of.all, plain.size()) << "seed " << test::seed();
             ASSERT_LE(of.all, plain.size() + too_long) << "seed " << test::seed();
             ASSERT_LE(of.all, 2 * most) << "seed " << test::seed();
+            ASSERT_EQ(of.all_work, 3 * of.all) << "seed " << test::seed();
         }
     }
 }
@@ -334,9 +335,9 @@ TEST(dispatch_policies, own_sends_that_were_many_are_counted_one_by_one_again) {
     own_sends of{};
     of.each = 1;
     std::uint64_t at = 0;
-    while (at < 200) own_sends_add(&of, ++at);
+    while (at < 200) own_sends_add(&of, 1, ++at);
     for (int i = 0; i < 40; i++) {
-        own_sends_add(&of, ++at);
+        own_sends_add(&of, 1, ++at);
         own_sends_forget(&of, at - 2);
     }
     EXPECT_EQ(of.all, 2u);
@@ -474,9 +475,7 @@ TEST(dispatch_policies, predictive_takes_one_of_those_that_are_within_the_uncert
         });
         if (cold.empty()) continue;
         const auto sojourn = [&](std::uint32_t shard) {
-            const std::uint32_t known = of.services[shard].of_type[0];
-            const double takes = known != 0 ? known : state.view(shard).service;
-            return waits(state, shard) + std::floor(takes * state.view(shard).evened / 65'536);
+            return waits(state, shard) + of.service; // what a type takes has not been read
         };
         double lowest = std::numeric_limits<double>::infinity();
         for (const std::uint32_t shard : cold) lowest = std::min(lowest, sojourn(shard));
@@ -492,7 +491,7 @@ TEST(dispatch_policies, a_shard_that_has_become_faster_is_found_where_little_is_
     const std::array<std::uint32_t, 2> were{4'200'000, 200'000}, are{200'000, 4'000'000};
     const auto services_of = [](std::uint32_t ticks) {
         load_services services{};
-        services.of_type[1] = ticks;
+        services.mean_of_type[1] = services.usual_of_type[1] = short_of_ticks(ticks);
         return services;
     };
     for (std::uint32_t shard = 0; shard < 2; shard++) {
@@ -603,17 +602,78 @@ TEST(dispatch_policies, word_that_a_shard_is_idle_is_as_old_as_its_reports) {
     EXPECT_EQ(of.of.state.views[1].queue, 0u);
 }
 
+// What two shards tell of a type, one after the other, many times.
+void learn_of_two(test::dispatched &of, std::uint32_t type, std::array<std::uint32_t, 2> mean,
+                  std::array<std::uint32_t, 2> usual) {
+    for (std::uint32_t i = 0; i < 400; i++) {
+        load_services services{};
+        services.mean_of_type[type] = short_of_ticks(mean.at(i % 2));
+        services.usual_of_type[type] = short_of_ticks(usual.at(i % 2));
+        flat_dispatcher_learn_services(&of.state, i % 2, &services);
+    }
+}
+
 TEST(dispatch_policies, workers_that_are_alike_but_for_chance_are_taken_to_be_equal) {
     test::dispatched of(test::options_of(DISPATCH_PREDICTIVE, 2, test::seed()));
-    const auto with = [&](std::uint32_t slower) { // shard 1 takes so much longer
-        return [slower](std::uint32_t shard) { return test::report_of(now, 0, 0, shard == 0 ? 10'000 : slower); };
-    };
+    const auto idle = [&](std::uint32_t) { return test::report_of(now, 0, 0, 10'000); };
+    learn_of_two(of, 0, {10'000, 10'900}, {10'000, 10'900});
     int chosen[2] = {0, 0};
-    for (int i = 0; i < 200; i++) (void)of.pick(with(10'900), now);
-    for (int i = 0; i < 2'000; i++) chosen[of.pick(with(10'900), now)]++;
+    for (int i = 0; i < 2'000; i++) chosen[of.pick(idle, now)]++;
     EXPECT_NEAR(chosen[0], 1'000, 150) << "seed " << test::seed();
-    for (int i = 0; i < 200; i++) (void)of.pick(with(40'000), now);
-    for (int i = 0; i < 100; i++) EXPECT_EQ(of.pick(with(40'000), now), 0u);
+    learn_of_two(of, 0, {10'000, 40'000}, {10'000, 40'000});
+    for (int i = 0; i < 100; i++) EXPECT_EQ(of.pick(idle, now), 0u);
+}
+
+// A worker whose last tasks were of a longer type, or of which one was far longer than usual, is no slower one.
+TEST(dispatch_policies, neither_long_types_nor_rare_long_tasks_make_a_slow_worker) {
+    test::dispatched of(test::options_of(DISPATCH_PREDICTIVE, 2, test::seed()));
+    const auto idle = [&](std::uint32_t shard) { return test::report_of(now, 0, 0, shard == 0 ? 10'000 : 40'000); };
+    learn_of_two(of, 0, {10'000, 10'000}, {10'000, 10'000});
+    learn_of_two(of, 1, {80'000, 320'000}, {60'000, 60'000});
+    for (const std::uint32_t type : {0u, 1u}) {
+        int chosen[2] = {0, 0};
+        for (int i = 0; i < 2'000; i++) chosen[of.pick(idle, now, type)]++;
+        EXPECT_NEAR(chosen[0], 1'000, 150) << "type " << type << " seed " << test::seed();
+    }
+    // The second one predicts four times the work for as many tasks that wait.
+    const auto busy = [&](std::uint32_t shard) {
+        load_report report = test::report_of(now, 2, 0, 10'000);
+        report.work = 2 * (shard == 0 ? 80'000 : 320'000);
+        return report;
+    };
+    for (const std::uint32_t shard : {0u, 1u}) {
+        const load_report report = busy(shard);
+        flat_dispatcher_learn(&of.state, shard, &report, now);
+    }
+    EXPECT_NEAR(static_cast<double>(left_until(&of.state, &of.state.views[0], now)) /
+                    static_cast<double>(left_until(&of.state, &of.state.views[1], now)),
+                1, 0.02);
+}
+
+TEST(dispatch_policies, own_sends_that_no_report_contains_take_what_their_type_takes) {
+    test::dispatched of(test::options_of(DISPATCH_PREDICTIVE, 2, test::seed()));
+    learn_of_two(of, 0, {10'000, 10'000}, {10'000, 10'000});
+    learn_of_two(of, 1, {80'000, 80'000}, {80'000, 80'000});
+    for (std::uint32_t i = 0; i < 4; i++) { // two short ones, and two long ones
+        flat_dispatcher_sent(&of.state, i / 2, i / 2, now + 1);
+    }
+    for (const std::uint32_t shard : {0u, 1u}) { // when nothing was there yet
+        const load_report report = test::report_of(now, 0, 0, 20'000);
+        flat_dispatcher_learn(&of.state, shard, &report, now + 2);
+    }
+    EXPECT_NEAR(static_cast<double>(left_until(&of.state, &of.state.views[0], now + 2)), 20'000, 200);
+    EXPECT_NEAR(static_cast<double>(left_until(&of.state, &of.state.views[1], now + 2)), 160'000, 1'600);
+}
+
+TEST(dispatch_policies, a_type_that_never_ran_at_a_slow_worker_is_expected_to_take_longer_there) {
+    test::dispatched of(test::options_of(DISPATCH_PREDICTIVE, 2, test::seed()));
+    learn_of_two(of, 0, {10'000, 40'000}, {10'000, 40'000});
+    load_services services{};
+    services.mean_of_type[0] = services.usual_of_type[0] = short_of_ticks(10'000);
+    services.mean_of_type[1] = services.usual_of_type[1] = short_of_ticks(20'000);
+    flat_dispatcher_learn_services(&of.state, 0, &services); // a second type, at the first alone
+    EXPECT_EQ(service_at(&of.state, 0, 1), ticks_of_short(short_of_ticks(20'000)));
+    EXPECT_GT(service_at(&of.state, 1, 1), 28'000u);
 }
 
 TEST(dispatch_policies, the_same_seed_gives_the_same_choices) {
