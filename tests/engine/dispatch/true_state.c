@@ -1,5 +1,4 @@
-/* What a policy can get at, compiled by a test with one of these: it has a dispatcher, and so nothing of the engine's.
- */
+/* What a policy can get at, compiled by a test with one of these: it has a dispatcher, and nothing of the engine. */
 #include "engine/dispatch/least.h"
 #include "engine/dispatch/view.h"
 
