@@ -29,17 +29,17 @@ TEST(engine_gain, a_switchback_measures_tasks_that_were_chosen_for_a_worker) {
     }
     ASSERT_EQ(flat_engine_dispatch_gain(engine, &gain), FLAT_OK);
     EXPECT_FALSE(gain.known);
-    const auto run_until = [&](std::uint64_t until, bool is_enough) {
-        while (!(is_enough && gain.known) && engine.now() < until) {
-            for (int i = 0; i < 4'000; i++) {
-                ASSERT_EQ(test::submit_action(lane, FLAT_ANY_WORKER, act), FLAT_OK);
-                if (i % 16 == 0) (void)!test::submit_action(lane, 0, act);
-                if (i % 16 == 15) (void)engine.run();
-            }
-            ASSERT_EQ(flat_engine_dispatch_gain(engine, &gain), FLAT_OK);
+    std::uint64_t sent = 0;
+    const auto send_some = [&] {
+        for (int i = 0; i < 4'000; i++) {
+            ASSERT_EQ(test::submit_action(lane, FLAT_ANY_WORKER, act), FLAT_OK);
+            if (i % 16 == 0) (void)!test::submit_action(lane, 0, act);
+            if (i % 16 == 15) (void)engine.run();
         }
+        sent += 4'000;
+        ASSERT_EQ(flat_engine_dispatch_gain(engine, &gain), FLAT_OK);
     };
-    run_until(engine.now() + test::patience, true);
+    for (const std::uint64_t until = engine.now() + test::patience; !gain.known && engine.now() < until;) send_some();
     ASSERT_TRUE(gain.known);
     EXPECT_GE(gain.tasks, 50'000U);
     EXPECT_GE(gain.fallback_tasks, 50'000U);
@@ -49,8 +49,8 @@ TEST(engine_gain, a_switchback_measures_tasks_that_were_chosen_for_a_worker) {
     EXPECT_LE(gain.gain_low, gain.gain);
     EXPECT_GE(gain.gain_high, gain.gain);
     if (engine.now() > 2 * test::engine_second) return; // on a machine that is so slow the rest takes too long
-    const std::uint64_t at_first = gain.tasks;
-    run_until(10 * engine.now(), false); // rows are joined, and nothing is left out
+    const std::uint64_t at_first = gain.tasks, enough = 10 * sent;
+    while (sent < enough) send_some(); // rows are joined, and nothing is left out
     EXPECT_GT(gain.tasks, 4 * at_first);
 }
 
