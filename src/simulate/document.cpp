@@ -2,6 +2,7 @@
 
 #include "workloads.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -115,6 +116,7 @@ std::string document_of(const SimulatedResults &results) {
         document["seeds"] = results.seeds;
         document["tasks"] = results.length.counted;
     }
+    if (std::ranges::any_of(results.cells, &PolicyCell::held_out)) document["draw"] = reference_draw;
     document["cells"] = json::array();
     for (const PolicyCell &cell : results.cells) document["cells"].push_back(cell_json(cell));
     if (results.what_if) document["what_if"] = what_if_json(*results.what_if);

@@ -72,6 +72,7 @@ class Simulate(unittest.TestCase):
         document = self.document("--quick", "--workload", "exponential;different cores", status=0)
         self.assertEqual(document["gates"], [])
         self.assertEqual((document["seeds"], document["tasks"]), (4, 200000))
+        self.assertRegex(str(document["draw"]), r"^20\d{6}$")
         self.assertNotIn("what_if", document)
         for name in {cell["workload"] for cell in document["cells"]}:
             cells = [cell for cell in document["cells"] if cell["workload"] == name]

@@ -144,6 +144,67 @@ def engine(factor=1, void=False, **counts):
 
 ENGINE = engine()
 
+# `flatline simulate --all`: policy, P99.9.
+SIMULATED = [("random", 20), ("two choices", 10), ("shortest queue", 8), ("C3", 9), ("Prequal", 12), ("predictive", 7)]
+
+
+def simulation(factors=None, refused=None, covered=940, error=0.001, seeds=4):
+    """A run in which the P99.9 of some (workload, policy) is `factors` times what meets the goals, and the share of their
+    tasks that is refused is in `refused`."""
+    factors, refused = factors or {}, refused or {}
+    workloads = ("exponential", "different cores", "stale reports")
+
+    def cell(workload, held_out, policy, p999, implementable=True, ablation=False):
+        p999 *= factors.get((workload, policy), 1) if held_out else 2
+        return {"workload": workload, "held_out": held_out, "policy": policy, "implementable": implementable,
+                "ablation": ablation, "p50": 1, "p99": 4, "p999": p999, "p999_interval": [p999, p999], "max": 40,
+                "refused": refused.get((workload, policy), 0) if held_out else 0, "fairness": 1, "reports_read": 2,
+                "p999_by_seed": [p999 * (1 + 0.01 * (seed % 2)) for seed in range(seeds)], "curve": []}
+
+    cells = []
+    for held_out in (True, False):
+        for workload in workloads:
+            here = [cell(workload, held_out, policy, p999) for policy, p999 in SIMULATED]
+            least, fewest = min(each["p999"] for each in here), min(each["refused"] for each in here)
+            here.append(cell(workload, held_out, "central queue", 5, implementable=False))
+            if held_out:
+                here.append(cell(workload, True, "predictive - sends", 14, ablation=True))
+            cells += [each | {"regret": each["p999"] / least - 1, "refused_more": each["refused"] - fewest}
+                      for each in here]
+    return {"schema": "flatline.simulate/1", "seed": 1, "draw": 7, "seeds": seeds, "tasks": 1000000,
+            "gates": [{"law": "a law", "expected": 2, "measured": 2 * (1 + error), "interval": [2, 2.004],
+                       "holds": abs(error) < 0.01}],
+            "cells": cells,
+            "switchback": {"cases": 1000, "known": 1000, "covered": covered, "median_half_width": 0.043, "pairs": [
+                {"workload": "exponential", "policy": "predictive", "fallback": "two choices", "slice": 512,
+                 "tasks": 300000, "truth": 0.25, "truth_interval": [0.24, 0.26], "measured": 0.259, "cases": 100,
+                 "known": 100, "covered": 89, "median_half_width": 0.0434}]}}
+
+
+SIMULATION = simulation()
+
+
+def dispatch(live=1.8):
+    """A run of `flatline bench dispatch`; `live` is how many times the second policy's P99 is the first one's."""
+    def pair(first, second, ratio, is_named):
+        apart = ratio > 1.1 or ratio < 0.9
+        return {"first": first, "second": second, "named": is_named,
+                "live": {"ratio": ratio, "interval": [0.9 * ratio, 1.1 * ratio]},
+                "simulated": {"ratio": 2, "interval": [1.9, 2.1]}, "separates": apart, "agrees": apart and ratio > 1}
+
+    rows = [{"policy": name, "live_p99_ms": [p99, p99 + 1], "simulated_p99_ms": [p99, p99], "refused": 0,
+             "simulated_refused": 0} for name, p99 in (("two choices", 20), ("predictive", 11))]
+    pairs = [pair("predictive", "two choices", live, True), pair("C3", "two choices", 1, False)]
+    pairs += [pair("predictive", other, 1.5, True) for other in ("C3", "random")]
+    return {"schema": "flatline.dispatch/1", "time": "then", "first_seed": 1, "runs": 8, "tasks": 4000,
+            "machine": {"processor": "a processor", "logical_cpus": 2, "kernel": "a kernel", "hypervisor": "kvm"},
+            "scenarios": [{"name": "slowed worker", "meaning": "slow", "policies": rows, "pairs": pairs}],
+            "choices": [{"policy": "nothing", "workers": 64, "p50_ns": 20, "p999_ns": 30},
+                        {"policy": "predictive", "workers": 64, "p50_ns": 2775, "p999_ns": 5997}]}
+
+
+DISPATCH = dispatch()
+
 
 def anysize(factor=1, alone=False):
     """A run in which the heap takes `factor` times what meets its goals; beside o1heap unless `alone`."""

@@ -9,8 +9,8 @@ import os
 import unittest
 
 from results_manual import MACHINE, PAGES, Manual, rows_of
-from results_runs import (ANYSIZE, CONTAINERS, ENGINE, FULL, MALLOC, OTHERS, PERCORE, PROGRAMS, QUICK, anysize, changed,
-                          containers, percore, with_four_threads, with_policies, written)
+from results_runs import (ANYSIZE, CONTAINERS, DISPATCH, ENGINE, FULL, MALLOC, OTHERS, PERCORE, PROGRAMS, QUICK,
+                          SIMULATION, anysize, changed, containers, percore, with_four_threads, with_policies, written)
 
 
 class Front(Manual):
@@ -198,7 +198,7 @@ class Containers(Manual):
 # names.
 PROGRAM = """#!/usr/bin/env python3
 import os, pathlib, sys
-assert sys.argv[1] == "bench" and sys.argv[-2] == "--json"
+assert sys.argv[1] in ("bench", "simulate") and sys.argv[-2] == "--json"
 here, kind = pathlib.Path(__file__).parent, sys.argv[2].strip("-")
 with open(here / "calls", "a") as calls:
     print(kind, file=calls)
@@ -217,7 +217,8 @@ class Measure(Manual):
                            "containers.json": written(CONTAINERS), "anysize.json": written(ANYSIZE),
                            "threads.json": written(PERCORE), "hot.json": written(MALLOC),
                            "order.json": written(OTHERS), "engine.json": written(ENGINE),
-                           "programs.json": written(PROGRAMS)}.items():
+                           "programs.json": written(PROGRAMS), "dispatch.json": json.dumps(DISPATCH),
+                           "all.json": json.dumps(SIMULATION)}.items():
             (self.folder / name).write_text(text)
         (self.folder / "flatline").chmod(0o755)
 
@@ -233,7 +234,7 @@ class Measure(Manual):
         done = self.measure()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["order"] + 10 * ["engine"] + ["full", "programs"])
+                         + 10 * ["hot"] + ["order"] + 10 * ["engine"] + ["full", "programs", "dispatch", "all"])
         self.assertIn("Medians over 10 runs", self.page("README.md"))
         self.assertEqual(self.run_script("check").returncode, 0)
 
@@ -244,7 +245,8 @@ class Measure(Manual):
         self.assertEqual(self.page("README.md"), PAGES["README.md"])
         self.assertEqual(self.measure().returncode, 0)
         self.assertEqual(self.calls(), 10 * ["quick"] + 10 * ["containers"] + 10 * ["anysize"] + 10 * ["threads"]
-                         + 10 * ["hot"] + ["order"] + 10 * ["engine"] + ["full", "full", "programs"])
+                         + 10 * ["hot"] + ["order"] + 10 * ["engine"]
+                         + ["full", "full", "programs", "dispatch", "all"])
 
 
 class Heap(Manual):

@@ -632,6 +632,12 @@ TEST(engine_any_worker, whoever_takes_a_lane_next_begins_anew) {
     ASSERT_EQ(flat_engine_submit(lane, 1, &task, nullptr, 0), FLAT_OK);
     ASSERT_EQ(flat_engine_submit(lane, FLAT_ANY_WORKER, &task, nullptr, 0), FLAT_OK);
     EXPECT_EQ(part_own_tasks(lane, 0) + part_own_tasks(lane, 1), 1u) << "it began with the second one";
+    for (int i = 0; i < 5; i++) ASSERT_EQ(flat_engine_submit(lane, FLAT_ANY_WORKER, &task, nullptr, 0), FLAT_OK);
+    const std::uint32_t chosen = part_own_tasks(lane, 1);
+    ASSERT_GT(chosen, 0u);
+    ASSERT_TRUE(flat_engine_step(engine, 1));
+    part_take_back(lane);
+    EXPECT_EQ(part_own_tasks(lane, 1), chosen) << "what came back is what it sent first, with the last owner's grant";
     (void)engine.run();
     part_take_back(lane);
     EXPECT_EQ(part_own_tasks(lane, 0) + part_own_tasks(lane, 1), 0u);

@@ -118,6 +118,7 @@ FAULTS = {
     "sent_not_accounted": ("any_worker.c", r"flat_dispatcher_sent\([^;]*;", "(void)now;", ["any_worker"]),
     "returned_not_accounted": ("lane_grants.h", r"(push_grant\(of, &of->classes\[grant->size_class\], number\);\s*)if \(accounts\) [^;]*;", r"\1", ["any_worker"]),
     "returned_at_a_take_not_accounted": ("lane_grants.h", r"(grants\[grant\]\.generation\+\+;\s*)if \(accounts\) [^;]*;", r"\1", ["any_worker:every_policy"]),
+    "lane_keeps_what_its_last_owner_sent": ("control.c", r"of->sent\[grant\] = 0;", "", ["any_worker:takes_a_lane_next"]),
     "lane_keeps_the_choice_of_its_last_owner": ("control.c", r"of->choice = NULL;", "", ["any_worker:takes_a_lane_next"]),
     "who_waited_before_is_not_told": ("any_worker.c", r"load_show\(&worker->report\.waiting, \(uint32_t\)waiting\);", "", ["any_worker"]),
     "workers_tell_from_the_start": ("worker.c", r" && somebody_chooses\(&worker->engine->chooses\)", "", ["any_worker"]),

@@ -123,20 +123,32 @@ int submit_copied(flat_submitter *lane, scene *in) {
     return flat_engine_submit(lane, to, &in->task, in->payload.data(), 90);
 }
 int call_cancel(flat_submitter *lane, scene *in) { return flat_engine_cancel(lane, in->ticket); }
+int call_dispatch(flat_submitter *lane, scene *in) {
+    return flat_engine_dispatch(lane, &in->task, 64) != FLAT_ANY_WORKER ? 0 : no_block;
+}
+int submit_anywhere(flat_submitter *lane, scene *in) {
+    return flat_engine_submit(lane, FLAT_ANY_WORKER, &in->task, in->payload.data(), 20);
+}
 
 struct one_call {
     const char *name;
     int (*function)(flat_submitter *, scene *);
     bool submits; // a task, whose run is counted
+    bool chooses; // among the workers, and not for the first time
 };
 
-const one_call calls[] = {
-    {"grant", call_grant, false},           {"release", call_release, false},       {"post", call_post, true},
-    {"submit_inline", submit_inline, true}, {"submit_copied", submit_copied, true}, {"cancel", call_cancel, false}};
+const one_call calls[] = {{"grant", call_grant, false, false},
+                          {"release", call_release, false, false},
+                          {"post", call_post, true, false},
+                          {"submit_inline", submit_inline, true, false},
+                          {"submit_copied", submit_copied, true, false},
+                          {"cancel", call_cancel, false, false},
+                          {"dispatch", call_dispatch, false, true},
+                          {"submit_anywhere", submit_anywhere, true, true}};
 
 // What the lane has before the call: a completion that was not polled, a grant that is held, a task that waits for its
 // start if that is asked for, and all that the call needs.
-void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits) {
+void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits, bool has_chosen = false) {
     shared->runs = shared->others_runs = shared->completed_unrun = 0;
     shared->ticket = 0;
     const flat_task polled = {.run = test::do_nothing, .completion = true};
@@ -154,6 +166,7 @@ void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits) 
     for (std::size_t i = 0; i < shared->payload.size(); i++) shared->payload[i] = static_cast<char>(i);
     std::memcpy(shared->granted, shared->payload.data(), 64);
     shared->task = {.run = count_run};
+    if (has_chosen) (void)!flat_engine_dispatch(lane, &shared->task, 64);
     engine.step_workers();
 }
 
@@ -209,7 +222,7 @@ bool stop_for_a_while(const shared_engine &engine, const one_call &call, unsigne
     flat_submitter *lane = engine.lane(), *other = engine.lane();
     const bool one_waits = call.function == call_cancel;
     const auto settle = one_waits ? flat_engine_stop : flat_engine_drain;
-    prepare(engine, lane, one_waits);
+    prepare(engine, lane, one_waits, call.chooses);
     stopped_call stopped(call.function, lane, shared);
     const bool goes_on = stopped.step(steps);
     expect_others_go_on(engine, other);
@@ -240,7 +253,7 @@ bool stop_for_a_while(const shared_engine &engine, const one_call &call, unsigne
 // Ends the call after `steps` instructions, as if its thread had ended there.
 bool end_there(const shared_engine &engine, const one_call &call, unsigned steps, bool by_drain) {
     flat_submitter *lane = engine.lane_of_the_dead(), *other = engine.lane();
-    prepare(engine, lane, true);
+    prepare(engine, lane, true, call.chooses);
     bool goes_on = false;
     {
         stopped_call stopped(call.function, lane, shared);
@@ -331,6 +344,9 @@ int call_resume(flat_engine *engine, scene *) {
 // The state is looked at and changed among the first instructions. After these, not each of them is tried.
 unsigned next_stop(unsigned steps) { return steps + (steps < 150 ? 1 : 61); }
 
+// A choice takes so many that not each of them is tried.
+unsigned next_stop(const one_call &call, unsigned steps) { return steps + (call.chooses ? 127 : 1); }
+
 // Ends the engine while the call stands after `steps` instructions. Whether the workers' threads still leave then.
 bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *goes_on) {
     const shared_engine engine;
@@ -410,20 +426,20 @@ class engine_stopping : public engine_stopping_of_states, public testing::WithPa
 TEST_P(engine_stopping, after_any_instruction_a_submitter_holds_up_nobody_and_is_named_iff_it_is_inside) {
     const shared_engine engine;
     unsigned steps = 0, inside = 0;
-    for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+    for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(GetParam(), steps)) {
         SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
         bool was_inside = false;
         goes_on = stop_for_a_while(engine, GetParam(), steps, &was_inside);
         inside += was_inside;
     }
-    std::printf("%s: %u instructions, a drain waits for %u of them\n", GetParam().name, steps - 1, inside);
+    std::printf("%s: %u instructions, a drain waited in %u of the places\n", GetParam().name, steps - 1, inside);
     EXPECT_EQ(inside > 0, GetParam().submits || GetParam().function == call_cancel);
 }
 
 TEST_P(engine_stopping, after_any_instruction_a_thread_can_end_and_its_lane_comes_back) {
     const shared_engine engine;
     unsigned steps = 0;
-    for (bool goes_on = true; goes_on && !HasFailure(); steps++) {
+    for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(GetParam(), steps)) {
         SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
         goes_on = end_there(engine, GetParam(), steps, steps % 2 == 0);
     }

@@ -83,3 +83,18 @@ export async function saved(page) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(".save")]);
   return JSON.parse(readFileSync(await download.path(), "utf8"));
 }
+
+/// What each of the checks finds wrong on the page, beside the JSON.
+export async function problemsFound(checks, page, json) {
+  const problems = [];
+  for (const check of checks) problems.push(...await check(page, json));
+  return problems;
+}
+
+/// Requires that the page at `path` gives back `document`, and asks for nothing but what it saves.
+export async function requireGivenBack(path, document) {
+  const { page, noise } = await open(path);
+  assert.deepEqual(await saved(page), JSON.parse(JSON.stringify(document)));
+  assert.deepEqual(noise.filter((each) => !each.startsWith("request: blob:")), []);
+  await page.close();
+}
