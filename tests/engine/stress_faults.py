@@ -44,7 +44,7 @@ FAULTS = {
     "stop_cancels_nothing": ("worker.c", r"(step_look_at_state\(&worker->engine->state\)) >= ENGINE_STOPPED(\)\) return)",
                              r"\1 > ENGINE_ENDING\2", ["surge:a_stop"]),
     "drain_looks_at_no_submit_that_is_under_way": ("control.c", r"all_have_passed\(engine, &progress\) && is_done",
-                                                   r"is_done", ["stopping:iff_it_is_inside/post"]),
+                                                   r"is_done", ["stopping:iff_it_is_inside/post", "stopping:iff_it_is_inside/submit_anywhere"]),
     "drain_waits_until_all_are_outside_at_once": (
         "control.c", r"(static bool all_have_passed\([^{]*\{)", r"\1 of->passed = 0; of->inside = 0;",
         ["surge:refused_again"]),
@@ -69,7 +69,8 @@ FAULTS = {
         "../os/thread.c", r"strcmp\(seen, own\) == 0 &&\s*is_in_proc\(flat_thread_number\(\)\);", r"true;",
         ["refused_calls:another_namespace"]),
     "lane_of_the_living_is_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return true;",
-                                        ["stopping:iff_it_is_inside/grant", "soak:"]),
+                                        ["stopping:iff_it_is_inside/grant", "stopping:iff_it_is_inside/dispatch",
+                                         "soak:"]),
     "lane_of_the_dead_is_not_reclaimed": ("control.c", r"return flat_thread_has_ended\(thread_of_lane\(state\)\);", r"return false;",
                                           ["surge:end_without_leaving", "refused_calls:control"]),
     "lane_of_a_dead_reclaimer_is_kept": ("control.c", r"case LANE_FREE: return false;",
