@@ -111,18 +111,26 @@ def gates_table(simulation):
         held, len(rows), simulation["seed"], table(["law", "expected", "measured", "error", "interval"], rows))
 
 
+def listed(parts):
+    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
+
+
+def behind_text(regret):
+    return "less than 0.1 %" if regret < 0.0005 else percent(regret)
+
+
 def standing_text(simulation):
     cells = Cells(simulation, True)
-    behind = ["%s (%s, %s)" % (workload, percent(of[SUBJECT]["regret"]), cells.best_other(workload))
+    behind = ["%s (%s, %s)" % (workload, behind_text(of[SUBJECT]["regret"]), cells.best_other(workload))
               for workload, of in cells.of.items() if of[SUBJECT]["regret"] > 0]
     more = ["%s (%s)" % (workload, percent(of[SUBJECT]["refused_more"]))
             for workload, of in cells.of.items() if of[SUBJECT]["refused_more"] > SHOWN]
     policy, (where, regret) = next((each, cells.worst(each, "regret")) for each in cells.ranked() if each != SUBJECT)
     text = "The predictive policy has the lowest P99.9 of all that can be built in %d of the %d workloads that are held out" % (
         len(cells.of) - len(behind), len(cells.of))
-    text += ". It is behind in %s" % " and ".join(behind) if behind else ""
-    text += ". It refuses more tasks than another one in %s" % " and ".join(more) if more else \
-        ", and nowhere refuses more tasks than another one"
+    text += ". It is behind in %s" % listed(behind) if behind else ""
+    text += ". It refuses more tasks than another one in %s" % listed(more) if more else \
+        ", and nowhere refuses as much as %.3f %% of the tasks more than another one" % (100 * SHOWN)
     return text + ". Of the others %s is the best in its worst case, and is %s behind there (%s).\n" % (
         policy, percent(regret), where)
 
@@ -189,10 +197,14 @@ def missed_simulated(simulation):
         yield "%s has the lowest worst regret; the goal is that the default has it" % cells.ranked()[0]
     for workload, of in cells.of.items():
         ours, theirs, prequal = (of[each] for each in (SUBJECT, "two choices", "Prequal"))
+        other = cells.best_other(workload)
+        to_best = ratio_of(ours, of[other])
         if ours["regret"] > MOST_REGRET:
             yield "%s: %s behind %s, %s of its P99.9; the goal is at most %.0f %%" % (
-                workload, percent(ours["regret"]), cells.best_other(workload),
-                ratio_text(ratio_of(ours, of[cells.best_other(workload)])), 100 * MOST_REGRET)
+                workload, percent(ours["regret"]), other, ratio_text(to_best), 100 * MOST_REGRET)
+        elif to_best[2] > 1 + MOST_REGRET:
+            yield "%s: not decided by %d seeds: %s of the P99.9 of %s; the goal is at most %.0f %% behind" % (
+                workload, simulation["seeds"], ratio_text(to_best), other, 100 * MOST_REGRET)
         if workload not in HARD:
             continue
         to_theirs, to_prequal = ratio_of(ours, theirs), ratio_of(ours, prequal)

@@ -26,7 +26,8 @@ using simulate::Length;
 using simulate::PolicyCampaign;
 using simulate::Workload;
 
-/// Shows how far the runs are; of any thread.
+/// Shows how far the runs are; of any thread. Runs differ in length, so the first tenth of them tells nothing of the
+/// rest.
 class Watch {
   public:
     Watch(std::string what) : what_(std::move(what)), progress_(Look::of(STDERR_FILENO)) {}
@@ -34,9 +35,8 @@ class Watch {
     void operator()(std::size_t done, std::size_t total) {
         const std::lock_guard lock(showing_);
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun_;
-        progress_.show(
-            {done, total, 0, 0, passed.count() * static_cast<double>(total - done) / static_cast<double>(done)}, what_,
-            what_);
+        const double left = passed.count() * static_cast<double>(total - done) / static_cast<double>(done);
+        progress_.show({done, total, 0, 0, done < total / 10 ? -1 : left}, what_, what_);
     }
 
   private:

@@ -50,12 +50,17 @@ class Dispatch(Manual):
     def test_tells_where_the_predictive_policy_stands(self):
         best = self.of("dispatch standing", SIMULATION)
         self.assertEqual(best, "The predictive policy has the lowest P99.9 of all that can be built in 3 of the 3 workloads "
-                         "that are held out, and nowhere refuses more tasks than another one. Of the others shortest queue "
-                         "is the best in its worst case, and is 14.3 % behind there (exponential).\n")
+                         "that are held out, and nowhere refuses as much as 0.005 % of the tasks more than another one. Of "
+                         "the others shortest queue is the best in its worst case, and is 14.3 % behind there "
+                         "(exponential).\n")
         behind = self.of("dispatch standing", simulation({("stale reports", "predictive"): 1.2},
                                                          {("exponential", "predictive"): 0.01}))
         self.assertIn("in 2 of the 3 workloads that are held out. It is behind in stale reports (5.0 %, shortest queue). It "
                       "refuses more tasks than another one in exponential (1.0 %). Of", behind)
+        everywhere = self.of("dispatch standing", simulation(
+            {(workload, "predictive"): 1.14288 for workload in ("exponential", "different cores", "stale reports")}))
+        self.assertIn("It is behind in exponential (less than 0.1 %, shortest queue), different cores (less than 0.1 %, "
+                      "shortest queue) and stale reports (less than 0.1 %, shortest queue), and", everywhere)
 
     def test_tells_each_workload_with_what_is_refused(self):
         text = self.of("dispatch held out", simulation(refused={("stale reports", "Prequal"): 0.0123}))
@@ -111,6 +116,12 @@ class Dispatch(Manual):
                           (simulation(covered=929), "- 929 of 1000 intervals of a switchback hold the truth; the goal is at "
                            "least 930\n")):
             self.assertIn(part, self.of("dispatch goals", run))
+        unsure = simulation()
+        ours = next(cell for cell in unsure["cells"] if cell["policy"] == "predictive")
+        ours["p999_by_seed"] = [7, 7, 9, 9]
+        self.assertEqual(self.of("dispatch goals", unsure),
+                         "- exponential: not decided by 4 seeds: 0.987 (0.784 to 1.244) of the P99.9 of shortest queue; "
+                         "the goal is at most 5 % behind\n")
         halved = simulation({("stale reports", "two choices"): 0.85},
                             {("stale reports", "two choices"): 0.02, ("stale reports", "predictive"): 0.01})
         self.assertEqual(self.of("dispatch goals", halved), "- none\n")
