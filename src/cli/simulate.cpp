@@ -36,7 +36,7 @@ class Watch {
         const std::lock_guard lock(showing_);
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun_;
         const double left = passed.count() * static_cast<double>(total - done) / static_cast<double>(done);
-        progress_.show({done, total, 0, 0, done < total / 10 ? -1 : left}, what_, what_);
+        progress_.show({done, total, 0, 0, 10 * done < total ? -1 : left}, what_, what_);
     }
 
   private:
