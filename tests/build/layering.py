@@ -16,7 +16,7 @@ import os
 import re
 import sys
 
-FLOOR = {"core": 0, "os": 1, "malloc": 2, "engine": 3, "prove": 4, "report": 4, "bench": 4, "plan": 4, "simulate": 4, "cli": 5}
+FLOOR = {"core": 0, "os": 1, "malloc": 2, "preload": 3, "engine": 3, "prove": 4, "report": 4, "bench": 4, "plan": 4, "simulate": 4, "cli": 5}
 # From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
 # pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {

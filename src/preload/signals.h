@@ -1,0 +1,32 @@
+/* Signals that belong to the preloaded library: SIGSYS, by which the kernel tells of a system call, and others.
+ *
+ * The functions by which a program sets its handlers and its signal mask are replaced here. A signal that is kept is
+ * never blocked and has this library's handler; what the program asks for instead is remembered, told to it when it
+ * asks, and followed for those signals that are not the library's own. A program that sets them by system calls of its
+ * own is not seen by these functions: `signals_are_kept` tells. */
+#ifndef FLATLINE_PRELOAD_SIGNALS_H
+#define FLATLINE_PRELOAD_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+typedef void signal_handler(int number, siginfo_t *info, void *context);
+
+/* Keeps a signal from now on. The handler runs on the thread's alternate stack, if it has one, may interrupt itself,
+ * and returns by `restorer`, a system call of rt_sigreturn. False iff the system refuses. Not from two threads at once.
+ */
+bool signals_keep(int number, signal_handler *handler, void (*restorer)(void));
+
+/* By each thread: unblocks the kept signals, which it may have inherited blocked. */
+void signals_unblock(void);
+
+/* What a handler calls with a signal that is not the library's: does what the program would have had. */
+void signals_pass_on(int number, siginfo_t *info, void *context);
+
+/* Whether the program has a handler of its own for that kept signal. */
+bool signals_program_handles(int number);
+
+/* Whether the kernel still has this library's handler: false if the program has replaced it by a system call. */
+bool signals_are_kept(int number);
+
+#endif
