@@ -21,6 +21,8 @@ void stacks_prepare(void) {
     errno = before;
 }
 
+const char *stacks_program(void) { return program; }
+
 /* The path of a file that the loader knows by another name: the program has none there, and one that was found relative
  * to the working folder is given from it. */
 static const char *path_of(const struct link_map *file, char room[2 * PATH_MAX]) {

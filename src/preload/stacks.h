@@ -25,6 +25,9 @@ static inline uint64_t frame_offset(uint64_t frame) {
 /* Once in a process, before the others: notes the path of its program. */
 void stacks_prepare(void);
 
+/* That path; empty if the system does not tell it. */
+const char *stacks_program(void);
+
 /* The stack of the calling thread from the function on whose return address is `innermost`. 0 iff the table is full.
  * Some 1 to 10 us; no lock, no allocation; errno stays. */
 uint32_t stack_of(interned_table *table, const void *innermost);

@@ -1,0 +1,284 @@
+/* libflatline-audit.so: preloaded before an allocator, it times every call of malloc's family and of operator new and
+ * delete, and writes one record of it.
+ *
+ * Only calls from outside are recorded. A call that an allocator or the C++ run time makes while it serves another one
+ * belongs to that one. On the usual path that is two readings of the clock, a look into the thread's cache of stacks,
+ * and four stores. */
+#define _GNU_SOURCE
+#include "writer.h"
+
+#include "../preload/clock_ticks.h"
+#include "../preload/next.h"
+#include "../preload/stacks.h"
+#include "../preload/system_calls.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline, cold))
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Who calls: the return address tells where, and the frame's address from how deep. */
+#define CALLER __builtin_return_address(0)
+#define FRAME __builtin_dwarf_cfa()
+
+#define ASKED_TICKS_SHIFT 15 /* getrusage is not asked again within 2^15 ticks, some 10 us */
+
+typedef struct timing {
+    bool recorded; /* false: part of another call, or this process is not under an audit */
+    uint64_t begin;
+} timing;
+
+ALWAYS_INLINE timing begin_call(void) {
+    audit_writer *mine = &audit_mine;
+    timing t = {false, 0};
+    if (UNLIKELY(mine->inside)) return t;
+    mine->inside = true;
+    if (UNLIKELY(!mine->attached) && !audit_attach(mine)) {
+        mine->inside = false;
+        return t;
+    }
+    t.recorded = true;
+    if (UNLIKELY(mine->counts)) {
+        const uint64_t now = ticks_now();
+        if ((now - mine->asked) >> ASKED_TICKS_SHIFT != 0) audit_ask(mine, now);
+    }
+    system_calls_selector = mine->watches;
+    t.begin = ticks_now();
+    return t;
+}
+
+/* A slow call, one from a place that is new, or one larger than its record: the stack is found anew. */
+static NOINLINE uint64_t look_at_call(audit_writer *mine, uint64_t begin, uint64_t duration, uint64_t size,
+                                      const void *caller) {
+    const uint64_t time = begin - mine->begin;
+    if (duration >= mine->over && mine->counts) audit_tell_asked(mine, begin + duration);
+    if (duration >= AUDIT_DURATION_MAX) audit_put_detail(mine, AUDIT_DURATION, time, duration, 0);
+    if (size >= AUDIT_SIZE_MAX) audit_put_detail(mine, AUDIT_SIZE, time, size, 0);
+    return stack_of(&audit_shared->names, caller);
+}
+
+ALWAYS_INLINE void end_call(const timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
+                            uintptr_t frame) {
+    if (UNLIKELY(!t->recorded)) return;
+    audit_writer *mine = &audit_mine;
+    const uint64_t duration = ticks_now() - t->begin;
+    system_calls_selector = 0;
+    mine->slot->calls++;
+    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
+    const uint64_t key = hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS;
+    uint64_t *place = &mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)];
+    uint64_t stack = *place ^ key;
+    if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0 || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
+        stack = look_at_call(mine, t->begin, duration, size, caller);
+        *place = key | stack;
+    }
+    const audit_record record =
+        audit_record_of_call(operation, t->begin - mine->begin, duration, stack, size, (uintptr_t)block);
+    if (!audit_put(mine, &record)) mine->slot->dropped++;
+    mine->inside = false;
+}
+
+#define END(operation, size, block) end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME)
+
+/* Before the call's own record. */
+ALWAYS_INLINE void tell(const timing *t, uint32_t operation, uint64_t value) {
+    if (t->recorded) audit_put_detail(&audit_mine, operation, t->begin - audit_mine.begin, value, 0);
+}
+
+EXPORT void *malloc(size_t size) {
+    if (!next_is_ready()) return first_memory_take(size);
+    timing t = begin_call();
+    void *block = next.malloc(size);
+    END(AUDIT_MALLOC, size, block);
+    return block;
+}
+
+EXPORT void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    const bool wraps = __builtin_mul_overflow(count, size, &bytes);
+    if (!next_is_ready()) return wraps ? NULL : first_memory_take(bytes);
+    timing t = begin_call();
+    void *block = next.calloc(count, size);
+    END(AUDIT_CALLOC, wraps ? SIZE_MAX : bytes, block);
+    return block;
+}
+
+EXPORT void *realloc(void *block, size_t size) {
+    if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
+    if (first_memory_owns(block)) return first_memory_outgrow(block, size);
+    timing t = begin_call();
+    void *moved = next.realloc(block, size);
+    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
+    END(AUDIT_REALLOC, size, moved);
+    return moved;
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size) {
+    size_t bytes;
+    const bool wraps = __builtin_mul_overflow(count, size, &bytes);
+    if (!next_is_ready() || first_memory_owns(block)) {
+        if (!wraps) return realloc(block, bytes);
+        errno = ENOMEM;
+        return NULL;
+    }
+    timing t = begin_call();
+    void *moved = next.reallocarray(block, count, size);
+    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
+    END(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved);
+    return moved;
+}
+
+EXPORT void free(void *block) {
+    if (first_memory_owns(block) || !next_is_ready()) return;
+    timing t = begin_call();
+    next.free(block);
+    END(AUDIT_FREE, 0, block);
+}
+
+EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
+    if (!next_is_ready()) return ENOMEM;
+    timing t = begin_call();
+    const int status = next.posix_memalign(block, alignment, size);
+    tell(&t, AUDIT_ALIGNMENT, alignment);
+    END(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL);
+    return status;
+}
+
+#define ALIGNED(name, operation)                                                                                       \
+    EXPORT void *name(size_t alignment, size_t size) {                                                                 \
+        if (!next_is_ready()) return NULL;                                                                             \
+        timing t = begin_call();                                                                                       \
+        void *block = next.name(alignment, size);                                                                      \
+        tell(&t, AUDIT_ALIGNMENT, alignment);                                                                          \
+        END(operation, size, block);                                                                                   \
+        return block;                                                                                                  \
+    }
+EXPORT void *memalign(size_t alignment, size_t size);
+EXPORT void *aligned_alloc(size_t alignment, size_t size);
+ALIGNED(memalign, AUDIT_MEMALIGN)
+ALIGNED(aligned_alloc, AUDIT_ALIGNED_ALLOC)
+
+/* Functions that some C libraries lack, as those of other allocators may: then their definition here is not found by
+ * anything that would call it. */
+#define PAGE_ALIGNED(name, operation)                                                                                  \
+    EXPORT void *name(size_t size) {                                                                                   \
+        if (!next_is_ready() || next.name == NULL) return NULL;                                                        \
+        timing t = begin_call();                                                                                       \
+        void *block = next.name(size);                                                                                 \
+        END(operation, size, block);                                                                                   \
+        return block;                                                                                                  \
+    }
+EXPORT void *valloc(size_t size);
+EXPORT void *pvalloc(size_t size);
+PAGE_ALIGNED(valloc, AUDIT_VALLOC)
+PAGE_ALIGNED(pvalloc, AUDIT_PVALLOC)
+
+EXPORT int malloc_trim(size_t pad);
+EXPORT int malloc_trim(size_t pad) {
+    if (!next_is_ready() || next.malloc_trim == NULL) return 0;
+    timing t = begin_call();
+    const int released = next.malloc_trim(pad);
+    END(AUDIT_MALLOC_TRIM, pad, NULL);
+    return released;
+}
+
+/* operator new may throw, and its handler do anything: then the call ends without a block. */
+typedef struct open_call {
+    timing t;
+    bool ended;
+    uint32_t operation;
+    uint64_t size;
+    const void *caller;
+    uintptr_t frame;
+} open_call;
+
+static void end_thrown(open_call *call) {
+    if (!call->ended) end_call(&call->t, call->operation, call->size, NULL, call->caller, call->frame);
+}
+
+/* The C++ library may have been loaded late. Where none is found at all, malloc serves, as for a program that uses the
+ * operators without one. */
+#define NEW(mangled, member, operation, parameters, arguments, otherwise)                                              \
+    EXPORT void *mangled parameters;                                                                                   \
+    EXPORT void *mangled parameters {                                                                                  \
+        if (!next_is_ready()) return first_memory_take(size);                                                          \
+        if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
+        __attribute__((cleanup(end_thrown))) open_call call = {begin_call(), false,  operation,                        \
+                                                               size,         CALLER, (uintptr_t)FRAME};                \
+        void *block = next.member != NULL ? next.member arguments : (otherwise);                                       \
+        call.ended = true;                                                                                             \
+        TELL_ALIGNMENT                                                                                                 \
+        end_call(&call.t, operation, size, block, CALLER, (uintptr_t)FRAME);                                           \
+        return block;                                                                                                  \
+    }
+
+#define TELL_ALIGNMENT
+NEW(_Znwm, new_one, AUDIT_NEW, (size_t size), (size), next.malloc(size))
+NEW(_Znam, new_array, AUDIT_NEW_ARRAY, (size_t size), (size), next.malloc(size))
+NEW(_ZnwmRKSt9nothrow_t, new_nothrow, AUDIT_NEW, (size_t size, const void *tag), (size, tag), next.malloc(size))
+NEW(_ZnamRKSt9nothrow_t, new_array_nothrow, AUDIT_NEW_ARRAY, (size_t size, const void *tag), (size, tag),
+    next.malloc(size))
+#undef TELL_ALIGNMENT
+#define TELL_ALIGNMENT tell(&call.t, AUDIT_ALIGNMENT, to);
+NEW(_ZnwmSt11align_val_t, new_aligned, AUDIT_NEW, (size_t size, size_t to), (size, to), next.memalign(to, size))
+NEW(_ZnamSt11align_val_t, new_array_aligned, AUDIT_NEW_ARRAY, (size_t size, size_t to), (size, to),
+    next.memalign(to, size))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow, AUDIT_NEW, (size_t size, size_t to, const void *tag),
+    (size, to, tag), next.memalign(to, size))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, new_array_aligned_nothrow, AUDIT_NEW_ARRAY,
+    (size_t size, size_t to, const void *tag), (size, to, tag), next.memalign(to, size))
+
+#define DELETE(mangled, member, operation, parameters, arguments)                                                      \
+    EXPORT void mangled parameters;                                                                                    \
+    EXPORT void mangled parameters {                                                                                   \
+        if (first_memory_owns(block) || !next_is_ready()) return;                                                      \
+        if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
+        timing t = begin_call();                                                                                       \
+        if (next.member != NULL)                                                                                       \
+            next.member arguments;                                                                                     \
+        else                                                                                                           \
+            next.free(block);                                                                                          \
+        END(operation, 0, block);                                                                                      \
+    }
+
+DELETE(_ZdlPv, delete_one, AUDIT_DELETE, (void *block), (block))
+DELETE(_ZdaPv, delete_array, AUDIT_DELETE_ARRAY, (void *block), (block))
+DELETE(_ZdlPvm, delete_sized, AUDIT_DELETE, (void *block, size_t size), (block, size))
+DELETE(_ZdaPvm, delete_array_sized, AUDIT_DELETE_ARRAY, (void *block, size_t size), (block, size))
+DELETE(_ZdlPvRKSt9nothrow_t, delete_nothrow, AUDIT_DELETE, (void *block, const void *tag), (block, tag))
+DELETE(_ZdaPvRKSt9nothrow_t, delete_array_nothrow, AUDIT_DELETE_ARRAY, (void *block, const void *tag), (block, tag))
+DELETE(_ZdlPvSt11align_val_t, delete_aligned, AUDIT_DELETE, (void *block, size_t to), (block, to))
+DELETE(_ZdaPvSt11align_val_t, delete_array_aligned, AUDIT_DELETE_ARRAY, (void *block, size_t to), (block, to))
+DELETE(_ZdlPvmSt11align_val_t, delete_aligned_sized, AUDIT_DELETE, (void *block, size_t size, size_t to),
+       (block, size, to))
+DELETE(_ZdaPvmSt11align_val_t, delete_array_aligned_sized, AUDIT_DELETE_ARRAY, (void *block, size_t size, size_t to),
+       (block, size, to))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, delete_aligned_nothrow, AUDIT_DELETE,
+       (void *block, size_t to, const void *tag), (block, to, tag))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, delete_array_aligned_nothrow, AUDIT_DELETE_ARRAY,
+       (void *block, size_t to, const void *tag), (block, to, tag))
+
+/* What <flatline/audit.h> calls: the phase of the program that begins here, for the whole process. */
+EXPORT void flat_audit_phase(const char *name);
+EXPORT void flat_audit_phase(const char *name) {
+    audit_writer *mine = &audit_mine;
+    if (mine->inside) return;
+    mine->inside = true;
+    if (mine->attached || audit_attach(mine))
+        audit_put_detail(mine, AUDIT_PHASE, ticks_now() - mine->begin, interned_put_text(&audit_shared->names, name),
+                         0);
+    mine->inside = false;
+}
+
+/* A program that allocates nothing is under the audit all the same. */
+__attribute__((constructor)) static void begin_audit(void) {
+    audit_writer *mine = &audit_mine;
+    if (mine->inside || mine->attached || !next_is_ready()) return;
+    mine->inside = true;
+    (void)audit_attach(mine);
+    mine->inside = false;
+}

@@ -1,0 +1,172 @@
+#include "recording.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+namespace flat::audit {
+namespace {
+
+constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '1'};
+constexpr int level = 1; // what keeps up with a program that does nothing but allocate
+constexpr std::uint32_t largest_payload = 1U << 28;
+
+/// Before each frame. What it says stands in the compressed payload once more, under that one's checksum.
+struct FrameHead {
+    std::uint32_t kind, packed, raw;
+};
+
+[[noreturn]] void fail_to_write() {
+    throw std::system_error(errno, std::generic_category(), "the recording cannot be written");
+}
+
+/// The bytes of each column behind one another, since those of neighbouring records resemble each other; in the first
+/// word the time since the record before.
+std::vector<std::byte> to_columns(std::span<const audit_record> records) {
+    constexpr std::size_t width = sizeof(audit_record);
+    std::vector<std::byte> columns(records.size() * width);
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < records.size(); i++) {
+        audit_record record = records[i];
+        const std::uint64_t time = audit_time_of(&record), operation = audit_operation_of(&record);
+        record.words[0] = (time - before) << AUDIT_OPERATION_BITS | operation;
+        before = time;
+        std::array<std::byte, width> bytes;
+        std::memcpy(bytes.data(), &record, width);
+        for (std::size_t k = 0; k < width; k++) columns[k * records.size() + i] = bytes[k];
+    }
+    return columns;
+}
+
+std::vector<std::byte> from_columns(std::span<const std::byte> columns) {
+    constexpr std::size_t width = sizeof(audit_record);
+    const std::size_t count = columns.size() / width;
+    std::vector<std::byte> records(count * width);
+    std::uint64_t time = 0;
+    for (std::size_t i = 0; i < count; i++) {
+        std::byte *place = records.data() + i * width;
+        for (std::size_t k = 0; k < width; k++) place[k] = columns[k * count + i];
+        std::uint64_t word = 0;
+        std::memcpy(&word, place, sizeof word);
+        time += word >> AUDIT_OPERATION_BITS;
+        word = time << AUDIT_OPERATION_BITS | (word & ((1U << AUDIT_OPERATION_BITS) - 1));
+        std::memcpy(place, &word, sizeof word);
+    }
+    return records;
+}
+
+} // namespace
+
+struct RecordingWriter::Packer {
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    std::vector<std::byte> raw, packed;
+    Packer() {
+        if (context == nullptr) throw std::bad_alloc();
+        (void)ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+        (void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    }
+    ~Packer() { (void)ZSTD_freeCCtx(context); }
+    Packer(const Packer &) = delete;
+    Packer &operator=(const Packer &) = delete;
+};
+
+RecordingWriter::RecordingWriter(const std::filesystem::path &file)
+    : file_(std::fopen(file.c_str(), "wbe")), packer_(std::make_unique<Packer>()) {
+    if (file_ == nullptr)
+        throw std::system_error(errno, std::generic_category(), fmt::format("{} cannot be created", file.string()));
+    if (std::fwrite(mark.data(), mark.size(), 1, file_) != 1) fail_to_write();
+    bytes_ = mark.size();
+}
+
+RecordingWriter::~RecordingWriter() { (void)std::fclose(file_); } // each frame was flushed
+
+void RecordingWriter::write(FrameKind kind, std::span<const std::byte> payload) {
+    FrameHead head{static_cast<std::uint32_t>(kind), 0, static_cast<std::uint32_t>(payload.size())};
+    packer_->raw.resize(sizeof head + payload.size());
+    std::memcpy(packer_->raw.data(), &head, sizeof head);
+    if (!payload.empty()) std::memcpy(packer_->raw.data() + sizeof head, payload.data(), payload.size());
+    packer_->packed.resize(ZSTD_compressBound(packer_->raw.size()));
+    const std::size_t size = ZSTD_compress2(packer_->context, packer_->packed.data(), packer_->packed.size(),
+                                            packer_->raw.data(), packer_->raw.size());
+    if (ZSTD_isError(size) != 0)
+        throw std::runtime_error(fmt::format("the recording cannot be compressed: {}", ZSTD_getErrorName(size)));
+    head.packed = static_cast<std::uint32_t>(size);
+    if (std::fwrite(&head, sizeof head, 1, file_) != 1 || std::fwrite(packer_->packed.data(), size, 1, file_) != 1 ||
+        std::fflush(file_) != 0)
+        fail_to_write();
+    bytes_ += sizeof head + size;
+}
+
+void RecordingWriter::write_text(FrameKind kind, std::string_view text) {
+    write(kind, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void RecordingWriter::write_records(std::uint32_t serial, std::span<const audit_record> records) {
+    const std::uint64_t number = serial;
+    std::vector<std::byte> payload(sizeof number);
+    std::memcpy(payload.data(), &number, sizeof number);
+    const std::vector<std::byte> columns = to_columns(records);
+    payload.insert(payload.end(), columns.begin(), columns.end());
+    write(FrameKind::records, payload);
+}
+
+struct RecordingReader::Unpacker {
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    std::vector<std::byte> packed, raw;
+    Unpacker() {
+        if (context == nullptr) throw std::bad_alloc();
+    }
+    ~Unpacker() { (void)ZSTD_freeDCtx(context); }
+    Unpacker(const Unpacker &) = delete;
+    Unpacker &operator=(const Unpacker &) = delete;
+};
+
+RecordingReader::RecordingReader(const std::filesystem::path &file)
+    : file_(std::fopen(file.c_str(), "rbe")), unpacker_(std::make_unique<Unpacker>()) {
+    if (file_ == nullptr)
+        throw std::runtime_error(
+            fmt::format("{}: {}: name a file that flatline audit --out has written", file.string(), std::strerror(errno)));
+    std::array<char, mark.size()> there{};
+    if (std::fread(there.data(), there.size(), 1, file_) == 1 && there == mark) return;
+    (void)std::fclose(file_);
+    throw std::runtime_error(
+        fmt::format("{} is no recording: name a file that flatline audit --out has written", file.string()));
+}
+
+RecordingReader::~RecordingReader() { (void)std::fclose(file_); }
+
+void RecordingReader::rewind() {
+    whole_ = false;
+    if (std::fseek(file_, mark.size(), SEEK_SET) != 0)
+        throw std::system_error(errno, std::generic_category(), "the recording cannot be read twice");
+}
+
+bool RecordingReader::read(Frame &frame) {
+    FrameHead head{}, checked{};
+    if (whole_ || std::fread(&head, sizeof head, 1, file_) != 1) return false;
+    if (head.raw > largest_payload || head.packed > ZSTD_compressBound(largest_payload)) return false;
+    unpacker_->packed.resize(head.packed);
+    if (head.packed == 0 || std::fread(unpacker_->packed.data(), head.packed, 1, file_) != 1) return false;
+    unpacker_->raw.resize(sizeof head + head.raw);
+    const std::size_t size = ZSTD_decompressDCtx(unpacker_->context, unpacker_->raw.data(), unpacker_->raw.size(),
+                                                 unpacker_->packed.data(), head.packed);
+    if (ZSTD_isError(size) != 0 || size != unpacker_->raw.size()) return false;
+    std::memcpy(&checked, unpacker_->raw.data(), sizeof checked);
+    if (checked.kind != head.kind || checked.raw != head.raw) return false;
+    frame.kind = static_cast<FrameKind>(head.kind);
+    frame.payload.assign(unpacker_->raw.begin() + sizeof head, unpacker_->raw.end());
+    if (frame.kind == FrameKind::records && frame.payload.size() >= sizeof(std::uint64_t)) {
+        const std::vector<std::byte> records = from_columns(std::span(frame.payload).subspan(sizeof(std::uint64_t)));
+        frame.payload.resize(sizeof(std::uint64_t));
+        frame.payload.insert(frame.payload.end(), records.begin(), records.end());
+    }
+    whole_ = frame.kind == FrameKind::end;
+    return true;
+}
+
+} // namespace flat::audit

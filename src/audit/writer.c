@@ -1,0 +1,205 @@
+#define _GNU_SOURCE
+#include "writer.h"
+
+#include "../preload/clock_ticks.h"
+#include "../preload/session_map.h"
+#include "../preload/signals.h"
+#include "../preload/stacks.h"
+#include "../preload/system_calls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RETRY 64u /* calls that are dropped between two searches for a segment */
+
+LOCAL_TO_THREAD audit_writer audit_mine;
+audit_session *audit_shared;
+
+/* Of this process. */
+static struct {
+    bool looked, dispatch;
+    uint64_t image;
+    uint32_t program;
+    pthread_key_t at_thread_end;
+} process;
+
+static void trouble(uint32_t what) { (void)__atomic_fetch_or(&audit_shared->trouble, what, __ATOMIC_RELAXED); }
+
+/* In a signal's handler, inside of a call. */
+static void note_system_call(const system_call *call) {
+    audit_writer *mine = &audit_mine;
+    const uint64_t ticks = call->end != 0 ? call->end - call->begin : UINT64_MAX;
+    if (mine->attached)
+        audit_put_detail(mine, AUDIT_SYSTEM_CALL, call->begin - mine->begin, (uint64_t)call->number, ticks);
+}
+
+static void close_segment(audit_writer *mine) {
+    if (mine->segment != NULL) __atomic_store_n(&mine->segment->closed, 1, __ATOMIC_RELEASE);
+    mine->segment = NULL;
+    mine->next = mine->end = NULL;
+}
+
+/* The destructor of a thread-specific key. Calls of the destructors behind it attach the thread anew. */
+static void end_thread(void *writer) {
+    audit_writer *mine = writer;
+    const int before = errno;
+    if (mine->attached) {
+        mine->attached = false;
+        close_segment(mine);
+        (void)prctl(PR_GET_NAME, mine->slot->name); /* fails for no address that can be written */
+        __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
+    }
+    errno = before;
+}
+
+/* A child has its parent's memory, and with it a copy of where the parent writes. */
+static void begin_child(void) {
+    audit_writer *mine = &audit_mine;
+    mine->attached = false;
+    mine->segment = NULL;
+    mine->next = mine->end = NULL;
+    process.image = ticks_now();
+}
+
+/* What is done once in a process. */
+static void attach_process(void) {
+    audit_session *session = session_map(AUDIT_SESSION_VARIABLE, sizeof *session);
+    if (session == NULL || session->mark != AUDIT_SESSION_MARK) return;
+    audit_shared = session;
+    process.image = ticks_now();
+    stacks_prepare();
+    process.program = interned_put_text(&session->names, stacks_program());
+    (void)pthread_key_create(&process.at_thread_end, end_thread); /* without: the audit notices when the process ends */
+    (void)pthread_atfork(NULL, NULL, begin_child);
+    const bool first = __atomic_fetch_add(&session->processes, 1, __ATOMIC_RELAXED) == 0;
+    if (session->tells_system_calls == 0) return;
+    process.dispatch = system_calls_prepare(NULL, note_system_call);
+    if (!process.dispatch) trouble(AUDIT_NO_DISPATCH);
+    if (process.dispatch && first) session->told_cost = system_calls_cost();
+}
+
+static audit_slot *take_slot(void) {
+    for (uint32_t i = 0; i < AUDIT_THREADS; i++) {
+        audit_slot *slot = &audit_shared->slots[i];
+        uint32_t free_one = AUDIT_SLOT_FREE;
+        if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == AUDIT_SLOT_FREE &&
+            __atomic_compare_exchange_n(&slot->state, &free_one, AUDIT_SLOT_TAKEN, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return slot;
+    }
+    trouble(AUDIT_NO_SLOT);
+    return NULL;
+}
+
+static void fill_slot(audit_slot *slot) {
+    slot->serial = __atomic_add_fetch(&audit_shared->next_serial, 1, __ATOMIC_RELAXED);
+    slot->process = getpid();
+    slot->thread = (int32_t)syscall(SYS_gettid);
+    slot->calls = slot->dropped = 0;
+    slot->segments = 0;
+    slot->image = process.image;
+    slot->program = process.program;
+    (void)prctl(PR_GET_NAME, slot->name);
+    __atomic_store_n(&slot->state, AUDIT_SLOT_LIVE, __ATOMIC_RELEASE);
+}
+
+/* System calls are told only as long as the kernel has this library's handler. */
+static bool can_watch(void) {
+    if (!process.dispatch) return false;
+    if (signals_program_handles(SIGSYS)) trouble(AUDIT_PROGRAM_HAS_SIGSYS);
+    if (signals_are_kept(SIGSYS)) return system_calls_arm();
+    trouble(AUDIT_SIGSYS_TAKEN);
+    return false;
+}
+
+static bool attach_thread(audit_writer *mine) {
+    if (mine->until_retry > 0) {
+        mine->until_retry--;
+        (void)__atomic_fetch_add(&audit_shared->unattached, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    audit_slot *slot = take_slot();
+    if (slot == NULL) {
+        mine->until_retry = RETRY;
+        return false;
+    }
+    fill_slot(slot);
+    mine->slot = slot;
+    mine->begin = audit_shared->begin;
+    mine->over = audit_shared->over;
+    mine->counts = audit_shared->counts != 0;
+    mine->watches = can_watch();
+    (void)pthread_setspecific(process.at_thread_end, mine);
+    if (mine->counts) audit_ask(mine, ticks_now());
+    mine->attached = true;
+    return true;
+}
+
+bool audit_attach(audit_writer *mine) {
+    const int before = errno;
+    if (!process.looked && environ != NULL) { /* the loader allocates before there is an environment */
+        process.looked = true;
+        attach_process();
+    }
+    const bool attached = audit_shared != NULL && attach_thread(mine);
+    errno = before;
+    return attached;
+}
+
+bool audit_take_segment(audit_writer *mine) {
+    close_segment(mine);
+    if (mine->until_retry > 0) {
+        mine->until_retry--;
+        return false;
+    }
+    const uint32_t number = (uint32_t)(mine->slot - audit_shared->slots);
+    const uint64_t owner = (uint64_t)mine->slot->segments << 32 | (number + 1);
+    for (uint32_t i = 0; i < AUDIT_SEGMENTS; i++) {
+        audit_segment *segment = &audit_shared->segments[(number + mine->slot->segments + i) % AUDIT_SEGMENTS];
+        uint64_t free_one = 0;
+        if (__atomic_load_n(&segment->owner, __ATOMIC_RELAXED) != 0 ||
+            !__atomic_compare_exchange_n(&segment->owner, &free_one, owner, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        mine->slot->segments++;
+        mine->segment = segment;
+        mine->next = segment->records;
+        mine->end = segment->records + AUDIT_SEGMENT_RECORDS;
+        return true;
+    }
+    mine->until_retry = RETRY;
+    return false;
+}
+
+typedef struct usage {
+    uint64_t faults[2], switches[2];
+} usage;
+
+static usage usage_now(void) {
+    struct rusage now;
+    if (getrusage(RUSAGE_THREAD, &now) != 0) return (usage){{0}, {0}};
+    return (usage){{(uint64_t)now.ru_minflt, (uint64_t)now.ru_majflt},
+                   {(uint64_t)now.ru_nvcsw, (uint64_t)now.ru_nivcsw}};
+}
+
+void audit_ask(audit_writer *mine, uint64_t now) {
+    const usage u = usage_now();
+    memcpy(mine->faults, u.faults, sizeof mine->faults);
+    memcpy(mine->switches, u.switches, sizeof mine->switches);
+    mine->asked = now;
+}
+
+void audit_tell_asked(audit_writer *mine, uint64_t now) {
+    const usage u = usage_now();
+    const uint64_t time = now - mine->begin;
+    audit_put_detail(mine, AUDIT_FAULTS, time, u.faults[0] - mine->faults[0], u.faults[1] - mine->faults[1]);
+    audit_put_detail(mine, AUDIT_SWITCHES, time, u.switches[0] - mine->switches[0], u.switches[1] - mine->switches[1]);
+    memcpy(mine->faults, u.faults, sizeof mine->faults);
+    memcpy(mine->switches, u.switches, sizeof mine->switches);
+    mine->asked = now;
+}
