@@ -20,10 +20,14 @@ struct SourceFrame {
     std::string module{}; // path of the file that holds the code, as it was asked for
 };
 
+class ModuleFile;
+
 /// One thread at a time. A file is opened once and stays mapped; what is found is kept.
 class SourceFrames {
   public:
-    SourceFrames();
+    /// Separate debug files are looked for in `debug_folders`, a path as libdwfl takes it; if it is empty, beside the
+    /// file, in .debug there, and in /usr/lib/debug.
+    explicit SourceFrames(std::string debug_folders = {});
     ~SourceFrames();
     SourceFrames(const SourceFrames &) = delete;
     SourceFrames &operator=(const SourceFrames &) = delete;
@@ -33,15 +37,17 @@ class SourceFrames {
     /// next line or function may begin: with `is_return_address` the byte before it is looked up.
     ///
     /// A file that is missing, no program or library, cut off or damaged gives "module+0x1234". Nothing is ever
-    /// downloaded. The result stays valid as long as this object.
+    /// downloaded. Names and paths are as the file has them, and may hold any character. The result stays valid as long
+    /// as this object.
     const std::vector<SourceFrame> &at(const std::string &module, std::uint64_t offset, bool is_return_address);
 
   private:
-    class Module;
-    Module &module_of(const std::string &path);
+    ModuleFile &module_of(const std::string &path);
 
-    std::map<std::string, std::unique_ptr<Module>> modules_;                                    // by path
-    std::map<std::tuple<const Module *, std::uint64_t, bool>, std::vector<SourceFrame>> known_; // what was found
+    std::string debug_folders_;
+    char *folders_ = nullptr;                                    // debug_folders_, as libdwfl reads it
+    std::map<std::string, std::unique_ptr<ModuleFile>> modules_; // by path
+    std::map<std::tuple<const ModuleFile *, std::uint64_t, bool>, std::vector<SourceFrame>> known_;
 };
 
 } // namespace flat::symbols
