@@ -129,8 +129,8 @@ struct RecordingReader::Unpacker {
 RecordingReader::RecordingReader(const std::filesystem::path &file)
     : file_(std::fopen(file.c_str(), "rbe")), unpacker_(std::make_unique<Unpacker>()) {
     if (file_ == nullptr)
-        throw std::runtime_error(
-            fmt::format("{}: {}: name a file that flatline audit --out has written", file.string(), std::strerror(errno)));
+        throw std::runtime_error(fmt::format("{}: {}: name a file that flatline audit --out has written", file.string(),
+                                             std::strerror(errno)));
     std::array<char, mark.size()> there{};
     if (std::fread(there.data(), there.size(), 1, file_) == 1 && there == mark) return;
     (void)std::fclose(file_);

@@ -88,8 +88,8 @@ struct Frame {
     std::vector<std::byte> payload; // of `records`: unpacked, behind the serial number
 };
 
-/// Reads the frames of a recording in their order. Throws std::runtime_error, which says what to do, iff the file cannot
-/// be read or is no recording.
+/// Reads the frames of a recording in their order. Throws std::runtime_error, which says what to do, iff the file
+/// cannot be read or is no recording.
 class RecordingReader {
   public:
     explicit RecordingReader(const std::filesystem::path &file);
