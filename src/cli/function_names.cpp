@@ -1,6 +1,6 @@
 #include "function_names.hpp"
 
-#include "prove/names.hpp"
+#include "symbols/demangle.hpp"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ std::string FunctionNames::found(std::uint64_t address) const {
     if (session_ == nullptr) return {};
     Dwfl_Module *module = dwfl_addrmodule(session_.get(), address);
     const char *name = module == nullptr ? nullptr : dwfl_module_addrname(module, address);
-    return name == nullptr ? std::string() : without_parameters(prove::demangled(name));
+    return name == nullptr ? std::string() : without_parameters(symbols::demangled(name));
 }
 
 std::string FunctionNames::name_of(std::uint64_t address) {

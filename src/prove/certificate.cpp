@@ -2,6 +2,8 @@
 
 #include "names.hpp"
 
+#include "symbols/demangle.hpp"
+
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -21,7 +23,7 @@ std::vector<const Symbol *> written_by_people(const Binary &binary, const std::s
     std::vector<const Symbol *> found = functions_written(binary, name);
     std::vector<std::string> written;
     for (const Symbol *symbol : found)
-        if (std::string text = demangled(symbol->name); std::ranges::find(written, text) == written.end())
+        if (std::string text = symbols::demangled(symbol->name); std::ranges::find(written, text) == written.end())
             written.push_back(std::move(text));
     if (written.size() > 1)
         throw std::runtime_error(fmt::format("{} has {} functions named {}: name one with its parameters: {}",

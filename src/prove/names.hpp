@@ -9,9 +9,6 @@
 
 namespace flat::prove {
 
-/// The name as the source writes it, with parameters; `name` itself if it is not a C++ or Rust name.
-std::string demangled(const std::string &name);
-
 /// The functions that C++ or Rust source calls `name`, with or without their parameters; several if it is overloaded.
 std::vector<const Symbol *> functions_written(const Binary &binary, std::string_view name);
 

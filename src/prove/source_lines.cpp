@@ -1,5 +1,7 @@
 #include "source_lines.hpp"
 
+#include "symbols/entries.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -43,56 +45,11 @@ struct SourceLines::Debug {
 
 namespace {
 
-std::string text_of(Dwarf_Die &die, unsigned attribute) {
-    Dwarf_Attribute found;
-    const char *text = dwarf_attr(&die, attribute, &found) == nullptr ? nullptr : dwarf_formstring(&found);
-    return text == nullptr ? "" : text;
-}
-
-std::size_t number_in(Dwarf_Die &die, unsigned attribute) {
-    Dwarf_Attribute found;
-    Dwarf_Word number = 0;
-    return dwarf_attr(&die, attribute, &found) != nullptr && dwarf_formudata(&found, &number) == 0 ? number : 0;
-}
-
-/// The path of `file`, as the compiler was given it in `folder`.
-std::string whole_path(const std::string &folder, const char *file) {
-    return (std::filesystem::path(folder) / file).lexically_normal().string();
-}
-
-/// The line of the inlined call that `inlined` describes.
-SourceLine call_of(Dwarf_Die &unit, Dwarf_Die &inlined) {
-    Dwarf_Files *files = nullptr;
-    std::size_t count = 0;
-    const std::size_t number = number_in(inlined, DW_AT_call_file), line = number_in(inlined, DW_AT_call_line);
-    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return {};
-    const char *file = dwarf_filesrc(files, number, nullptr, nullptr);
-    if (file == nullptr) return {};
-    return {whole_path(text_of(unit, DW_AT_comp_dir), file), static_cast<unsigned>(line)};
-}
-
-/// The calls through which the code at `address` came into its function, outermost first. At most `most` entries are
-/// read, in case the file is damaged.
-std::vector<SourceLine> calls_around(Dwarf_Die &unit, std::uint64_t address, std::size_t most) {
+/// The calls through which the code at `address` came into its function, innermost first.
+std::vector<SourceLine> calls_around(Dwarf_Die &unit, std::uint64_t address) {
     std::vector<SourceLine> calls;
-    std::vector<Dwarf_Die> within = {unit}; // whose children are still to be visited
-    while (!within.empty()) {
-        Dwarf_Die parent = within.back(), child;
-        within.pop_back();
-        for (int more = dwarf_child(&parent, &child); more == 0 && most > 0; more = dwarf_siblingof(&child, &child)) {
-            most--;
-            const int tag = dwarf_tag(&child);
-            if (tag == DW_TAG_namespace) {
-                within.push_back(child);
-                continue;
-            }
-            if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
-            if (dwarf_haspc(&child, address) != 1) continue;
-            if (tag == DW_TAG_inlined_subroutine) calls.push_back(call_of(unit, child));
-            within = {child};
-            break;
-        }
-    }
+    for (Dwarf_Die &scope : symbols::scopes_around(unit, address))
+        if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine) calls.insert(calls.begin(), symbols::call_of(unit, scope));
     return calls;
 }
 
@@ -119,8 +76,8 @@ class LineReader {
 
   private:
     void read_unit(Dwarf_Die &unit) {
-        const std::string folder = text_of(unit, DW_AT_comp_dir);
-        const std::size_t producer = number_of(text_of(unit, DW_AT_producer), to_.producers_, producers_);
+        const std::string folder = symbols::text_of(unit, DW_AT_comp_dir);
+        const std::size_t producer = number_of(symbols::text_of(unit, DW_AT_producer), to_.producers_, producers_);
         Dwarf_Lines *lines = nullptr;
         std::size_t count = 0;
         if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
@@ -138,7 +95,7 @@ class LineReader {
             row.producer = producer;
             const char *file = ends ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
             if (file != nullptr && number > 0) {
-                row.file = number_of(whole_path(folder, file), to_.files_, files_);
+                row.file = number_of(symbols::whole_path(folder, file), to_.files_, files_);
                 row.line = static_cast<unsigned>(number);
             }
             if (file != nullptr && number == 0) continue; // no line: belongs to the row before it
@@ -171,9 +128,8 @@ std::vector<SourceLine> SourceLines::inlined_at(std::uint64_t address) const {
     std::vector<SourceLine> calls;
     if (debug_ == nullptr) return calls;
     debug_->for_each_unit([&](Dwarf_Die &unit) {
-        if (calls.empty() && dwarf_haspc(&unit, address) == 1) calls = calls_around(unit, address, debug_->copy.size());
+        if (calls.empty() && dwarf_haspc(&unit, address) == 1) calls = calls_around(unit, address);
     });
-    std::ranges::reverse(calls);
     std::erase_if(calls, [](const SourceLine &call) { return !call.known(); });
     return calls;
 }

@@ -3,18 +3,15 @@
 
 #include "binary.hpp"
 
+#include "symbols/source_line.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace flat::prove {
 
-struct SourceLine {
-    std::string file; // as passed to the compiler, made whole by the folder that it ran in
-    unsigned line = 0;
-
-    bool known() const { return line != 0; }
-};
+using symbols::SourceLine;
 
 class SourceLines {
   public:

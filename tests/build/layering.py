@@ -2,6 +2,7 @@
 """Holds every #include to the arrows of the house:
 
     cli -> {bench, plan, prove, report, simulate} -> engine -> malloc -> os -> core        and everyone: include/flatline
+    {cli, prove} -> symbols
 
     layering.py ROOT        (the folder that holds src/ and include/)
 
@@ -16,7 +17,7 @@ import os
 import re
 import sys
 
-FLOOR = {"core": 0, "os": 1, "malloc": 2, "preload": 3, "engine": 3, "prove": 4, "report": 4, "bench": 4, "plan": 4, "simulate": 4, "cli": 5}
+FLOOR = {"core": 0, "symbols": 0, "os": 1, "malloc": 2, "preload": 3, "engine": 3, "prove": 4, "report": 4, "bench": 4, "plan": 4, "simulate": 4, "cli": 5}
 # From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
 # pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {
@@ -30,6 +31,7 @@ LEVELS = {
                "descriptor footprint links steps ticks", "histogram ready wheel", "statistics switchback", "engine",
                "construction control gain lane_grants load record snapshot watchdog",
                "any_worker layout options submit_steps worker", "metrics setup submit"],
+    "symbols": ["demangle source_line whole_file", "entries module_file", "source_frames", "site"],
 }
 LEVEL = {(room, name): level for room, levels in LEVELS.items() for level, names in enumerate(levels)
          for name in names.split()}

@@ -20,7 +20,8 @@ TYPE = re.compile(r"^(?:typedef )?(?:struct|class|enum|enum class|union) (?:FLAT
 # Parts that are read together: folders and file name endings.
 PARTS = ((("include", "src/core", "src/os", "src/malloc", "src/engine"), (".h", ".c")),
          (("src/bench/driver",), (".h", ".c")),
-         (("include", "src/bench", "src/cli", "src/plan", "src/prove", "src/report", "src/simulate"), (".hpp", ".cpp")))
+         (("include", "src/bench", "src/cli", "src/plan", "src/prove", "src/report", "src/simulate",
+           "src/symbols"), (".hpp", ".cpp")))
 
 
 def without_comments(text):

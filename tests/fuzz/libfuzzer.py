@@ -22,7 +22,7 @@ RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, 
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
 EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "src/engine/dispatch/*.c", "tests/core/arena_calls.c"]
-OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp"],
+OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp", "src/symbols/*.cpp"],
           "simulate": ["src/simulate/*.cpp"],
           "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
 LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
