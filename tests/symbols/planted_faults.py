@@ -15,48 +15,57 @@ import sys
 sys.dont_write_bytecode = True  # keeps the source folder clean
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from planting import CONTROL, arguments_of, passes, plant, verdict
+from planting import CONTROL, TEST_SECONDS, arguments_of, passes, plant, verdict
 
-# name: (file below src/symbols, pattern, replacement)
+# name: (file below src/symbols, pattern, replacement, the tests that must see it)
 FAULTS = {
-    CONTROL: ("site.cpp", r"\A", ""),
+    CONTROL: ("site.cpp", r"\A", "", "*"),
     "the_address_behind_a_call_is_looked_up": ("source_frames.cpp", r"is_return_address && offset > 0 \? offset - 1 : offset",
-                                               "offset"),
-    "inlined_calls_outermost_first": ("source_frames.cpp", r"std::ranges::reverse\(scopes\);", ""),
-    "inlined_calls_left_out": ("entries.cpp", r" && tag != DW_TAG_inlined_subroutine", ""),
-    "every_frame_has_the_innermost_line": ("source_frames.cpp", r"here = call_of\(unit->entries, scope\);", ""),
+                                               "offset", "source_frames.look_up*"),
+    "inlined_calls_outermost_first": ("source_frames.cpp", r"std::ranges::reverse\(scopes\);", "",
+                                      "source_frames.say_the_whole_chain*"),
+    "inlined_calls_left_out": ("entries.cpp", r" && tag != DW_TAG_inlined_subroutine", "",
+                               "source_frames.say_the_whole_chain*"),
+    "every_frame_has_the_innermost_line": ("source_frames.cpp", r"here = call_of\(unit->entries, scope\);", "",
+                                           "source_frames.say_the_whole_chain*"),
     "names_as_the_linker_has_them": ("source_frames.cpp", r"!name\.empty\(\)\) return demangled\(name\);",
-                                     "!name.empty()) return name;"),
-    "symbols_as_the_linker_has_them": ("source_frames.cpp", r"function = demangled\(symbol\);", "function = symbol;"),
-    "namespaces_left_out": ("source_frames.cpp", r"for \(Dwarf_Die &entry : way_to\([^{]*\{",
-                            "{ Dwarf_Die &entry = declared;"),
-    "split_units_not_opened": ("module_file.cpp", r"is_split \? split : unit\.lines", "unit.lines"),
-    "relative_paths_left_as_they_are": ("entries.cpp", r"return \(std::filesystem::path\(folder\) / file\)[^;]*;",
-                                        "return file;"),
-    "debug_links_not_followed": ("module_file.cpp", r"by_id >= 0 \|\| link == nullptr", "true || link == nullptr"),
-    "checksums_not_compared": ("module_file.cpp", r"file, link, checksum, found\)", "file, link, 0, found)"),
-    "build_ids_not_looked_for": ("module_file.cpp", r"const int by_id = [^;]*;", "const int by_id = -1;"),
-    "servers_are_asked": ("module_file.cpp", r"find_debuginfo\(nameless,", "find_debuginfo(module,"),
-    "a_file_is_opened_again": ("source_frames.cpp", r"if \(module == nullptr\) \{", "{"),
-    "what_was_found_is_looked_for_again": ("source_frames.cpp", r"if \(!is_new\) return frames;", ""),
-    "parts_of_a_file_believed": ("whole_file.cpp", r"return offset <= whole && size <= whole - offset;", "return true;"),
+                                     "!name.empty()) return name;", "source_frames.name_templates*"),
+    "symbols_as_the_linker_has_them": ("source_frames.cpp", r"function = demangled\(symbol\);", "function = symbol;",
+                                       "source_frames.know_exported*"),
+    "namespaces_left_out": ("source_frames.cpp", r"way_to\(unit, dwarf_dieoffset\(&declared\)\)",
+                            "std::vector<Dwarf_Die>{declared}", "source_frames.name_templates*"),
+    "split_units_not_opened": ("module_file.cpp", r"is_split \? split : unit\.lines", "unit.lines",
+                               "source_frames.say_the_whole_chain*"),
+    "paths_as_the_compiler_wrote_them": ("entries.cpp", r"\.lexically_normal\(\)", "", "source_frames.find_the_source*"),
+    "debug_links_not_followed": ("module_file.cpp", r"by_id >= 0 \|\| link == nullptr", "true || link == nullptr",
+                                 "source_frames.find_a_debug_file_by_the_link*"),
+    "checksums_not_compared": ("module_file.cpp", r"file, link, checksum, found\)", "file, link, 0, found)",
+                               "source_frames.refuse*"),
+    "build_ids_not_looked_for": ("module_file.cpp", r"const int by_id = [^;]*;", "const int by_id = -1;",
+                                 "source_frames.find_a_debug_file_by_build_id"),
+    "servers_are_asked": ("module_file.cpp", r"find_debuginfo\(nameless,", "find_debuginfo(module,", "*never_ask*"),
+    "a_file_is_opened_again": ("source_frames.cpp", r"if \(module == nullptr\) \{", "{", "source_frames.keep*"),
+    "parts_of_a_file_believed": ("whole_file.cpp", r"return offset <= whole && size <= whole - offset;", "return true;",
+                                 "damaged_files.*"),
     "objects_taken_for_programs": ("whole_file.cpp", r"header\.e_type != ET_EXEC && header\.e_type != ET_DYN",
-                                   "header.e_type == ET_CORE"),
-    "a_pipe_is_waited_for": ("module_file.cpp", r" \| O_NONBLOCK", ""),
-    "a_standard_header_is_a_site": ("site.cpp", r" \|\| is_standard_header\(frame\.file\)", ""),
-    "namespace_std_is_a_site": ("site.cpp", r"is_of_namespace_std\(frame\.function\)", "false"),
-    "what_a_function_returns_is_taken_for_its_name": ("site.cpp", r"const std::string_view name = without_return_type\(function\);",
-                                                      "const std::string_view name = function;"),
-    "the_run_time_is_a_site": ("site.cpp", r"is_run_time_library\(frame\.module\) \|\| ", ""),
-    "the_preload_is_a_site": ("site.cpp", r'name\.starts_with\("libflatline-"\) \|\| ', ""),
-    "operator_new_is_a_site": ("site.cpp", r"!is_allocation_operator\(frame\.function\) && ", ""),
-    "the_innermost_frame_without_a_line": ("site.cpp", r"if \(site == stack\.end\(\)\)\s*site =[^;]*;", ""),
+                                   "header.e_type == ET_CORE", "damaged_files.*"),
+    "a_pipe_is_waited_for": ("module_file.cpp", r" \| O_NONBLOCK", "", "damaged_files.*"),
+    "a_standard_header_is_a_site": ("site.cpp", r" \|\| is_standard_header\(frame\.file\)", "", "site.is_the_line*"),
+    "namespace_std_is_a_site": ("site.cpp", r"is_of_namespace_std\(frame\.function\)", "false", "site.skips*"),
+    "what_a_function_returns_is_taken_for_its_name": ("site.cpp", r"name = without_return_type\(function\);",
+                                                      "name = function;", "site.skips*"),
+    "the_run_time_is_a_site": ("site.cpp", r"is_run_time_library\(frame\.module\) \|\| ", "", "site.skips*"),
+    "the_preload_is_a_site": ("site.cpp", r'name\.starts_with\("libflatline-"\) \|\| ', "", "site.skips*"),
+    "operator_new_is_a_site": ("site.cpp", r"!is_allocation_operator\(frame\.function\) && ", "", "site.is_never*"),
+    "the_innermost_frame_without_a_line": ("site.cpp", r"if \(site == stack\.end\(\)\)\s*site", "if (false) site",
+                                           "site.is_the_innermost*"),
 }
+HANGING = {"a_pipe_is_waited_for": 3}  # seconds after which a fault is seen
 
 
 def compiled(fault, source, work, compiler):
     """The object of the copy with the fault in it, whose headers come from src/symbols."""
-    file, pattern, replacement = FAULTS[fault]
+    file, pattern, replacement, _ = FAULTS[fault]
     os.makedirs(work, exist_ok=True)
     copy = os.path.join(work, file)
     shutil.copyfile(os.path.join(source, "src", "symbols", file), copy)
@@ -74,7 +83,9 @@ def main():
     # The linker takes this object instead of the library's copy, because it comes first.
     subprocess.run([arguments.linker, *arguments.objects, made, *arguments.libraries, "-ldw", "-lelf", "-liberty",
                     "-lfmt", "-pthread", "-o", program], check=True)
-    return verdict(arguments.fault, [("symbols_test", passes(program, seconds=10))])
+    tests = FAULTS[arguments.fault][3]
+    seconds = HANGING.get(arguments.fault, TEST_SECONDS)
+    return verdict(arguments.fault, [(tests, passes(program, "--gtest_filter=" + tests, seconds=seconds))])
 
 
 if __name__ == "__main__":

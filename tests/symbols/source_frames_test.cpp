@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -51,6 +53,8 @@ TEST(source_frames, name_templates_hidden_functions_and_lambdas_as_the_source_do
         expect_place(first("template"), "program.cpp", "grow");
         EXPECT_EQ(first("hidden").function, "(anonymous namespace)::hidden(int)");
         expect_place(first("hidden"), "program.cpp", "hidden");
+        EXPECT_TRUE(first("within").function.starts_with("(anonymous namespace)::within")) << first("within").function;
+        expect_place(first("within"), "program.cpp", "within");
         EXPECT_TRUE(first("lambda").function.starts_with("(anonymous namespace)::by_lambda"))
             << first("lambda").function;
         expect_place(first("lambda"), "program.cpp", "lambda");
@@ -106,7 +110,8 @@ TEST(source_frames, find_a_debug_file_by_the_link_beside_the_program) {
 TEST(source_frames, refuse_a_debug_file_of_another_build) {
     const test::scratch_folder folder;
     std::filesystem::copy_file(test::made("linked/program"), folder / "program");
-    std::filesystem::copy_file(test::made("fixed"), folder / "program.debug");
+    std::filesystem::copy_file(test::made("linked/program.debug"), folder / "program.debug");
+    std::ofstream(folder / "program.debug", std::ios::app) << "another checksum";
     SourceFrames frames;
     EXPECT_EQ(frames.at((folder / "program").string(), innermost("inlined").offset, true).size(), 1U);
 }
