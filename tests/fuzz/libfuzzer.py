@@ -93,7 +93,8 @@ def main():
                    check=True)
     runs = max(1, int(RUNS[arguments.target] * float(os.environ.get("FLATLINE_TEST_SCALE", "1"))))
     corpus = os.path.join(source, "tests/fuzz/corpus", arguments.target)
-    result = subprocess.run([program, "-seed=1", "-runs=%d" % runs, "-max_len=%d" % LONGEST.get(arguments.target, 1024), "-print_final_stats=1",
+    longest = LONGEST.get(arguments.target, 1024)
+    result = subprocess.run([program, "-seed=1", "-runs=%d" % runs, "-max_len=%d" % longest, "-print_final_stats=1",
                              "-artifact_prefix=" + work + "/", os.path.join(work, "found"), corpus], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = result.stdout.splitlines()
