@@ -1,0 +1,56 @@
+/* A plug-in whose processing call deletes the model that a newer one replaces: tens of megabytes, which free() unmaps
+ * there and then.
+ *
+ * After sdatkinson/NeuralAmpModelerPlugin pull request 627. */
+#include "scenario.h"
+
+#include <atomic>
+
+namespace {
+
+constexpr int models = 16;
+constexpr std::size_t weights = 10 * MIB; // of four bytes: above glibc's largest threshold for a mapping of its own
+stopwatch deletions;
+
+class model {
+  public:
+    model() : weights_(new float[weights]) { scenario_fill(weights_, weights * sizeof(float)); }
+    ~model() {
+        delete[] weights_; // stalls: operator delete[], system call munmap
+    }
+    model(const model &) = delete;
+    model &operator=(const model &) = delete;
+
+    float gain() const { return weights_[weights / 2] + 1; }
+
+  private:
+    float *weights_;
+};
+
+std::atomic<model *> staged{nullptr};
+model *current = nullptr;
+
+[[gnu::noinline]] float process(float sample) {
+    model *next = staged.exchange(nullptr);
+    if (next != nullptr) {
+        stopwatch_start(&deletions);
+        delete current;
+        stopwatch_stop(&deletions);
+        current = next;
+    }
+    return sample * current->gain();
+}
+
+} // namespace
+
+int main() {
+    scenario_begin();
+    current = new model;
+    float sum = 0;
+    for (int i = 0; i < models; i++) {
+        staged.store(new model);
+        for (int block = 0; block < 8; block++) sum += process(0.5F);
+    }
+    stopwatch_say(&deletions, "deletions of a model");
+    return sum > 0 ? 0 : 1;
+}
