@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 static pthread_mutex_t heap = PTHREAD_MUTEX_INITIALIZER, purging = PTHREAD_MUTEX_INITIALIZER;
-static node *dirty[CLASSES];
+static node *dirty[ORDERS];
 
 static void lock(void) {
     if (pthread_mutex_lock(&heap) != 0) abort();
@@ -17,19 +17,19 @@ static void unlock(void) {
     if (pthread_mutex_unlock(&heap) != 0) abort();
 }
 
-static void *take(size_t class) {
+static void *take(size_t order) {
     lock();
-    void *memory = take_from_lists(class);
+    void *memory = take_from_lists(order);
     unlock();
     return memory;
 }
 
 /* A dirty block taken out of its list, or NULL if there is none. The caller holds the lock. */
-static node *dirty_block(size_t *class) {
-    for (*class = HUGE_CLASS; *class < CLASSES; (*class)++) {
-        node *first = dirty[*class];
+static node *dirty_block(size_t *order) {
+    for (*order = HUGE_ORDER; *order < ORDERS; (*order)++) {
+        node *first = dirty[*order];
         if (first != NULL) {
-            dirty[*class] = first->next;
+            dirty[*order] = first->next;
             return first;
         }
     }
@@ -38,23 +38,23 @@ static node *dirty_block(size_t *class) {
 
 /* Until there is no dirty block, whoever freed it. The caller holds the lock, which is free while the kernel works. */
 static void purge(void) {
-    size_t class;
-    for (node *block = dirty_block(&class); block != NULL; block = dirty_block(&class)) {
+    size_t order;
+    for (node *block = dirty_block(&order); block != NULL; block = dirty_block(&order)) {
         unlock();
-        if (madvise(block, (size_t)1 << class, MADV_DONTNEED) != 0) abort();
+        if (madvise(block, (size_t)1 << order, MADV_DONTNEED) != 0) abort();
         lock();
-        give_to_lists(block, class);
+        give_to_lists(block, order);
     }
 }
 
-static void give(void *memory, size_t class) {
+static void give(void *memory, size_t order) {
     lock();
-    if (class < HUGE_CLASS) {
-        give_to_lists(memory, class);
+    if (order < HUGE_ORDER) {
+        give_to_lists(memory, order);
     } else {
         node *block = memory;
-        block->next = dirty[class];
-        dirty[class] = block;
+        block->next = dirty[order];
+        dirty[order] = block;
         if (pthread_mutex_trylock(&purging) == 0) {
             purge();
             if (pthread_mutex_unlock(&purging) != 0) abort();

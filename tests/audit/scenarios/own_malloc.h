@@ -14,7 +14,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { CLASSES = 48, HUGE_CLASS = 20, PAGE = 4096 };
+enum { ORDERS = 48, HUGE_ORDER = 20, PAGE = 4096 };
 
 static const size_t reserve_size = (size_t)16 << 30;
 
@@ -23,24 +23,24 @@ typedef struct node {
     struct node *next;
 } node;
 
-/* In front of each block: where its memory begins, and the class of its size, 2^class. */
+/* In front of each block: where its memory begins, and the order of its size: it has 2^order bytes. */
 typedef struct header {
     void *memory;
-    size_t class;
+    size_t order;
 } header;
 
-static node *lists[CLASSES];
+static node *lists[ORDERS];
 
-/* To be defined: memory of 2^class bytes or NULL, and its return. Any thread may call them. */
-static void *take(size_t class);
-static void give(void *memory, size_t class);
+/* To be defined: memory of 2^order bytes or NULL, and its return. Any thread may call them. */
+static void *take(size_t order);
+static void give(void *memory, size_t order);
 
-/* Memory of 2^class bytes from the list or else from the reserve, or NULL. The caller holds a lock. */
-static void *take_from_lists(size_t class) {
+/* Memory of 2^order bytes from the list or else from the reserve, or NULL. The caller holds a lock. */
+static void *take_from_lists(size_t order) {
     static char *unused, *end;
-    node *first = lists[class];
+    node *first = lists[order];
     if (first != NULL) {
-        lists[class] = first->next;
+        lists[order] = first->next;
         return first;
     }
     if (unused == NULL) {
@@ -50,7 +50,7 @@ static void *take_from_lists(size_t class) {
         unused = reserve;
         end = unused + reserve_size;
     }
-    const size_t size = (size_t)1 << class;
+    const size_t size = (size_t)1 << order;
     char *memory = size < PAGE ? unused : unused + (-(uintptr_t)unused & (PAGE - 1));
     if (memory > end || (size_t)(end - memory) < size) return NULL;
     unused = memory + size;
@@ -58,10 +58,10 @@ static void *take_from_lists(size_t class) {
 }
 
 /* The caller holds a lock. */
-static void give_to_lists(void *memory, size_t class) {
+static void give_to_lists(void *memory, size_t order) {
     node *first = memory;
-    first->next = lists[class];
-    lists[class] = first;
+    first->next = lists[order];
+    lists[order] = first;
 }
 
 static inline void *no_memory(void) {
@@ -71,28 +71,28 @@ static inline void *no_memory(void) {
 
 /* `alignment` is a power of two of at least 16. */
 static void *allocate(size_t alignment, size_t size) {
-    size_t class = 5;
+    size_t order = 5;
     if (size > reserve_size / 2 || alignment > reserve_size / 4) return no_memory();
     const size_t needed = size + (alignment > sizeof(header) ? alignment : 0) + sizeof(header);
-    while ((size_t)1 << class < needed) class ++;
-    char *memory = take(class);
+    while ((size_t)1 << order < needed) order++;
+    char *memory = take(order);
     if (memory == NULL) return no_memory();
     char *block = memory + sizeof(header);
     block += -(uintptr_t)block & (alignment - 1);
-    ((header *)(void *)block)[-1] = (header){memory, class};
+    ((header *)(void *)block)[-1] = (header){memory, order};
     return block;
 }
 
 static void release(void *block) {
     if (block == NULL) return;
     const header of = ((header *)block)[-1];
-    give(of.memory, of.class);
+    give(of.memory, of.order);
 }
 
 static size_t room_of(void *block) {
     if (block == NULL) return 0;
     const header of = ((header *)block)[-1];
-    return (size_t)((char *)of.memory + ((size_t)1 << of.class) - (char *)block);
+    return (size_t)((char *)of.memory + ((size_t)1 << of.order) - (char *)block);
 }
 
 /* None of these calls another, which a library in front of this one would take for a call of the program's. */

@@ -11,24 +11,24 @@ static size_t kept;
 
 /* Each free block's first page stays, as it has the list's link. */
 static void purge(void) {
-    for (size_t class = HUGE_CLASS; class < CLASSES; class ++)
-        for (node *block = lists[class]; block != NULL; block = block->next)
-            if (madvise((char *)block + PAGE, ((size_t)1 << class) - PAGE, MADV_DONTNEED) != 0) abort();
+    for (size_t order = HUGE_ORDER; order < ORDERS; order++)
+        for (node *block = lists[order]; block != NULL; block = block->next)
+            if (madvise((char *)block + PAGE, ((size_t)1 << order) - PAGE, MADV_DONTNEED) != 0) abort();
     kept = 0;
 }
 
-static void *take(size_t class) {
+static void *take(size_t order) {
     if (pthread_mutex_lock(&heap) != 0) abort();
-    void *memory = take_from_lists(class);
+    void *memory = take_from_lists(order);
     if (pthread_mutex_unlock(&heap) != 0) abort();
     return memory;
 }
 
-static void give(void *memory, size_t class) {
+static void give(void *memory, size_t order) {
     if (pthread_mutex_lock(&heap) != 0) abort();
-    give_to_lists(memory, class);
-    if (class >= HUGE_CLASS) {
-        kept += (size_t)1 << class;
+    give_to_lists(memory, order);
+    if (order >= HUGE_ORDER) {
+        kept += (size_t)1 << order;
         if (kept >= most_kept) purge();
     }
     if (pthread_mutex_unlock(&heap) != 0) abort();

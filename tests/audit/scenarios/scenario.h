@@ -26,11 +26,16 @@ typedef struct stopwatch {
     uint64_t started, count, total, worst;
 } stopwatch;
 
-/* Writes one line to stderr, without a buffer from malloc, and ends the program with status 2. */
-static inline void scenario_stop(const char *why) {
+/* Writes one line to stderr, without a buffer from malloc. */
+static inline void scenario_say(const char *what) {
     char line[160];
-    const int length = snprintf(line, sizeof line, "scenario: %s\n", why);
+    const int length = snprintf(line, sizeof line, "scenario: %s\n", what);
     if (length < 0 || write(STDERR_FILENO, line, (size_t)length) != length) _exit(3);
+}
+
+/* Ends the program with status 2. */
+static inline void scenario_stop(const char *why) {
+    scenario_say(why);
     _exit(2);
 }
 
@@ -77,12 +82,13 @@ static inline void stopwatch_stop(stopwatch *watch) {
 
 /* Says on stderr what the calls took. */
 static inline void stopwatch_say(const stopwatch *watch, const char *calls) {
-    char line[160];
+    char text[128];
     const uint64_t mean = watch->count == 0 ? 0 : watch->total / watch->count;
-    const int length = snprintf(line, sizeof line, "%llu %s: %llu us in all, %llu us on average, %llu us at worst\n",
+    const int length = snprintf(text, sizeof text, "%llu %s: %llu us in all, %llu us on average, %llu us at worst",
                                 (unsigned long long)watch->count, calls, (unsigned long long)watch->total / 1000,
                                 (unsigned long long)mean / 1000, (unsigned long long)watch->worst / 1000);
-    if (length < 0 || write(STDERR_FILENO, line, (size_t)length) != length) _exit(3);
+    if (length < 0) scenario_stop("a text cannot be made");
+    scenario_say(text);
 }
 
 #endif

@@ -21,16 +21,16 @@ static void lock(void) {
 
 static void unlock(void) { atomic_store_explicit(&locked, false, memory_order_release); }
 
-static void *take(size_t class) {
+static void *take(size_t order) {
     lock();
-    void *memory = take_from_lists(class);
+    void *memory = take_from_lists(order);
     unlock();
     return memory;
 }
 
-static void give(void *memory, size_t class) {
+static void give(void *memory, size_t order) {
     lock();
-    if (class >= HUGE_CLASS) memset(memory, 0, (size_t)1 << class);
-    give_to_lists(memory, class);
+    if (order >= HUGE_ORDER) memset(memory, 0, (size_t)1 << order);
+    give_to_lists(memory, order);
     unlock();
 }

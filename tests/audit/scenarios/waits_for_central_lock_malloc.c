@@ -5,27 +5,27 @@
 
 #include <pthread.h>
 
-enum { LARGE_CLASS = 16 };
+enum { LARGE_ORDER = 16 };
 
 static pthread_mutex_t central = PTHREAD_MUTEX_INITIALIZER;
 static volatile size_t merged;
 
 static void search_for_neighbours(const char *memory, size_t size) {
-    for (size_t class = 0; class < LARGE_CLASS; class ++)
-        for (const node *block = lists[class]; block != NULL; block = block->next)
-            if ((const char *)block == memory + size || (const char *)block + ((size_t)1 << class) == memory) merged++;
+    for (size_t order = 0; order < LARGE_ORDER; order++)
+        for (const node *block = lists[order]; block != NULL; block = block->next)
+            if ((const char *)block == memory + size || (const char *)block + ((size_t)1 << order) == memory) merged++;
 }
 
-static void *take(size_t class) {
+static void *take(size_t order) {
     if (pthread_mutex_lock(&central) != 0) abort();
-    void *memory = take_from_lists(class);
+    void *memory = take_from_lists(order);
     if (pthread_mutex_unlock(&central) != 0) abort();
     return memory;
 }
 
-static void give(void *memory, size_t class) {
+static void give(void *memory, size_t order) {
     if (pthread_mutex_lock(&central) != 0) abort();
-    if (class >= LARGE_CLASS) search_for_neighbours(memory, (size_t)1 << class);
-    give_to_lists(memory, class);
+    if (order >= LARGE_ORDER) search_for_neighbours(memory, (size_t)1 << order);
+    give_to_lists(memory, order);
     if (pthread_mutex_unlock(&central) != 0) abort();
 }
