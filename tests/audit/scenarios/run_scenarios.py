@@ -14,125 +14,75 @@ that waits for one counts only if the report names `first touch` in its causes_a
 Exit status 0: each scenario was right in at least 95 % of its runs. 1: one was not. 2: the folders are wrong.
 """
 import argparse
-import dataclasses
 import json
 import pathlib
-import re
-import subprocess
 import sys
 import tempfile
 
-SCHEMA = "flatline.audit/1"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import audited  # noqa: E402
+
 PREFIX = "audit_scenario_"
-MARKER = re.compile(r"stalls: ([^.*]+?)\.?\s*(?:\*/)?\s*$")
 UNAVOIDABLE = ("preempted", "own work or the machine")  # what any program can meet on a machine with others
 FIRST_TOUCH = "first touch"
-NEEDED = 0.95
-SECONDS = 60
-
-
-@dataclasses.dataclass(frozen=True)
-class Scenario:
-    """A program and its answer: the place, the operation and the causes that are right; no place: no stall at all."""
-    name: str
-    file: str
-    line: int = 0
-    operation: str = ""
-    causes: tuple = ()
-
-
-def scenario_of(path):
-    """The scenario of a source file, or None if there is no marker in it."""
-    found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        match = MARKER.search(line)
-        if match and match[1] == "none":
-            found.append(Scenario(path.stem, path.name))
-        elif match:
-            operation, causes = match[1].split(", ")
-            found.append(Scenario(path.stem, path.name, number, operation, tuple(causes.split("; "))))
-    if len(found) > 1:
-        sys.exit("%s has %d markers" % (path, len(found)))
-    return found[0] if found else None
 
 
 def scenarios_in(folder):
-    paths = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
-    return [scenario for scenario in map(scenario_of, paths) if scenario is not None]
+    """The answer of each scenario, by its name."""
+    scenarios = {}
+    for path in sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp")):
+        answers = audited.answers_in(path)
+        if len(answers) > 1:
+            sys.exit("%s has %d markers" % (path, len(answers)))
+        if answers:
+            scenarios[path.stem] = answers[0]
+    return scenarios
 
 
-def said(stall):
-    """A stall in one line."""
-    site = stall.get("site") or {}
-    return "%s, %s at %s:%s (%s), %d times, %.3f ms in all" % (
-        stall["operation"], stall["cause"], pathlib.PurePath(site.get("file") or "?").name, site.get("line"),
-        site.get("function"), stall["count"], stall["total_ns"] / 1e6)
-
-
-def objection(scenario, report):
+def objection(answer, report):
     """What is wrong with a report, or None."""
-    if report.get("schema") != SCHEMA:
-        return "the report's schema is %s" % report.get("schema")
     stalls = report["stalls"]
-    if scenario.line == 0:
+    if answer.line == 0:
         wrong = [stall for stall in stalls if stall["cause"] not in UNAVOIDABLE]
-        return "there is a stall: " + said(wrong[0]) if wrong else None
+        return "there is a stall: " + audited.said(wrong[0]) if wrong else None
     if not stalls:
         return "no stall was found"
     worst = stalls[0]
-    site = worst.get("site") or {}
-    place = (pathlib.PurePath(site.get("file") or "").name, site.get("line"))
-    if place == (scenario.file, scenario.line) and worst["operation"] == scenario.operation and (
-            worst["cause"] in scenario.causes):
+    if audited.place_of(worst) == (answer.file, answer.line) and worst["operation"] == answer.operation and (
+            worst["cause"] in answer.causes):
         return None
-    return "the worst is " + said(worst)
+    return "the worst is " + audited.said(worst)
 
 
-def untold(scenario, report):
+def untold(answer, report):
     """Whether the report says itself that it cannot see what the scenario shows."""
-    return scenario.operation == FIRST_TOUCH and FIRST_TOUCH not in json.dumps(report.get("causes_available", []))
+    return answer.operation == FIRST_TOUCH and FIRST_TOUCH not in json.dumps(report.get("causes_available", []))
 
 
-def audit(arguments, scenario, scratch):
-    """The report of one run. What goes wrong in it is a text."""
-    output = scratch / (scenario.name + ".json")
-    output.unlink(missing_ok=True)
-    command = [arguments.flatline, "audit", "--json", output]
-    library = arguments.binaries / ("lib" + PREFIX + scenario.name + "_malloc.so")
-    if (arguments.sources / (scenario.name + "_malloc.c")).exists():
-        command += ["--under", library]
-    command += ["--", arguments.binaries / (PREFIX + scenario.name)]
-    if arguments.without_perf:
-        command.insert(0, arguments.binaries / "refuse_perf")
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=scratch, timeout=SECONDS,
-                             check=False)
-    except subprocess.TimeoutExpired:
-        return "it did not end in %d s" % SECONDS
-    if run.returncode != 0 or not output.exists():
-        return "exit status %d: %s" % (run.returncode, " | ".join(run.stderr.splitlines()[-3:]))
-    try:
-        return json.loads(output.read_text(encoding="utf-8"))
-    except ValueError as error:
-        return "the report is no JSON: %s" % error
+def audit(arguments, name, scratch):
+    """The report of one run, or what went wrong."""
+    brings_malloc = (arguments.sources / (name + "_malloc.c")).exists()
+    under = arguments.binaries / ("lib" + PREFIX + name + "_malloc.so") if brings_malloc else None
+    refusing = arguments.binaries / "refuse_perf" if arguments.without_perf else None
+    return audited.audit(arguments.flatline, [arguments.binaries / (PREFIX + name)], scratch, under, refusing)
 
 
-def judge(arguments, scenario, scratch):
+def judge(arguments, name, answer, scratch):
     """Runs a scenario and says what came of it: whether it was right often enough."""
     right = untold_runs = 0
     for number in range(arguments.runs):
-        report = audit(arguments, scenario, scratch)
-        wrong = report if isinstance(report, str) else objection(scenario, report)
+        report = audit(arguments, name, scratch)
+        wrong = report if isinstance(report, str) else objection(answer, report)
         if wrong is None:
             right += 1
-        elif arguments.without_perf and not isinstance(report, str) and untold(scenario, report):
+        elif arguments.without_perf and not isinstance(report, str) and untold(answer, report):
             untold_runs += 1
         else:
-            print("  %s, run %d: %s" % (scenario.name, number + 1, wrong))
+            print("  %s, run %d: %s" % (name, number + 1, wrong))
     told = arguments.runs - untold_runs
     note = "" if untold_runs == 0 else ", %d cannot be told without perf events" % untold_runs
-    print("%-30s %d/%d%s" % (scenario.name, right, told, note), flush=True)
-    return right >= NEEDED * told
+    print("%-30s %d/%d%s" % (name, right, told, note), flush=True)
+    return right >= audited.NEEDED * told
 
 
 def arguments_of(words):
@@ -153,12 +103,13 @@ def arguments_of(words):
 
 def main():
     arguments = arguments_of(sys.argv[1:])
-    scenarios = [scenario for scenario in scenarios_in(arguments.sources) if arguments.only in (None, scenario.name)]
+    scenarios = {name: answer for name, answer in scenarios_in(arguments.sources).items()
+                 if arguments.only in (None, name)}
     if not scenarios:
         print("run_scenarios.py: there is no such scenario in %s" % arguments.sources, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as scratch:
-        results = [judge(arguments, scenario, pathlib.Path(scratch)) for scenario in scenarios]
+        results = [judge(arguments, name, answer, pathlib.Path(scratch)) for name, answer in scenarios.items()]
     return 0 if all(results) else 1
 
 

@@ -114,7 +114,7 @@ class RunScenarios(unittest.TestCase):
         (self.root / "sources/frees_malloc.c").write_text("/* An allocator. */\n")
         self.assertEqual(self.run_scenarios().returncode, 0)
         command = (self.root / "command").read_text()
-        self.assertRegex(command, r"^audit --json \S+/frees.json --under \S+/libaudit_scenario_frees_malloc.so "
+        self.assertRegex(command, r"^audit --json \S+/audit.json --under \S+/libaudit_scenario_frees_malloc.so "
                                   r"-- \S+/audit_scenario_frees$")
 
     def test_two_markers_and_an_unknown_name(self):
