@@ -7,9 +7,9 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, BUFFERS = 4, ROUNDS = 10 };
+enum { THREADS = 4, BUFFERS = 2, ROUNDS = 30 };
 
-static const size_t buffer_size = 8 * MIB - 64;
+static const size_t buffer_size = 4 * MIB - 64;
 static stopwatch ends[THREADS];
 static pthread_barrier_t meeting;
 
@@ -26,6 +26,7 @@ static void *work(void *watch) {
             scenario_fill(buffers[i], buffer_size);
         }
         meet();
+        scenario_next_period();
         stopwatch_start(watch);
         for (int i = 0; i < BUFFERS; i++) {
             free(buffers[i]); // stalls: free, system call madvise

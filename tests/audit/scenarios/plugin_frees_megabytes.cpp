@@ -49,6 +49,7 @@ int main() {
     float sum = 0;
     for (int i = 0; i < models; i++) {
         staged.store(new model);
+        scenario_next_period();
         for (int block = 0; block < 8; block++) sum += process(0.5F);
     }
     stopwatch_say(&deletions, "deletions of a model");

@@ -19,6 +19,7 @@ static sem_t done, leave;
 static void *serve(void *unused) {
     (void)unused;
     for (int i = 0; i < MESSAGES; i++) {
+        scenario_next_period();
         stopwatch_start(&messages);
         char *message = calloc(1, MIB); // stalls: calloc, page fault
         stopwatch_stop(&messages);

@@ -9,9 +9,9 @@
 
 namespace {
 
-constexpr int rounds = 6;
+constexpr int rounds = 42;
 constexpr int rounds_with_neighbour = 3; // in one of so many, another thread allocates meanwhile
-constexpr int blocks = 96;
+constexpr int blocks = 12;
 constexpr std::size_t block_size = 2 * MIB - 64;
 stopwatch purges;
 void *held[blocks];
@@ -21,7 +21,7 @@ void *neighbour(void *) {
     for (int i = 0; i < rounds / rounds_with_neighbour; i++) {
         while (sem_wait(&begin) != 0) {
         }
-        scenario_pause(500000);
+        scenario_pause(1100000);
         void *small = std::malloc(100);
         std::free(scenario_block(small));
     }
@@ -53,6 +53,7 @@ int main() {
     for (int round = 0; round < rounds; round++) {
         build();
         if (round % rounds_with_neighbour == 0 && sem_post(&begin) != 0) scenario_stop("a semaphore failed");
+        scenario_next_period();
         drop();
     }
     if (pthread_join(thread, nullptr) != 0) scenario_stop("a thread was lost");

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-static const size_t most_kept = (size_t)192 << 20;
+static const size_t most_kept = (size_t)24 << 20;
 static pthread_mutex_t heap = PTHREAD_MUTEX_INITIALIZER;
 static size_t kept;
 

@@ -44,7 +44,10 @@ class audio_buffer {
 }
 
 void *audio_thread(void *sum) {
-    for (int block = 0; block < blocks; block++) *static_cast<float *>(sum) += render(0.25F);
+    for (int block = 0; block < blocks; block++) {
+        scenario_next_period();
+        *static_cast<float *>(sum) += render(0.25F);
+    }
     return nullptr;
 }
 

@@ -29,7 +29,10 @@ static void period(int number) {
 int main(void) {
     scenario_begin();
     allocate_at_the_start();
-    for (int i = 0; i < FRAMES; i++) period(i);
+    for (int i = 0; i < FRAMES; i++) {
+        scenario_next_period();
+        period(i);
+    }
     stopwatch_say(&periods, "periods with a first touch");
     return frames[1][1] == 1 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /* An event loop that calls malloc_trim after each burst of work. The free blocks lie between live ones, and glibc gives
- * the pages of each back by a madvise of its own: a cascade of thousands.
+ * the pages of each back by a madvise of its own: a cascade of hundreds.
  *
  * After tmux issue 2551. */
 #define _GNU_SOURCE
@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-enum { BURSTS = 8, LINES = 2000 };
+enum { BURSTS = 30, LINES = 300 };
 
 static const size_t line_size = 32 * KIB;
 static char *lines[LINES], *titles[LINES];
@@ -25,11 +25,12 @@ static void burst(int number) {
 
 int main(void) {
     scenario_begin();
-    if (mallopt(M_TOP_PAD, 96 << 20) == 0) scenario_stop("mallopt refused"); /* no brk for each few lines */
+    if (mallopt(M_TOP_PAD, 32 << 20) == 0) scenario_stop("mallopt refused"); /* no brk for each few lines */
     for (int i = 0; i < BURSTS; i++) {
         burst(i);
+        scenario_next_period();
         stopwatch_start(&trims);
-        malloc_trim(96 * MIB); // stalls: malloc_trim, system call madvise
+        malloc_trim(32 * MIB); // stalls: malloc_trim, system call madvise
         stopwatch_stop(&trims);
     }
     for (int i = 0; i < LINES; i++) free(titles[i]);

@@ -8,9 +8,9 @@
 
 namespace {
 
-constexpr int rounds = 12;
+constexpr int rounds = 20;
 constexpr int threads = 4;
-constexpr std::size_t small_blocks = 100000;
+constexpr std::size_t small_blocks = 60000;
 stopwatch waits[threads];
 void *calls[threads][rounds];
 pthread_barrier_t meeting;
@@ -48,6 +48,7 @@ void use_memory() {
 void free_large_blocks() {
     for (int round = 0; round < rounds; round++) {
         void *large = scenario_block(std::malloc(100 * KIB));
+        scenario_next_period();
         meet();
         std::free(large);
     }
