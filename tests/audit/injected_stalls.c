@@ -17,7 +17,7 @@
 
 enum { STALLS = 100, SECONDS = 50 };
 
-static const long look_every = 100000, wait_ns = 500000, burn_ns = 2000000, stop_ns = 2000000;
+static const long look_every = 100000, wait_ns = 500000, burn_ns = 2000000, stop_ns = 4000000;
 static const char *const causes[KINDS] = {
     [PAGE_FAULT] = "page fault", [SYSTEM_CALL] = "system call madvise", [LOCK] = "lock", [PREEMPTED] = "preempted",
     [BLOCKED] = "blocked",       [OWN_WORK] = "own work or the machine"};
@@ -87,8 +87,8 @@ static void stop_program(pid_t program) {
         wait_until(&stage->inside, number);
         if (kill(program, SIGSTOP) != 0) _exit(3);
         scenario_pause(stop_ns);
-        if (kill(program, SIGCONT) != 0) _exit(3);
         atomic_store(&stage->done, number);
+        if (kill(program, SIGCONT) != 0) _exit(3);
     }
     _exit(0);
 }

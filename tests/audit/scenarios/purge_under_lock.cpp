@@ -10,7 +10,7 @@
 namespace {
 
 constexpr int rounds = 42;
-constexpr int rounds_with_neighbour = 3; // in one of so many, another thread allocates meanwhile
+constexpr int rounds_with_neighbour = 6; // in one of so many, another thread allocates meanwhile
 constexpr int blocks = 12;
 constexpr std::size_t block_size = 2 * MIB - 64;
 stopwatch purges;
