@@ -1,6 +1,6 @@
 /* A render callback that makes four buffers for each block and lets them go again: hidden calls of calloc and free on
- * the audio thread. As the freed buffers lie at the end of the thread's heap, glibc returns their pages to the kernel
- * each time, and the next calloc clears pages that are not there: it stalls for a page fault in each of them.
+ * the audio thread. The freed buffers lie at the end of the thread's heap, so that glibc returns their pages to the
+ * kernel each time, and the next calloc meets a page fault for every page that it clears.
  *
  * After AOMediaCodec/oar issue 28. */
 #include "scenario.h"

@@ -1,5 +1,6 @@
 /* A control loop that calls neither malloc nor free: all its memory was allocated at the start. But nobody touched it
- * there, and each period meets the page faults of the frame that it writes first. They belong to the allocation.
+ * there, and each period meets the page faults of the frame that it is the first to write. The audit charges them to
+ * the allocation of that frame.
  *
  * After realtime-sanitizer/rtsan issue 44. */
 #define _GNU_SOURCE
