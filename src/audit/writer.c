@@ -177,8 +177,9 @@ bool audit_take_segment(audit_writer *mine) {
     }
     const uint32_t number = (uint32_t)(mine->slot - audit_shared->slots);
     const uint64_t owner = (uint64_t)mine->slot->segments << 32 | (number + 1);
+    const uint32_t first = number * 5 % AUDIT_SEGMENTS; /* those that it has had are resident already */
     for (uint32_t i = 0; i < AUDIT_SEGMENTS; i++) {
-        audit_segment *segment = &audit_shared->segments[(number + mine->slot->segments + i) % AUDIT_SEGMENTS];
+        audit_segment *segment = &audit_shared->segments[(first + i) % AUDIT_SEGMENTS];
         uint64_t free_one = 0;
         if (__atomic_load_n(&segment->owner, __ATOMIC_RELAXED) != 0 ||
             !__atomic_compare_exchange_n(&segment->owner, &free_one, owner, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
