@@ -86,6 +86,7 @@ json flame_json(const audit::FlameNode &node) {
 json causes_json(const Findings &findings) {
     json available = json::array();
     for (const audit::CauseKind kind : findings.available) available.push_back(audit::in_words(kind));
+    if (findings.first_touch) available.push_back("first touch");
     return available;
 }
 

@@ -9,7 +9,9 @@ namespace flat::cli {
 
 /// All times are in ns, and `seconds` in seconds; `at_ns` counts from the audit's beginning.
 /// - `calls` is what was recorded or dropped; `dropped` and `early` what is known of no more than their number.
-/// - `causes_available`: the kinds that this machine could tell; `causes_missing`: `cause` and `why`.
+/// - `causes_available`: the kinds that this machine could tell, and "first touch" where page faults could be charged
+/// to
+///   the blocks that were touched; `causes_missing`: `cause` and `why`.
 /// - `floor`, `allocating.all`, `.undisturbed`, `freeing...`: percentiles, and `points` of the curve: a percentage of
 ///   the calls, and the time that they took at most.
 /// - `stalls`, the longest in total first. `site` is a frame of `stack`, null iff there is no stack. A `file` that is
