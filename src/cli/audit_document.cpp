@@ -1,10 +1,10 @@
 #include "audit_document.hpp"
 
 #include "audit/flame.hpp"
+#include "audit/whole_ns.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
 
 #include <nlohmann/json.hpp>
 
@@ -15,12 +15,7 @@ using json = nlohmann::ordered_json;
 using audit::Curve;
 using audit::Findings;
 using audit::Stall;
-
-/// Whole ns: a clock has no finer ones, and thousands of them are written.
-std::int64_t whole(double ns) {
-    constexpr double most = 9e15; // what every reader of JSON holds exactly
-    return std::isnan(ns) ? 0 : std::llround(std::clamp(ns, -most, most));
-}
+using audit::whole_ns;
 
 /// A frame of a stack.
 json frame_json(const symbols::SourceFrame &frame) {
@@ -79,8 +74,10 @@ json thread_json(const audit::ThreadFinding &thread) {
 json flame_json(const audit::FlameNode &node) {
     json children = json::array();
     for (const audit::FlameNode &child : node.children) children.push_back(flame_json(child));
-    return {
-        {"name", node.name}, {"value", whole(node.total_ns)}, {"worst", whole(node.max_ns)}, {"children", children}};
+    return {{"name", node.name},
+            {"value", whole_ns(node.total_ns)},
+            {"worst", whole_ns(node.max_ns)},
+            {"children", children}};
 }
 
 json causes_json(const Findings &findings) {
@@ -100,7 +97,7 @@ json missing_json(const Findings &findings) {
 json slow_calls_json(const Findings &findings) {
     json calls = json::array();
     for (const audit::SlowCall &call : findings.slow_calls)
-        calls.push_back({whole(call.at_ns), whole(call.duration_ns), call.thread, call.stall});
+        calls.push_back({whole_ns(call.at_ns), whole_ns(call.duration_ns), call.thread, call.stall});
     return calls;
 }
 
