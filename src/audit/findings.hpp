@@ -79,6 +79,7 @@ struct Findings {
     std::uint64_t calls = 0, dropped = 0, early = 0; // early: before the audit had begun in the process
     bool whole = true;                               // false: the recording ends before the program did
     std::vector<CauseKind> available;
+    bool first_touch = false; // whether page faults could be charged to the blocks that were touched
     std::vector<MissingCause> missing;
     std::vector<std::string> notes; // in whole sentences
     Curve floor;                    // of empty calls in the first process
