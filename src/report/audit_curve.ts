@@ -34,9 +34,14 @@ function frees({ operation }: ShownStall): boolean {
   return /free|delete/.test(operation);
 }
 
-/// Where a duration lies on a curve: at the first point that reaches it.
+/// Where a line reaches a duration; null if it never does.
 function placeOn(row: AuditRow, ns: number): number | null {
-  return points(row).find(([, value]) => value >= ns * (1 - 1e-9))?.[0] ?? null;
+  const all = points(row), i = all.findIndex(([, value]) => value >= ns * (1 - 1e-9));
+  const after = all[i], before = all[i - 1];
+  if (!after) return null;
+  if (!before || before[1] <= 0 || after[1] <= before[1]) return after[0];
+  const share = Math.log(ns / before[1]) / Math.log(after[1] / before[1]);
+  return before[0] + Math.min(1, Math.max(0, share)) * (after[0] - before[0]);
 }
 
 class AuditCurves extends Chart<AuditRow> {

@@ -4,7 +4,7 @@ import flamegraph, { type FlameChart, type FlameNode } from "d3-flame-graph";
 import { select } from "d3-selection";
 import { flameOf, treeOfStalls, type Flame, type Measure } from "./audit_stacks";
 import type { Shown } from "./audit_view";
-import type { Drawable } from "./chart";
+import { drawnSoon, type Drawable } from "./chart";
 import { el } from "./dom";
 import { duration, percent } from "./format";
 
@@ -53,7 +53,7 @@ export class FlameSection implements Drawable {
         el("label", { class: "scale-choice" }, "Search ", this.field),
         el("button", { type: "button", click: () => this.chart?.resetZoom() }, "Whole graph")),
       this.note, this.holder, el("p", { class: "flame-said" }, this.said));
-    shown.view.onChange(() => this.draw());
+    shown.view.onChange(drawnSoon(() => this.draw()));
     new ResizeObserver(() => {
       if (this.width !== 0 && this.holder.clientWidth !== this.width) this.draw();
     }).observe(this.holder);

@@ -3,7 +3,7 @@
 import { placeInWords, type Audit, type Stall } from "./audited";
 import { causeMark, lookOfCause } from "./audit_causes";
 import { el, type Child } from "./dom";
-import { count, duration, figure } from "./format";
+import { count, duration, figure, roundDuration } from "./format";
 
 export const firstTouch = "first touch";
 
@@ -24,26 +24,35 @@ function runText(audit: Audit): string {
   return [
     `${figure(audit.seconds, 1)}\u00a0s`,
     `${counted(audit.calls, "call")} in ${counted(audit.threads.length, "thread")}${where}`,
-    `slow is ${duration(audit.over_ns)} or more`,
+    `${count(audit.slow_count)} slow, of ${roundDuration(audit.over_ns)} or more`,
     ...(audit.under ? [`under ${audit.under}`] : []), ...(audit.machine ? [audit.machine] : []),
   ].join(" · ");
 }
 
+/// Where the time of a stall is lost, why, and what to do about it.
+function stallInWords(lead: string, stall: Stall, name: string): Child[] {
+  const look = lookOfCause(stall.cause_kind);
+  return [
+    el("p", { class: name }, lead, el("b", { class: "name" }, placeInWords(stall.site)),
+      `: ${callsInWords(stall)} took ${duration(stall.total_ns)} together, ${duration(stall.max_ns)} at worst. ` +
+      "The cause is ", el("b", { class: "cause" }, causeMark(look), stall.cause), "."),
+    look.advice !== "" && el("p", { class: "others" }, look.advice),
+  ];
+}
+
+/// The stall that took the longest in all; if that was another task's doing, also the first that was not.
 function answer(audit: Audit): Child[] {
   const [worst] = audit.stalls;
   if (!worst) {
     const none = audit.calls === 0 ? "No call was recorded, so nothing can be said of them."
-      : `No stall was found: none of the ${counted(audit.calls, "call")} took ${duration(audit.over_ns)} or more.`;
+      : `No stall was found: none of the ${counted(audit.calls, "call")} took ${roundDuration(audit.over_ns)} or more.`;
     return [el("p", { class: "verdict" }, none)];
   }
-  const look = lookOfCause(worst.cause_kind);
-  const own = audit.slow_count > 0 ? ` All slow calls: ${count(audit.slow_count)}.` : "";
+  const others = (stall: Stall) => stall.cause_kind === "preempted";
+  const own = others(worst) && audit.stalls.find((stall) => !others(stall));
   return [
-    el("p", { class: "verdict" },
-      "The most time is lost in ", el("b", { class: "name" }, placeInWords(worst.site)),
-      `: ${callsInWords(worst)} took ${duration(worst.total_ns)} together, ${duration(worst.max_ns)} at worst. ` +
-      "The cause is ", el("b", { class: "cause" }, causeMark(look), worst.cause), "."),
-    el("p", { class: "others" }, look.advice, own),
+    ...stallInWords("The most time is lost in ", worst, "verdict"),
+    ...(own ? stallInWords("Next, and not for another task, in ", own, "verdict next") : []),
   ];
 }
 

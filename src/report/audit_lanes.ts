@@ -2,7 +2,7 @@
 
 import type { SlowCall } from "./audited";
 import { roundStep } from "./chart";
-import { figure } from "./format";
+import { figure, roundDuration } from "./format";
 
 export const mostLanes = 24;
 
@@ -10,7 +10,7 @@ const gutter = 58, margin = 14;             // CSS pixels, left and right of the
 const nameHeight = 20, plotHeight = 58, gap = 10;
 const axisHeight = 40;
 const laneHeight = nameHeight + plotHeight + gap;
-const betweenTicks = 110;
+const betweenTicks = 80;
 
 /// The calls of a thread by when they began. `top` is where its name stands.
 export interface Lane { thread: number; calls: SlowCall[]; slowNs: number; top: number }
@@ -57,8 +57,8 @@ export class Layout {
     return from + Math.min(1, Math.max(0, share)) * (to - from);
   }
 
-  y(lane: Lane, duration: number): number {
-    const share = Math.log(Math.max(duration, this.low) / this.low) / Math.log(this.high / this.low);
+  y(lane: Lane, ns: number): number {
+    const share = Math.log(Math.max(ns, this.low) / this.low) / Math.log(this.high / this.low);
     return this.base(lane) - share * plotHeight;
   }
 
@@ -85,10 +85,12 @@ export class Layout {
     return best;
   }
 
-  /// Powers of ten between the lowest and the highest duration.
-  decades(): number[] {
-    const all: number[] = [];
-    for (let decade = this.low; decade <= this.high * 1.001; decade *= 10) all.push(decade);
+  /// Powers of ten between the lowest and the highest duration, with their texts.
+  decades(): { ns: number; text: string }[] {
+    const all = [];
+    for (let ns = this.low; ns <= this.high * 1.001; ns *= 10) {
+      all.push({ ns, text: roundDuration(ns) });
+    }
     return all;
   }
 

@@ -4,19 +4,21 @@ import { callsInWords } from "./audit_head";
 import { causeMark, lookOfCause } from "./audit_causes";
 import { sourceOf, type StackFrame, type Stall } from "./audited";
 import type { Shown, ShownStall } from "./audit_view";
+import { drawnSoon } from "./chart";
 import { el, type Child } from "./dom";
 import { count, duration } from "./format";
 
-const atFirst = 100; // rows that are shown at once
-const longest = 90;  // characters of a function's name in a row; the opened row has all of them
+const atFirst = 100;  // rows that are shown at once
+const longest = 90;   // characters of a function's name in a row; the opened row has all of them
 
 type Order = "total_ns" | "max_ns" | "p999_ns" | "p50_ns" | "count";
 const orders: [Order, string][] = [["total_ns", "total time"], ["max_ns", "worst call"], ["p999_ns", "P99.9"],
   ["p50_ns", "P50"], ["count", "count"]];
 
 /// A long name without its middle.
-export function shortened(name: string): string {
-  return name.length <= longest ? name : `${name.slice(0, longest - 25)}\u2026${name.slice(-24)}`;
+export function shortened(name: string, most = longest): string {
+  const end = Math.floor(most / 3);
+  return name.length <= most ? name : `${name.slice(0, most - end - 1)}\u2026${name.slice(-end)}`;
 }
 
 function frameItem(frame: StackFrame, isSite: boolean): HTMLElement {
@@ -85,7 +87,7 @@ export class StallTable {
         el("span", { class: "meaning" }, "slow calls by site and cause, worst first; a row opens to its stack")),
       el("div", { class: "beside" }, this.note, el("label", { class: "scale-choice" }, "Order by ", select)),
       table, this.more);
-    shown.view.onChange(() => this.fill());
+    shown.view.onChange(drawnSoon(() => this.fill()));
     this.fill();
   }
 

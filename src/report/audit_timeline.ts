@@ -6,13 +6,14 @@ import { counted } from "./audit_head";
 import { Layout, lanesOf, type Lane, type Window } from "./audit_lanes";
 import { shortened } from "./audit_stalls";
 import type { Shown } from "./audit_view";
-import type { Drawable } from "./chart";
+import { drawnSoon, type Drawable } from "./chart";
 import { el } from "./dom";
 import { count, duration } from "./format";
 import { themeColour } from "./palette";
 
 const radius = 4, reach = 14; // CSS pixels: of a mark, and of the pointer around one
 const leastDrag = 6;          // CSS pixels from which on a drag is one
+const longestName = 15;       // characters of a thread's name over its lane: as many as Linux keeps
 const leastSpan = 1000;       // ns that can still be told apart
 const zoomStep = 2, panStep = 0.25;
 
@@ -65,7 +66,7 @@ export class Timeline implements Drawable {
         button("+", "Zoom in", () => this.zoom(1 / zoomStep)), button("\u2212", "Zoom out", () => this.zoom(zoomStep)),
         button("Whole run", "Show the whole run", () => this.zoomTo(this.whole)))),
       this.holder);
-    view.onChange(() => this.draw());
+    view.onChange(drawnSoon(() => this.draw()));
     new ResizeObserver(() => {
       if (this.layout && this.holder.clientWidth !== this.layout.width) this.draw();
     }).observe(this.holder);
@@ -78,7 +79,8 @@ export class Timeline implements Drawable {
     this.layout = new Layout(width, lanes, this.window, this.low, this.high);
     this.look(null);
     this.names.replaceChildren(...lanes.map((lane) => el("div", { class: "lane-name", style: `top: ${lane.top}px` },
-      el("b", {}, this.nameOf(lane)), ` ${counted(lane.calls.length, "slow call")}, ${duration(lane.slowNs)}`)));
+      el("b", {}, this.nameOf(lane, longestName)), ` ${counted(lane.calls.length, "slow call")}`,
+      el("span", { class: "lost" }, `, ${duration(lane.slowNs)}`))));
     this.paint(this.layout);
     const listed = audit.slow_calls.length, some = listed < audit.slow_count
       ? `The ${count(listed)} longest of ${count(audit.slow_count)} slow calls. ` : "";
@@ -90,9 +92,9 @@ export class Timeline implements Drawable {
     this.publish(this.layout);
   }
 
-  private nameOf({ thread }: Lane): string {
+  private nameOf({ thread }: Lane, longest = Infinity): string {
     const of = this.shown.audit.threads[thread];
-    return of ? threadName(of) : "an unknown thread";
+    return of ? threadName({ ...of, name: shortened(of.name, longest) }) : "an unknown thread";
   }
 
   private causeOf(call: SlowCall): string {
@@ -135,11 +137,11 @@ export class Timeline implements Drawable {
     context.textAlign = "right";
     const decades = layout.decades(), crowded = Math.max(1, Math.ceil((decades.length - 1) / 4));
     for (const lane of layout.lanes) {
-      for (const [i, decade] of decades.entries()) {
-        const y = Math.round(layout.y(lane, decade)) + 0.5;
+      for (const [i, { ns, text }] of decades.entries()) {
+        const y = Math.round(layout.y(lane, ns)) + 0.5;
         context.strokeStyle = themeColour(i === 0 ? "--ink-soft" : "--grid");
         rule(layout.left, y, layout.right, y);
-        if (i % crowded === 0) context.fillText(duration(decade), layout.left - 6, y + 4);
+        if (i % crowded === 0) context.fillText(text, layout.left - 6, y + 4);
       }
     }
   }

@@ -87,3 +87,8 @@ export function duration(ns: number): string {
   const value = ns / size;
   return `${figure(value, unit === "ns" ? 0 : value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)}\u00a0${unit}`;
 }
+
+/// A duration that somebody chose: without decimals that are 0.
+export function roundDuration(ns: number): string {
+  return duration(ns).replace(/\.0+(?=\u00a0)/, "");
+}

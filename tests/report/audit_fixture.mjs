@@ -34,6 +34,7 @@ const kinds = [
   ["free", "blocked", "blocked", [frame("log_line", "", 0, { module: "/opt/synth/lib/libplug in.so" })], 0,
     5, 2050, 0.05, 128, 0, 5],
 ];
+const over = 10000; // ns
 const names = ["render", "mixer", "loader", "ui", "synth-helper"];
 
 /// Three decades of percentiles and the worst call, of a curve that grows with each further nine.
@@ -86,7 +87,7 @@ export function makeAudit(times = 1) {
   kinds.forEach((kind, k) => {
     const [, , , , , calls, median, spread] = kind;
     for (let i = 0; i < calls * times; i++) {
-      const length = Math.round(1000 * median * 10 ** (spread * (random() + random() - 1)));
+      const length = Math.max(over, Math.round(1000 * median * 10 ** (spread * (random() + random() - 1))));
       slow.push([Math.round(random() * seconds * 1e9 * 0.98), length, Math.floor(names.length * random() ** 2), k]);
     }
   });
@@ -103,7 +104,7 @@ export function makeAudit(times = 1) {
   const taking = curveOf(1_204_551, 31, 3.1, worst(false)), giving = curveOf(1_198_020, 22, 2.6, worst(true));
   return {
     schema: "flatline.audit/1", command: "/opt/synth/bin/synth --bank \"grand piano.bank\" --seconds 12",
-    machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: 10000, seconds,
+    machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: over, seconds,
     whole: true, calls: 2_402_571, dropped: 12, early: 3,
     causes_available: ["page fault", "system call", "lock", "blocked", "own work or the machine"],
     causes_missing: [{ cause: "preempted", why: "perf_event_open is refused (perf_event_paranoid is 3)" }],
