@@ -10,11 +10,12 @@
 
 #include "audit/analysis.hpp"
 #include "audit/auditor.hpp"
-#include "audit/exports/chrome_trace.hpp"
-#include "audit/exports/folded_stacks.hpp"
-#include "audit/exports/pprof_profile.hpp"
+#include "audit/chrome_trace.hpp"
+#include "audit/folded_stacks.hpp"
+#include "audit/pprof_profile.hpp"
 #include "bench/environment.hpp"
 #include "bench/preload_path.hpp"
+#include "report/page.hpp"
 
 #include <array>
 #include <map>
@@ -34,6 +35,7 @@ constexpr int status_without = 2;
 void add_outputs(CLI::App *verb, AuditOptions &options) {
     verb->add_option("--json", options.json, "Write all figures, flatline.audit/1 (-: standard output)")
         ->type_name("FILE");
+    verb->add_option("--html", options.html, "Write the page (-: standard output)")->type_name("FILE");
     verb->add_option("--pprof", options.pprof, "Write a profile for pprof")->type_name("FILE");
     verb->add_option("--folded", options.folded, "Write folded stacks, for flame graphs")->type_name("FILE");
     verb->add_option("--trace", options.trace, "Write the slow calls as a Chrome trace, for Perfetto")
@@ -41,7 +43,8 @@ void add_outputs(CLI::App *verb, AuditOptions &options) {
 }
 
 void require_all_writable(const AuditOptions &options) {
-    const std::array<std::pair<const char *, const std::string *>, 4> files{{{"--json", &options.json},
+    const std::array<std::pair<const char *, const std::string *>, 5> files{{{"--json", &options.json},
+                                                                             {"--html", &options.html},
                                                                              {"--pprof", &options.pprof},
                                                                              {"--folded", &options.folded},
                                                                              {"--trace", &options.trace}}};
@@ -106,25 +109,27 @@ std::string library_under(const std::string &name) {
 
 std::string machine_text() {
     const bench::Machine machine = bench::read_machine(0);
-    return fmt::format("{}, {} processors, Linux {}", machine.processor, machine.logical_cpus, machine.kernel);
+    return fmt::format("{}, {} processors, {}", machine.processor, machine.logical_cpus, machine.kernel);
 }
 
-/// Shows what a recording says.
-void show(const fs::path &recording, const AuditOptions &options, int report) {
+/// Shows what a recording says; the report on `stream`, if that is not where figures go.
+void show(const fs::path &recording, const AuditOptions &options, int stream) {
     audit::History history(recording);
     const audit::Findings findings = audit::analyse(history);
-    const auto text_of = [&] { return audit_text(findings, Look::of(report)); };
-    if (options.json != "-" || report != STDOUT_FILENO) {
-        const std::string text = text_of();
-        if (report == STDOUT_FILENO)
-            fmt::print("{}", text);
-        else
-            fmt::print(stderr, "{}", text);
-    }
-    if (!options.json.empty()) write_output(options.json, audit_document(findings));
-    if (!options.pprof.empty()) write_output(options.pprof, audit::pprof_profile(findings));
-    if (!options.folded.empty()) write_output(options.folded, audit::folded_stacks(findings));
-    if (!options.trace.empty()) write_output(options.trace, audit::chrome_trace(findings));
+    const std::string text = audit_text(findings, Look::of(stream));
+    if (stream == STDERR_FILENO)
+        fmt::print(stderr, "{}", text);
+    else if (options.json != "-" && options.html != "-")
+        fmt::print("{}", text);
+    const auto write = [](const std::string &file, const auto &content) {
+        if (!file.empty()) write_output(file, content());
+    };
+    write(options.json, [&] { return audit_document(findings); });
+    write(options.html,
+          [&] { return report::fill_page(content_of(report::find_template().string()), audit_document(findings)); });
+    write(options.pprof, [&] { return audit::pprof_profile(findings); });
+    write(options.folded, [&] { return audit::folded_stacks(findings); });
+    write(options.trace, [&] { return audit::chrome_trace(findings); });
 }
 
 int run_and_show(const AuditOptions &options) {
@@ -149,7 +154,7 @@ int run_and_show(const AuditOptions &options) {
     };
     int status = 0;
     {
-        const OutputAside aside(options.json == "-");
+        const OutputAside aside(options.json == "-" || options.html == "-");
         status = run_untraced(program, options.command, look, [&](pid_t process) { auditor.begin(process); });
     }
     if (auditor.finish(status) == 0) {

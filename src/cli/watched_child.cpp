@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,7 +222,8 @@ std::filesystem::path program_of(pid_t process) {
 class Lookout {
   public:
     Lookout(pid_t process, const LookAtProgram &look)
-        : process_(process), look_(look), runs_(program_of(process)), handle_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))) {}
+        : process_(process), look_(look), runs_(program_of(process)),
+          handle_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))) {}
     ~Lookout() {
         if (handle_ >= 0) (void)close(handle_);
     }
