@@ -30,51 +30,96 @@
 typedef struct timing {
     bool recorded; /* false: part of another call, or this process is not under an audit */
     uint64_t begin;
+    volatile uint64_t within; /* of a call that is only attributed: see session.h */
 } timing;
 
-ALWAYS_INLINE timing begin_call(void) {
+/* Where a stack stands in the thread's cache, and by which key. */
+typedef struct cached_stack {
+    uint64_t *place, key;
+} cached_stack;
+
+ALWAYS_INLINE cached_stack cached_stack_of(audit_writer *mine, const void *caller, uintptr_t frame) {
+    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
+    return (cached_stack){&mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)],
+                          hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS};
+}
+
+static NOINLINE uint64_t find_stack(const cached_stack *cached, const void *caller) {
+    const uint64_t stack = stack_of(&audit_shared->names, caller);
+    *cached->place = cached->key | stack;
+    return stack;
+}
+
+ALWAYS_INLINE void attribute_call(audit_writer *mine, timing *t, uint32_t operation, const void *caller,
+                                  uintptr_t frame) {
+    const cached_stack cached = cached_stack_of(mine, caller, frame);
+    uint64_t stack = *cached.place ^ cached.key;
+    if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0)) stack = find_stack(&cached, caller);
+    t->within = audit_within(operation, stack);
+    system_calls_selector = mine->watches;
+}
+
+ALWAYS_INLINE void begin_call(timing *t, uint32_t operation, const void *caller, uintptr_t frame) {
     audit_writer *mine = &audit_mine;
-    timing t = {false, 0};
-    if (UNLIKELY(mine->inside)) return t;
+    t->recorded = false;
+    if (UNLIKELY(mine->inside)) return;
     mine->inside = true;
     if (UNLIKELY(!mine->attached) && !audit_attach(mine)) {
         mine->inside = false;
-        return t;
+        return;
     }
-    t.recorded = true;
+    t->recorded = true;
+    if (mine->attributes) {
+        attribute_call(mine, t, operation, caller, frame);
+        return;
+    }
     if (UNLIKELY(mine->counts)) {
         const uint64_t now = ticks_now();
         if ((now - mine->asked) >> ASKED_TICKS_SHIFT != 0) audit_ask(mine, now);
     }
     system_calls_selector = mine->watches;
-    t.begin = ticks_now();
-    return t;
+    t->begin = ticks_now();
 }
 
-/* A slow call, one from a place that is new, or one larger than its record: the stack is found anew. */
-static NOINLINE uint64_t look_at_call(audit_writer *mine, uint64_t begin, uint64_t duration, uint64_t size,
-                                      const void *caller) {
+/* Before the record of a call that is slow or larger than its record. */
+static NOINLINE void tell_rare(audit_writer *mine, uint64_t begin, uint64_t duration, uint64_t size) {
     const uint64_t time = begin - mine->begin;
     if (duration >= mine->over && mine->counts) audit_tell_asked(mine, begin + duration);
     if (duration >= AUDIT_DURATION_MAX) audit_put_detail(mine, AUDIT_DURATION, time, duration, 0);
     if (size >= AUDIT_SIZE_MAX) audit_put_detail(mine, AUDIT_SIZE, time, size, 0);
-    return stack_of(&audit_shared->names, caller);
 }
 
-ALWAYS_INLINE void end_call(const timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
+/* Of a call in which a system call was told: from there on. */
+static NOINLINE void record_attributed(audit_writer *mine, uint32_t operation, uint64_t size, const void *block,
+                                       const void *caller) {
+    const uint64_t duration = ticks_now() - mine->told;
+    tell_rare(mine, mine->told, duration, size);
+    const audit_record record = audit_record_of_call(operation, mine->told - mine->begin, duration,
+                                                     stack_of(&audit_shared->names, caller), size, (uintptr_t)block);
+    if (!audit_put(mine, &record)) mine->slot->dropped++;
+    mine->told = 0;
+}
+
+ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
                             uintptr_t frame) {
     if (UNLIKELY(!t->recorded)) return;
     audit_writer *mine = &audit_mine;
+    if (mine->attributes) {
+        system_calls_selector = 0;
+        t->within = 0;
+        mine->slot->calls++;
+        if (UNLIKELY(mine->told != 0)) record_attributed(mine, operation, size, block, caller);
+        mine->inside = false;
+        return;
+    }
     const uint64_t duration = ticks_now() - t->begin;
     system_calls_selector = 0;
     mine->slot->calls++;
-    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
-    const uint64_t key = hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS;
-    uint64_t *place = &mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)];
-    uint64_t stack = *place ^ key;
+    const cached_stack cached = cached_stack_of(mine, caller, frame);
+    uint64_t stack = *cached.place ^ cached.key;
     if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0 || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
-        stack = look_at_call(mine, t->begin, duration, size, caller);
-        *place = key | stack;
+        tell_rare(mine, t->begin, duration, size);
+        stack = find_stack(&cached, caller);
     }
     const audit_record record =
         audit_record_of_call(operation, t->begin - mine->begin, duration, stack, size, (uintptr_t)block);
@@ -82,16 +127,20 @@ ALWAYS_INLINE void end_call(const timing *t, uint32_t operation, uint64_t size, 
     mine->inside = false;
 }
 
+#define BEGIN(operation)                                                                                               \
+    timing t;                                                                                                          \
+    begin_call(&t, operation, CALLER, (uintptr_t)FRAME)
 #define END(operation, size, block) end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME)
 
 /* Before the call's own record. */
 ALWAYS_INLINE void tell(const timing *t, uint32_t operation, uint64_t value) {
-    if (t->recorded) audit_put_detail(&audit_mine, operation, t->begin - audit_mine.begin, value, 0);
+    if (t->recorded && !audit_mine.attributes)
+        audit_put_detail(&audit_mine, operation, t->begin - audit_mine.begin, value, 0);
 }
 
 EXPORT void *malloc(size_t size) {
     if (!next_is_ready()) return first_memory_take(size);
-    timing t = begin_call();
+    BEGIN(AUDIT_MALLOC);
     void *block = next.malloc(size);
     END(AUDIT_MALLOC, size, block);
     return block;
@@ -101,7 +150,7 @@ EXPORT void *calloc(size_t count, size_t size) {
     size_t bytes;
     const bool wraps = __builtin_mul_overflow(count, size, &bytes);
     if (!next_is_ready()) return wraps ? NULL : first_memory_take(bytes);
-    timing t = begin_call();
+    BEGIN(AUDIT_CALLOC);
     void *block = next.calloc(count, size);
     END(AUDIT_CALLOC, wraps ? SIZE_MAX : bytes, block);
     return block;
@@ -110,7 +159,7 @@ EXPORT void *calloc(size_t count, size_t size) {
 EXPORT void *realloc(void *block, size_t size) {
     if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
     if (first_memory_owns(block)) return first_memory_outgrow(block, size);
-    timing t = begin_call();
+    BEGIN(AUDIT_REALLOC);
     void *moved = next.realloc(block, size);
     if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
     END(AUDIT_REALLOC, size, moved);
@@ -125,7 +174,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    timing t = begin_call();
+    BEGIN(AUDIT_REALLOC);
     void *moved = next.reallocarray(block, count, size);
     if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
     END(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved);
@@ -134,14 +183,14 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
 
 EXPORT void free(void *block) {
     if (first_memory_owns(block) || !next_is_ready()) return;
-    timing t = begin_call();
+    BEGIN(AUDIT_FREE);
     next.free(block);
     END(AUDIT_FREE, 0, block);
 }
 
 EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     if (!next_is_ready()) return ENOMEM;
-    timing t = begin_call();
+    BEGIN(AUDIT_POSIX_MEMALIGN);
     const int status = next.posix_memalign(block, alignment, size);
     tell(&t, AUDIT_ALIGNMENT, alignment);
     END(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL);
@@ -151,7 +200,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 #define ALIGNED(name, operation)                                                                                       \
     EXPORT void *name(size_t alignment, size_t size) {                                                                 \
         if (!next_is_ready()) return NULL;                                                                             \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         void *block = next.name(alignment, size);                                                                      \
         tell(&t, AUDIT_ALIGNMENT, alignment);                                                                          \
         END(operation, size, block);                                                                                   \
@@ -167,7 +216,7 @@ ALIGNED(aligned_alloc, AUDIT_ALIGNED_ALLOC)
 #define PAGE_ALIGNED(name, operation)                                                                                  \
     EXPORT void *name(size_t size) {                                                                                   \
         if (!next_is_ready() || next.name == NULL) return NULL;                                                        \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         void *block = next.name(size);                                                                                 \
         END(operation, size, block);                                                                                   \
         return block;                                                                                                  \
@@ -180,7 +229,7 @@ PAGE_ALIGNED(pvalloc, AUDIT_PVALLOC)
 EXPORT int malloc_trim(size_t pad);
 EXPORT int malloc_trim(size_t pad) {
     if (!next_is_ready() || next.malloc_trim == NULL) return 0;
-    timing t = begin_call();
+    BEGIN(AUDIT_MALLOC_TRIM);
     const int released = next.malloc_trim(pad);
     END(AUDIT_MALLOC_TRIM, pad, NULL);
     return released;
@@ -202,17 +251,18 @@ static void end_thrown(open_call *call) {
 
 /* The C++ library may have been loaded late. Where none is found at all, malloc serves, as for a program that uses the
  * operators without one. */
-#define NEW(mangled, member, operation, parameters, arguments, otherwise)                                              \
+#define NEW(mangled, member, kind, parameters, arguments, otherwise)                                                   \
     EXPORT void *mangled parameters;                                                                                   \
     EXPORT void *mangled parameters {                                                                                  \
         if (!next_is_ready()) return first_memory_take(size);                                                          \
         if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
-        __attribute__((cleanup(end_thrown))) open_call call = {begin_call(), false,  operation,                        \
-                                                               size,         CALLER, (uintptr_t)FRAME};                \
+        __attribute__((cleanup(end_thrown))) open_call call = {                                                        \
+            .operation = (kind), .size = size, .caller = CALLER, .frame = (uintptr_t)FRAME};                           \
+        begin_call(&call.t, kind, CALLER, (uintptr_t)FRAME);                                                           \
         void *block = next.member != NULL ? next.member arguments : (otherwise);                                       \
         call.ended = true;                                                                                             \
         TELL_ALIGNMENT                                                                                                 \
-        end_call(&call.t, operation, size, block, CALLER, (uintptr_t)FRAME);                                           \
+        end_call(&call.t, kind, size, block, CALLER, (uintptr_t)FRAME);                                                \
         return block;                                                                                                  \
     }
 
@@ -237,7 +287,7 @@ NEW(_ZnamSt11align_val_tRKSt9nothrow_t, new_array_aligned_nothrow, AUDIT_NEW_ARR
     EXPORT void mangled parameters {                                                                                   \
         if (first_memory_owns(block) || !next_is_ready()) return;                                                      \
         if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         if (next.member != NULL)                                                                                       \
             next.member arguments;                                                                                     \
         else                                                                                                           \

@@ -37,6 +37,7 @@ static void trouble(uint32_t what) { (void)__atomic_fetch_or(&audit_shared->trou
 static void note_system_call(const system_call *call) {
     audit_writer *mine = &audit_mine;
     const uint64_t ticks = call->end != 0 ? call->end - call->begin : UINT64_MAX;
+    if (mine->told == 0) mine->told = call->begin;
     if (mine->attached)
         audit_put_detail(mine, AUDIT_SYSTEM_CALL, call->begin - mine->begin, (uint64_t)call->number, ticks);
 }
@@ -174,11 +175,13 @@ static bool attach_thread(audit_writer *mine) {
     mine->slot = slot;
     mine->begin = audit_shared->begin;
     mine->over = audit_shared->over;
-    mine->counts = audit_shared->counts != 0;
+    mine->attributes = audit_shared->attributes != 0;
+    mine->counts = audit_shared->counts != 0 && !mine->attributes;
     mine->watches = can_watch();
     (void)pthread_setspecific(process.at_thread_end, mine);
     if (mine->watches) system_calls_warm_up();
     if (mine->counts) audit_ask(mine, ticks_now());
+    mine->told = 0;
     mine->attached = true;
     return true;
 }

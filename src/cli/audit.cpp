@@ -142,7 +142,8 @@ int run_and_show(const AuditOptions &options) {
                             .under = under,
                             .machine = machine_text(),
                             .over_ns = options.over_ns,
-                            .tells_system_calls = !options.without_system_calls});
+                            .tells_system_calls = !options.without_system_calls,
+                            .attributes = options.causes});
     preload_before_others(under.empty() ? preloaded : preloaded + ":" + under);
     set_environment(AUDIT_SESSION_VARIABLE, auditor.session_path());
     const auto look = [&](pid_t process) {
@@ -184,6 +185,8 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
                                   CLI::AsNumberWithUnit::UNIT_REQUIRED));
     verb->add_option("--under", options.under, "Another allocator for the program: flatline-malloc, or a library")
         ->type_name("MALLOC");
+    verb->add_flag("--causes", options.causes,
+                   "Time no call: page faults, system calls and locks within the allocator alone are told");
     verb->add_flag("--without-system-calls", options.without_system_calls,
                    "Do not tell system calls within the allocator apart: each costs the program 1 to 3 us");
     add_outputs(verb, options);
