@@ -100,8 +100,14 @@ static NOINLINE void record_attributed(audit_writer *mine, uint32_t operation, u
     mine->told = 0;
 }
 
+/* A detail of every such call, as the block that realloc was given; none if the operation is AUDIT_NONE. */
+typedef struct call_detail {
+    uint32_t operation;
+    uint64_t value;
+} call_detail;
+
 ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
-                            uintptr_t frame) {
+                            uintptr_t frame, call_detail detail) {
     if (UNLIKELY(!t->recorded)) return;
     audit_writer *mine = &audit_mine;
     if (mine->attributes) {
@@ -121,6 +127,8 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
         tell_rare(mine, t->begin, duration, size);
         stack = find_stack(&cached, caller);
     }
+    if (detail.operation != AUDIT_NONE)
+        audit_put_detail(mine, detail.operation, t->begin - mine->begin, detail.value, 0);
     const audit_record record =
         audit_record_of_call(operation, t->begin - mine->begin, duration, stack, size, (uintptr_t)block);
     if (!audit_put(mine, &record)) mine->slot->dropped++;
@@ -130,13 +138,10 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
 #define BEGIN(operation)                                                                                               \
     timing t;                                                                                                          \
     begin_call(&t, operation, CALLER, (uintptr_t)FRAME)
-#define END(operation, size, block) end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME)
-
-/* Before the call's own record. */
-ALWAYS_INLINE void tell(const timing *t, uint32_t operation, uint64_t value) {
-    if (t->recorded && !audit_mine.attributes)
-        audit_put_detail(&audit_mine, operation, t->begin - audit_mine.begin, value, 0);
-}
+#define END_WITH(operation, size, block, ...)                                                                          \
+    end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME, (call_detail){__VA_ARGS__})
+#define END(operation, size, block) END_WITH(operation, size, block, AUDIT_NONE, 0)
+#define OLD_BLOCK(block) (block) != NULL ? AUDIT_OLD_BLOCK : AUDIT_NONE, (uintptr_t)(block)
 
 EXPORT void *malloc(size_t size) {
     if (!next_is_ready()) return first_memory_take(size);
@@ -161,8 +166,7 @@ EXPORT void *realloc(void *block, size_t size) {
     if (first_memory_owns(block)) return first_memory_outgrow(block, size);
     BEGIN(AUDIT_REALLOC);
     void *moved = next.realloc(block, size);
-    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
-    END(AUDIT_REALLOC, size, moved);
+    END_WITH(AUDIT_REALLOC, size, moved, OLD_BLOCK(block));
     return moved;
 }
 
@@ -176,8 +180,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     }
     BEGIN(AUDIT_REALLOC);
     void *moved = next.reallocarray(block, count, size);
-    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
-    END(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved);
+    END_WITH(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved, OLD_BLOCK(block));
     return moved;
 }
 
@@ -192,8 +195,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     if (!next_is_ready()) return ENOMEM;
     BEGIN(AUDIT_POSIX_MEMALIGN);
     const int status = next.posix_memalign(block, alignment, size);
-    tell(&t, AUDIT_ALIGNMENT, alignment);
-    END(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL);
+    END_WITH(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL, AUDIT_ALIGNMENT, alignment);
     return status;
 }
 
@@ -202,8 +204,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
         if (!next_is_ready()) return NULL;                                                                             \
         BEGIN(operation);                                                                                              \
         void *block = next.name(alignment, size);                                                                      \
-        tell(&t, AUDIT_ALIGNMENT, alignment);                                                                          \
-        END(operation, size, block);                                                                                   \
+        END_WITH(operation, size, block, AUDIT_ALIGNMENT, alignment);                                                  \
         return block;                                                                                                  \
     }
 EXPORT void *memalign(size_t alignment, size_t size);
@@ -246,7 +247,8 @@ typedef struct open_call {
 } open_call;
 
 static void end_thrown(open_call *call) {
-    if (!call->ended) end_call(&call->t, call->operation, call->size, NULL, call->caller, call->frame);
+    if (!call->ended)
+        end_call(&call->t, call->operation, call->size, NULL, call->caller, call->frame, (call_detail){AUDIT_NONE, 0});
 }
 
 /* The C++ library may have been loaded late. Where none is found at all, malloc serves, as for a program that uses the
@@ -261,19 +263,18 @@ static void end_thrown(open_call *call) {
         begin_call(&call.t, kind, CALLER, (uintptr_t)FRAME);                                                           \
         void *block = next.member != NULL ? next.member arguments : (otherwise);                                       \
         call.ended = true;                                                                                             \
-        TELL_ALIGNMENT                                                                                                 \
-        end_call(&call.t, kind, size, block, CALLER, (uintptr_t)FRAME);                                                \
+        end_call(&call.t, kind, size, block, CALLER, (uintptr_t)FRAME, (call_detail){ALIGNED_TO});                     \
         return block;                                                                                                  \
     }
 
-#define TELL_ALIGNMENT
+#define ALIGNED_TO AUDIT_NONE, 0
 NEW(_Znwm, new_one, AUDIT_NEW, (size_t size), (size), next.malloc(size))
 NEW(_Znam, new_array, AUDIT_NEW_ARRAY, (size_t size), (size), next.malloc(size))
 NEW(_ZnwmRKSt9nothrow_t, new_nothrow, AUDIT_NEW, (size_t size, const void *tag), (size, tag), next.malloc(size))
 NEW(_ZnamRKSt9nothrow_t, new_array_nothrow, AUDIT_NEW_ARRAY, (size_t size, const void *tag), (size, tag),
     next.malloc(size))
-#undef TELL_ALIGNMENT
-#define TELL_ALIGNMENT tell(&call.t, AUDIT_ALIGNMENT, to);
+#undef ALIGNED_TO
+#define ALIGNED_TO AUDIT_ALIGNMENT, to
 NEW(_ZnwmSt11align_val_t, new_aligned, AUDIT_NEW, (size_t size, size_t to), (size, to), next.memalign(to, size))
 NEW(_ZnamSt11align_val_t, new_array_aligned, AUDIT_NEW_ARRAY, (size_t size, size_t to), (size, to),
     next.memalign(to, size))
