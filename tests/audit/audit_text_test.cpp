@@ -49,7 +49,7 @@ TEST(audit_text, says_first_what_ran_and_which_causes_could_be_told) {
     EXPECT_TRUE(text.starts_with("Program    ./render --fast\nMachine    AMD EPYC, 2 processors, Linux 6.1\n"));
     const std::string head = text.substr(0, text.find("\n\n"));
     EXPECT_TRUE(has(head, "libc.so.6"));
-    EXPECT_TRUE(has(head, "1,234,567 calls in 2 threads"));
+    EXPECT_TRUE(has(head, "1,234,567 calls in 2 threads, 4.2 s."));
     EXPECT_TRUE(has(head, "19 took 10 us or longer"));
     EXPECT_TRUE(has(head, "None was dropped"));
     EXPECT_TRUE(has(head, "page fault, system call, lock and first touch of a block"));
@@ -78,7 +78,8 @@ TEST(audit_text, shows_a_stall_with_its_figures_and_its_stack_from_the_site_on) 
     EXPECT_TRUE(has(stack, "from  main  /home/a/main.cpp:7\n"));
     EXPECT_FALSE(has(stack, "vector.tcc")); // not the program's own
     EXPECT_FALSE(has(stack, "libc.so.6"));  // the fourth line
-    EXPECT_TRUE(has(line_with("slowest in", text, at), "render (101) at 1.5 s, up to 65,536 bytes, 2,040 page faults"));
+    EXPECT_TRUE(
+        has(line_with("slowest in", text, at), "render (101) at 1.500 s, up to 65,536 bytes, 2,040 page faults"));
     EXPECT_LT(at, text.find("free: system call read"));
     EXPECT_LT(text.find("free: system call read"), text.find("malloc: own work or the machine"));
 }
@@ -98,7 +99,7 @@ TEST(audit_text, counts_the_stalls_that_it_does_not_show) {
 
 TEST(audit_text, says_plainly_that_there_is_no_stall) {
     const std::string text = text_of(without_stalls());
-    EXPECT_TRUE(has(text, "No stall: no call took 10 us or longer. The longest took 9.4 us, and freed.\n"));
+    EXPECT_TRUE(has(text, "No stall: no call took 10 us or longer. The longest call took 9.4 us; it freed a block.\n"));
     EXPECT_FALSE(has(text, "What to do"));
     EXPECT_TRUE(has(text, "None took 10 us or longer"));
     EXPECT_TRUE(has(text_of({}), "No call was recorded."));
