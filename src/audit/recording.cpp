@@ -16,11 +16,6 @@ constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '1'};
 constexpr int level = 1; // what keeps up with a program that does nothing but allocate
 constexpr std::uint32_t largest_payload = 1U << 28;
 
-/// Before each frame. What it says stands in the compressed payload once more, under that one's checksum.
-struct FrameHead {
-    std::uint32_t kind, packed, raw;
-};
-
 [[noreturn]] void fail_to_write() {
     throw std::system_error(errno, std::generic_category(), "the recording cannot be written");
 }
@@ -146,12 +141,21 @@ void RecordingReader::rewind() {
         throw std::system_error(errno, std::generic_category(), "the recording cannot be read twice");
 }
 
-bool RecordingReader::read(Frame &frame) {
-    FrameHead head{}, checked{};
-    if (whole_ || std::fread(&head, sizeof head, 1, file_) != 1) return false;
-    if (head.raw > largest_payload || head.packed > ZSTD_compressBound(largest_payload)) return false;
+bool RecordingReader::read(Frame &frame, bool with_records) {
+    FrameHead head{};
+    do {
+        if (whole_ || std::fread(&head, sizeof head, 1, file_) != 1) return false;
+        if (head.raw > largest_payload || head.packed == 0 || head.packed > ZSTD_compressBound(largest_payload))
+            return false;
+        if (with_records || head.kind != static_cast<std::uint32_t>(FrameKind::records)) break;
+    } while (std::fseek(file_, static_cast<long>(head.packed), SEEK_CUR) == 0);
+    return unpack(head, frame);
+}
+
+bool RecordingReader::unpack(const FrameHead &head, Frame &frame) {
+    FrameHead checked{};
     unpacker_->packed.resize(head.packed);
-    if (head.packed == 0 || std::fread(unpacker_->packed.data(), head.packed, 1, file_) != 1) return false;
+    if (std::fread(unpacker_->packed.data(), head.packed, 1, file_) != 1) return false;
     unpacker_->raw.resize(sizeof head + head.raw);
     const std::size_t size = ZSTD_decompressDCtx(unpacker_->context, unpacker_->raw.data(), unpacker_->raw.size(),
                                                  unpacker_->packed.data(), head.packed);

@@ -48,10 +48,10 @@ struct ClockPair {
     std::uint64_t ticks = 0, ns = 0;
 };
 
-/// What a frame holds. `words` of one of the two interned kinds are those of src/preload/interned.h.
+/// What a frame holds. Entries are those of src/preload/interned.h.
 enum class FrameKind : std::uint32_t {
     start = 1, // JSON: what was asked for, on which machine
-    entry,     // the number of an interned entry, and its words
+    entries,   // of interned entries: the number, the count, and that many words
     thread,    // a ThreadEntry, again with each change
     records,   // a serial number in a word of 64 bits, and a thread's records, in their order
     events,    // KernelEvents, those of each processor in their order
@@ -83,6 +83,11 @@ class RecordingWriter {
     std::uint64_t bytes_ = 0;
 };
 
+/// Before each frame in the file. What it says stands in the compressed payload once more, under that one's checksum.
+struct FrameHead {
+    std::uint32_t kind, packed, raw; // the sizes are in bytes
+};
+
 struct Frame {
     FrameKind kind;
     std::vector<std::byte> payload; // of `records`: unpacked, behind the serial number
@@ -98,7 +103,8 @@ class RecordingReader {
     RecordingReader &operator=(const RecordingReader &) = delete;
 
     /// False at the end, or where the file was cut or is damaged, which `is_whole` tells apart.
-    bool read(Frame &frame);
+    /// Without `with_records`, frames of records are skipped.
+    bool read(Frame &frame, bool with_records = true);
     /// From the first frame again.
     void rewind();
     /// Whether the last frame that was read is the end's.
@@ -106,6 +112,8 @@ class RecordingReader {
 
   private:
     struct Unpacker;
+    bool unpack(const FrameHead &head, Frame &frame);
+
     std::FILE *file_;
     std::unique_ptr<Unpacker> unpacker_;
     bool whole_ = false;

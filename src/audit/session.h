@@ -15,6 +15,7 @@
 #define AUDIT_SEGMENT_RECORDS 2728u /* so that a segment has 64 KiB */
 #define AUDIT_SEGMENTS 640u         /* 40 MiB, of which only what was used is resident */
 #define AUDIT_THREADS 4096u         /* that are alive at a time */
+#define AUDIT_EMPTY_CALLS 1024u     /* of which the floor is made: two readings of the clock and nothing between them */
 #define AUDIT_NAME_BYTES 16u        /* of a thread, by Linux */
 
 /* `owner` is 0 while it is free; then the owner's slot and 1, and above 32 bits which of its segments this is. The
@@ -53,12 +54,14 @@ typedef struct audit_session {
     uint64_t over;                       /* ticks from which a call is slow: its stack is found anew */
     uint32_t tells_system_calls, counts; /* what the audit asks for; `counts`: getrusage, since perf is refused */
     uint32_t next_serial, trouble;
-    uint64_t told_cost;  /* ticks that a call loses for each system call that is told; measured by the first process */
-    uint64_t processes;  /* that have attached */
-    uint64_t unattached; /* calls of threads that have found no slot */
+    uint64_t told_cost; /* ticks that a call loses for each system call that is told; measured by the first process */
+    uint32_t empty_calls[AUDIT_EMPTY_CALLS]; /* ticks of such a call each, in the first process, ascending */
+    uint64_t measured;                       /* 1: the two above are */
+    uint64_t processes;                      /* that have attached */
+    uint64_t unattached;                     /* calls of threads that have found no slot */
     audit_slot slots[AUDIT_THREADS];
     interned_table names;
-    _Alignas(4096) audit_segment segments[AUDIT_SEGMENTS];
+    audit_segment segments[AUDIT_SEGMENTS];
 } audit_session;
 
 #endif

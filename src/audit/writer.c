@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -67,6 +68,19 @@ static void begin_child(void) {
     process.image = ticks_now();
 }
 
+static int ascending(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void measure_empty_calls(uint32_t ticks[AUDIT_EMPTY_CALLS]) {
+    for (uint32_t i = 0; i < AUDIT_EMPTY_CALLS; i++) {
+        const uint64_t begin = ticks_now(), apart = ticks_now() - begin;
+        ticks[i] = apart < UINT32_MAX ? (uint32_t)apart : UINT32_MAX;
+    }
+    qsort(ticks, AUDIT_EMPTY_CALLS, sizeof *ticks, ascending);
+}
+
 /* What is done once in a process. */
 static void attach_process(void) {
     audit_session *session = session_map(AUDIT_SESSION_VARIABLE, sizeof *session);
@@ -78,10 +92,13 @@ static void attach_process(void) {
     (void)pthread_key_create(&process.at_thread_end, end_thread); /* without: the audit notices when the process ends */
     (void)pthread_atfork(NULL, NULL, begin_child);
     const bool first = __atomic_fetch_add(&session->processes, 1, __ATOMIC_RELAXED) == 0;
-    if (session->tells_system_calls == 0) return;
-    process.dispatch = system_calls_prepare(NULL, note_system_call);
-    if (!process.dispatch) trouble(AUDIT_NO_DISPATCH);
-    if (process.dispatch && first) session->told_cost = system_calls_cost();
+    if (first) measure_empty_calls(session->empty_calls);
+    if (session->tells_system_calls != 0) {
+        process.dispatch = system_calls_prepare(NULL, note_system_call);
+        if (!process.dispatch) trouble(AUDIT_NO_DISPATCH);
+        if (process.dispatch && first) session->told_cost = system_calls_cost();
+    }
+    if (first) __atomic_store_n(&session->measured, 1, __ATOMIC_RELEASE);
 }
 
 static audit_slot *take_slot(void) {
@@ -160,8 +177,9 @@ bool audit_take_segment(audit_writer *mine) {
     }
     const uint32_t number = (uint32_t)(mine->slot - audit_shared->slots);
     const uint64_t owner = (uint64_t)mine->slot->segments << 32 | (number + 1);
+    const uint32_t first = number * 5 % AUDIT_SEGMENTS; /* those that it has had are resident already */
     for (uint32_t i = 0; i < AUDIT_SEGMENTS; i++) {
-        audit_segment *segment = &audit_shared->segments[(number + mine->slot->segments + i) % AUDIT_SEGMENTS];
+        audit_segment *segment = &audit_shared->segments[(first + i) % AUDIT_SEGMENTS];
         uint64_t free_one = 0;
         if (__atomic_load_n(&segment->owner, __ATOMIC_RELAXED) != 0 ||
             !__atomic_compare_exchange_n(&segment->owner, &free_one, owner, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))

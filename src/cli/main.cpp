@@ -2,6 +2,7 @@
 //
 // Exit status: 0 done; 1 the answer is no (a gate failed); 2 it could not be run, and one line on standard error says
 // what to do.
+#include "audit.hpp"
 #include "bench.hpp"
 #include "compare.hpp"
 #include "env.hpp"
@@ -89,6 +90,7 @@ int main(int argc, char **argv) {
                      "flatline");
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
     program.require_subcommand(0, 1);
+    flat::cli::AuditOptions audit_options;
     flat::cli::BenchOptions bench_options;
     flat::cli::CompareOptions compare_options;
     flat::cli::EnvOptions env_options;
@@ -103,6 +105,7 @@ int main(int argc, char **argv) {
         const CLI::App *app;
         std::function<int()> run;
     } verbs[] = {
+        {flat::cli::add_audit(program, audit_options), [&] { return flat::cli::run_audit(audit_options); }},
         {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
         {flat::cli::add_compare(program, compare_options), [&] { return flat::cli::run_compare(compare_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},

@@ -8,7 +8,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,28 +176,126 @@ class Watch {
     Seen mapped_ = Seen::hidden; // until it ends: whether it has been seen
 };
 
+/// The child, from before it executes the program: it waits until `let_go`, so that whoever follows it misses nothing.
+class Started {
+  public:
+    Started(const std::filesystem::path &program, const std::vector<std::string> &words) : program_(program) {
+        std::vector<char *> pointers;
+        for (const std::string &word : words) pointers.push_back(const_cast<char *>(word.c_str()));
+        pointers.push_back(nullptr);
+        process_ = fork();
+        if (process_ < 0) fail("cannot create a process", errno);
+        if (process_ == 0) {
+            gate_.close_end(1);
+            become(program.c_str(), pointers.data(), gate_.ends[0], trouble_.ends[1]);
+        }
+    }
+
+    pid_t process() const { return process_; }
+
+    void let_go() {
+        gate_.close_end(1);
+        trouble_.close_end(1);
+    }
+
+    /// After the child has ended: throws iff it did so because the program could not be executed.
+    void require_executed() const {
+        int error = 0;
+        if (read(trouble_.ends[0], &error, sizeof error) == sizeof error) fail(program_.c_str(), error);
+    }
+
+  private:
+    std::filesystem::path program_;
+    Pipe gate_, trouble_;
+    pid_t process_;
+};
+
+int exit_status_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+/// Which file a process runs: a program that is executed again is a new one, since its memory is.
+std::filesystem::path program_of(pid_t process) {
+    std::error_code hidden;
+    return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), hidden);
+}
+
+/// Waits for a process that is not traced, and looks from time to time at what it runs.
+class Lookout {
+  public:
+    Lookout(pid_t process, const LookAtProgram &look)
+        : process_(process), look_(look), runs_(program_of(process)),
+          handle_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))) {}
+    ~Lookout() {
+        if (handle_ >= 0) (void)close(handle_);
+    }
+    Lookout(const Lookout &) = delete;
+    Lookout &operator=(const Lookout &) = delete;
+
+    int wait() {
+        int status = 0;
+        for (;;) {
+            const pid_t ended = waitpid(process_, &status, WNOHANG);
+            if (ended == process_) return status;
+            if (ended < 0 && errno != EINTR) return 0;
+            look_again();
+            pause();
+        }
+    }
+
+  private:
+    void look_again() {
+        const std::filesystem::path now = program_of(process_);
+        if (now.empty() || now == runs_) return;
+        runs_ = now;
+        try {
+            look_(process_);
+        } catch (...) {
+            int status = 0;
+            (void)kill(process_, SIGKILL);
+            while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+            }
+            throw;
+        }
+    }
+
+    /// Until it has ended, or 10 ms.
+    void pause() const {
+        if (handle_ < 0) {
+            (void)usleep(between_looks);
+            return;
+        }
+        pollfd ends{.fd = handle_, .events = POLLIN, .revents = 0};
+        (void)poll(&ends, 1, 10);
+    }
+
+    pid_t process_;
+    const LookAtProgram &look_;
+    std::filesystem::path runs_;
+    int handle_; // negative: the kernel has none
+};
+
 } // namespace
 
 ChildEnding run_watched(const std::filesystem::path &program, const std::vector<std::string> &words,
                         const std::filesystem::path &library, const LookAtProgram &look) {
-    std::vector<char *> pointers;
-    for (const std::string &word : words) pointers.push_back(const_cast<char *>(word.c_str()));
-    pointers.push_back(nullptr);
-    Pipe gate, trouble;
-    const pid_t process = fork();
-    if (process < 0) fail("cannot create a process", errno);
-    if (process == 0) {
-        gate.close_end(1);
-        become(program.c_str(), pointers.data(), gate.ends[0], trouble.ends[1]);
-    }
-    const SignalsOf handed(process);
-    Watch watch(process, library.string(), look);
-    gate.close_end(1);
-    trouble.close_end(1);
+    Started child_process(program, words);
+    const SignalsOf handed(child_process.process());
+    Watch watch(child_process.process(), library.string(), look);
+    child_process.let_go();
     const int status = watch.wait();
-    int error = 0;
-    if (read(trouble.ends[0], &error, sizeof error) == sizeof error) fail(program.c_str(), error);
-    return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), watch.was_mapped()};
+    child_process.require_executed();
+    return {exit_status_of(status), watch.was_mapped()};
+}
+
+int run_untraced(const std::filesystem::path &program, const std::vector<std::string> &words, const LookAtProgram &look,
+                 const std::function<void(pid_t)> &begin) {
+    Started child_process(program, words);
+    const SignalsOf handed(child_process.process());
+    if (begin) begin(child_process.process());
+    Lookout lookout(child_process.process(), look);
+    child_process.let_go();
+    const int status = lookout.wait();
+    child_process.require_executed();
+    return exit_status_of(status);
 }
 
 } // namespace flat::cli

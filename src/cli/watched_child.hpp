@@ -1,5 +1,5 @@
-// Runs a program to its end with this process's streams, and watches which programs its process executes and whether a
-// library is in its memory.
+// Runs a program to its end with this process's streams, and watches which programs its process executes and, if it is
+// traced, whether a library is in its memory.
 #pragma once
 
 #include <filesystem>
@@ -26,5 +26,12 @@ using LookAtProgram = std::function<void(pid_t)>;
 /// started, and what `look` throws. Call it from one thread, one call at a time.
 ChildEnding run_watched(const std::filesystem::path &program, const std::vector<std::string> &words,
                         const std::filesystem::path &library, const LookAtProgram &look);
+
+/// The same without tracing, for a library that receives many signals, each of which would stop a traced program:
+/// returns the exit status alone. `look` sees another program only while that runs, up to some 10 ms after it has
+/// begun, and misses one that ends before. `begin`, if there is one, is called with the process before it executes the
+/// program.
+int run_untraced(const std::filesystem::path &program, const std::vector<std::string> &words, const LookAtProgram &look,
+                 const std::function<void(pid_t)> &begin = {});
 
 } // namespace flat::cli

@@ -60,7 +60,8 @@ bool signals_keep(int number, signal_handler *handler, void (*restorer)(void)) {
     void *address;
     memcpy(&address, &handler, sizeof address);
     const kernel_action action = {.handler = address,
-                                  .flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART | KERNEL_RESTORER,
+                                  .flags =
+                                      SA_SIGINFO | SA_NODEFER | SA_RESTART | (restorer != NULL ? KERNEL_RESTORER : 0),
                                   .restorer = restorer};
     if (syscall(SYS_rt_sigaction, number, &action, NULL, sizeof action.mask) != 0) return false;
     kept[number].handler = handler;

@@ -62,7 +62,7 @@ static void tell(system_call_observer *observer, const system_call *call) {
 /* What a handler cannot do for the program, since its return would undo it, or a new thread would return twice. */
 static bool must_be_made_by_program(long number) {
     return number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number == SYS_vfork ||
-           number == SYS_rt_sigreturn || number == SYS_sigaltstack || number == SYS_arch_prctl;
+           number == SYS_sigaltstack || number == SYS_arch_prctl;
 }
 
 /* The mask that the handler's return restores, in place of the thread's own; the kept signals stay unblocked. */
@@ -81,13 +81,11 @@ static long change_mask(ucontext_t *context, long how, const uint64_t *set, uint
     return 0;
 }
 
-static long make(ucontext_t *context, long number) {
-    const greg_t *r = context->uc_mcontext.gregs;
-    if (number == SYS_rt_sigprocmask)
-        return change_mask(context, (long)r[REG_RDI], (const uint64_t *)r[REG_RSI], (uint64_t *)r[REG_RDX],
-                           (long)r[REG_R10]);
-    return call_untold(number, (long)r[REG_RDI], (long)r[REG_RSI], (long)r[REG_RDX], (long)r[REG_R10], (long)r[REG_R8],
-                       (long)r[REG_R9]);
+static long make(ucontext_t *context, const system_call *call) {
+    const long *with = call->arguments;
+    if (call->number == SYS_rt_sigprocmask)
+        return change_mask(context, with[0], (const uint64_t *)with[1], (uint64_t *)with[2], with[3]);
+    return call_untold(call->number, with[0], with[1], with[2], with[3], with[4], with[5]);
 }
 
 static void on_system_call(int signal_number, siginfo_t *info, void *at) {
@@ -99,8 +97,20 @@ static void on_system_call(int signal_number, siginfo_t *info, void *at) {
     }
     system_calls_unwatch();
     const int before = errno;
-    system_call call = {.number = info->si_syscall, .begin = ticks_now()};
+    system_call call = {.number = info->si_syscall,
+                        .arguments = {(long)r[REG_RDI], (long)r[REG_RSI], (long)r[REG_RDX], (long)r[REG_R10],
+                                      (long)r[REG_R8], (long)r[REG_R9]},
+                        .place = info->si_call_addr,
+                        .begin = ticks_now()};
     tell(told_before, &call);
+    if (call.number == SYS_rt_sigreturn) { /* from the range that is not told, with the same stack pointer */
+        void (*const untold)(void) = flat_untold_return;
+        memcpy(&r[REG_RIP], &untold, sizeof untold);
+        tell(told_after, &call);
+        errno = before;
+        system_calls_watch();
+        return;
+    }
     if (must_be_made_by_program(call.number)) {
         r[REG_RIP] -= 2; /* the length of the instruction */
         r[REG_RAX] = call.number;
@@ -109,7 +119,7 @@ static void on_system_call(int signal_number, siginfo_t *info, void *at) {
         return;
     }
     call.begin = ticks_now();
-    const long result = make(context, call.number);
+    const long result = make(context, &call);
     call.end = ticks_now();
     call.result = &result;
     r[REG_RAX] = result;
@@ -123,6 +133,8 @@ bool system_calls_prepare(system_call_observer *before, system_call_observer *af
     told_after = after;
     return signals_keep(SIGSYS, on_system_call, flat_untold_return) && system_calls_arm();
 }
+
+system_calls_return_function *system_calls_untold_return(void) { return flat_untold_return; }
 
 bool system_calls_arm(void) {
     system_calls_unwatch();
@@ -168,6 +180,7 @@ bool system_calls_prepare(system_call_observer *before, system_call_observer *af
     return false;
 }
 bool system_calls_arm(void) { return false; }
+system_calls_return_function *system_calls_untold_return(void) { return NULL; }
 uint64_t system_calls_cost(void) { return 0; }
 
 #endif

@@ -15,9 +15,12 @@
 /* What is told, in the signal's handler: it may not make a system call by the C library while the thread watches, and
  * may unwind the stack. Before the call `result` is NULL, and after it points at it. `begin` and `end` are clock ticks
  * around the call itself, without the signal; `end` is 0 where the call is made after the handler has returned: clone,
- * fork, vfork, rt_sigreturn, sigaltstack and arch_prctl. Then the thread does not watch until it is told to again. */
+ * fork, vfork, rt_sigreturn, sigaltstack and arch_prctl. Then the thread does not watch until it is told to again, save
+ * that it goes on watching behind the return of a signal's handler. */
 typedef struct system_call {
     long number;
+    long arguments[6];
+    const void *place; /* the address behind the instruction that makes the call */
     uint64_t begin, end;
     const long *result;
 } system_call;
@@ -35,6 +38,10 @@ extern LOCAL_TO_THREAD volatile unsigned char system_calls_selector; /* 1: the t
 /* From here until `system_calls_unwatch` the thread, which is armed, watches. */
 static inline void system_calls_watch(void) { system_calls_selector = 1; }
 static inline void system_calls_unwatch(void) { system_calls_selector = 0; }
+
+/* What returns from a signal's handler without being told: for `signals_keep`. NULL on other processors than x86-64. */
+typedef void system_calls_return_function(void);
+system_calls_return_function *system_calls_untold_return(void);
 
 /* The median cost of being told, in clock ticks, beyond the call's own time. By an armed thread, whose observers see
  * the 33 calls by which that is measured. */

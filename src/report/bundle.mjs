@@ -14,6 +14,7 @@ const bundle = await build({
   bundle: true,
   minify: true,
   write: false,
+  metafile: true,
   format: "iife",
   target: "es2020",
   charset: "utf8",
@@ -33,16 +34,25 @@ function put(page, token, content) {
   return page.replace(token, () => content);
 }
 
-// uPlot's licence requires its notice in every copy.
-const licence = await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8");
-if (licence.includes("--")) throw new Error("uPlot's licence text would end the comment that holds it");
+/// The licences of the packages that are in the bundle, each text once: they require it in every copy.
+async function licences() {
+  const names = new Set(Object.keys(bundle.metafile.inputs)
+    .map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
+  const named = new Map();
+  for (const name of [...names].sort()) {
+    const licence = (await readFile(join(here, "node_modules", name, "LICENSE"), "utf8")).trim();
+    if (licence.includes("--")) throw new Error(`the licence of ${name} would end the comment that holds it`);
+    named.set(licence, [...(named.get(licence) ?? []), name]);
+  }
+  return [...named].map(([licence, of]) => `${of.join(", ")}:\n\n${licence}`).join("\n\n\n");
+}
 
 // Nothing inside an inline script or style may look like its end tag.
 const script = text(".js").replaceAll("</script", "<\\/script").trim();
 const style = text(".css").replaceAll("</style", "<\\/style").trim();
 
 let page = await readFile(join(here, "page.html"), "utf8");
-page = put(page, "__UPLOT_LICENCE__", licence.trim());
+page = put(page, "__LICENCES__", await licences());
 page = put(page, "__FLATLINE_STYLE__", style);
 page = put(page, "__FLATLINE_SCRIPT__", script);
 if (page.split("__FLATLINE_DATA__").length !== 2) throw new Error("page.html must contain __FLATLINE_DATA__ once");

@@ -80,6 +80,19 @@ export function timeAxis(scale: Scale, label: string): uPlot.Axis {
   };
 }
 
+/// Calls `draw` once for all changes of one event, before the browser prints or paints.
+export function drawnSoon(draw: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      draw();
+    });
+  };
+}
+
 const plain: Look = { colour: "--line-1", dash: [], width: 1.6 };
 
 /// What one backend draws in a chart.
@@ -94,7 +107,6 @@ export abstract class Chart<Row extends Drawn> {
   protected focused: number | null = null; // the series nearest to the pointer, counted from 1
   private readonly looks: Map<string, Look>;
   private plot: uPlot | undefined;
-  private waiting = false;
   private wanted = false; // draw() was called; the plot now follows the size of its box
 
   constructor(protected readonly bench: Lines, private readonly rows: Row[], protected readonly view: View,
@@ -102,7 +114,7 @@ export abstract class Chart<Row extends Drawn> {
     this.looks = looksOf(bench.backends);
     this.holder = el("div", { class: "plot", role: "img", "aria-label": description });
     this.element = el("figure", { class: name }, this.holder, el("figcaption", {}, this.readout, this.note));
-    view.onChange(() => this.drawSoon());
+    view.onChange(drawnSoon(() => this.draw()));
     new ResizeObserver(() => this.fit()).observe(this.holder);
   }
 
@@ -138,16 +150,6 @@ export abstract class Chart<Row extends Drawn> {
     const rows = this.rows.filter((row) => !this.view.hidden.has(row.backend));
     const isSubject = (row: Row) => this.kindOf(row.backend) === "subject";
     return [...rows.filter((row) => !isSubject(row)), ...rows.filter(isSubject)];
-  }
-
-  /// Draws once for all changes of one event, before the browser prints or paints.
-  private drawSoon(): void {
-    if (this.waiting) return;
-    this.waiting = true;
-    queueMicrotask(() => {
-      this.waiting = false;
-      this.draw();
-    });
   }
 
   draw(): void {

@@ -1,7 +1,7 @@
 // The bar that stays at the top: links to sections, visible lines, scale, theme.
 
 import type { Lines } from "./data";
-import { el } from "./dom";
+import { el, type Child } from "./dom";
 import { looksOf, swatch } from "./palette";
 import type { ScaleChoice, View } from "./view";
 
@@ -109,14 +109,18 @@ function legend(bench: Lines, view: View, name: string): HTMLElement {
 /// What the page calls its lines, and the axis along which they are read.
 export interface Named { lines: string; axis: string }
 
-export function toolbar(bench: Lines, view: View, places: [string, string][], save: HTMLElement,
-                        named: Named = { lines: "Backends", axis: "ns" }): HTMLElement {
+/// The bar at the top: links to the sections, `choices` beside them, and below them `filters`.
+export function toolbarOf(view: View, places: [string, string][], choices: Child[], filters: Child): HTMLElement {
   const bar = el("div", { class: "toolbar" },
-    el("div", { class: "row" }, navigation(places), scaleChoice(view, named.axis), save, themeButton(view)),
-    legend(bench, view, named.lines));
+    el("div", { class: "row" }, navigation(places), ...choices, themeButton(view)), filters);
   // A jump target must stop below the bar, whose height depends on how its buttons wrap.
   new ResizeObserver(() => {
     document.documentElement.style.setProperty("--top", `${bar.offsetHeight}px`);
   }).observe(bar);
   return bar;
+}
+
+export function toolbar(bench: Lines, view: View, places: [string, string][], save: HTMLElement,
+                        named: Named = { lines: "Backends", axis: "ns" }): HTMLElement {
+  return toolbarOf(view, places, [scaleChoice(view, named.axis), save], legend(bench, view, named.lines));
 }

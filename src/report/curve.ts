@@ -7,7 +7,7 @@ import type { Bench, Cell, Row } from "./data";
 import { inCell } from "./format";
 import type { View } from "./view";
 
-type Point = [x: number, value: number];
+export type Point = [x: number, value: number];
 
 const labelled = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
 
@@ -18,8 +18,11 @@ export function place(percentile: number): number {
 
 const beforeMaximum = 0.05; // gap between the last percentile and the maximum, in decades
 
+/// What has a curve: pairs of a percentile and a value.
+export interface Curved { samples: number; curve?: [number, number][] }
+
 /// The maximum (percentile 100) is one sample of `samples`, so it stands at that place, and always last.
-function points(row: Row): Point[] {
+export function points(row: Curved): Point[] {
   let last = 0;
   return (row.curve ?? []).map(([percentile, value]): Point => {
     const x = percentile < 100 ? place(percentile) : Math.max(Math.log10(row.samples), last + beforeMaximum);
@@ -28,13 +31,13 @@ function points(row: Row): Point[] {
   });
 }
 
-function percentileAt(x: number, last: number): string {
+export function percentileAt(x: number, last: number): string {
   if (x >= last - 1e-9) return "maximum";
   return `P${Number((100 - 100 * 10 ** -x).toPrecision(7))}`;
 }
 
 /// One column of x for all lines. A line without a value at some x is joined across it.
-function align(lines: Point[][]): { xs: number[]; columns: (number | null)[][] } {
+export function align(lines: Point[][]): { xs: number[]; columns: (number | null)[][] } {
   const xs = [...new Set(lines.flatMap((line) => line.map(([x]) => x)))].sort((a, b) => a - b);
   const columns = lines.map((line) => {
     const values = new Map(line);
@@ -43,7 +46,7 @@ function align(lines: Point[][]): { xs: number[]; columns: (number | null)[][] }
   return { xs, columns };
 }
 
-function percentileAxis(last: number): uPlot.Axis {
+export function percentileAxis(last: number): uPlot.Axis {
   const ticks = labelled.filter((percentile) => place(percentile) <= last + 1e-9);
   return {
     ...baseAxis(), size: 26, label: "percentile, %; the last point is the maximum", labelSize: 18,

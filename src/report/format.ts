@@ -78,3 +78,17 @@ export function refusedShare(share: number): string {
 export function inServices(value: number | null | undefined): string {
   return figure(value, 2);
 }
+
+const timeUnits: [string, number][] = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];
+
+/// A duration with three digits, in the unit that suits it: "850 ns", "12.3 \u00b5s", "1.24 ms".
+export function duration(ns: number): string {
+  const [unit, size] = timeUnits.find(([, each]) => Math.abs(ns) >= each * 0.9995) ?? ["ns", 1];
+  const value = ns / size;
+  return `${figure(value, unit === "ns" ? 0 : value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)}\u00a0${unit}`;
+}
+
+/// A duration that somebody chose: without decimals that are 0.
+export function roundDuration(ns: number): string {
+  return duration(ns).replace(/\.0+(?=\u00a0)/, "");
+}

@@ -44,6 +44,14 @@ const policies: Record<string, Look> = {
   "central queue": { colour: "--line-list", dash: [1.5, 2.5], width: 1.75 },
   "least work, known": { colour: "--line-floor", dash: [7, 4], width: 1.5 },
 };
+
+/// The lines of an audit: those without the calls in which a system call was told are dashed.
+const audited: Record<string, Look> = {
+  "allocating": { colour: "--line-subject", dash: solid, width: 2.6 },
+  "allocating, undisturbed": { colour: "--line-subject", dash: [6, 3], width: 1.6 },
+  "freeing": { colour: "--line-1", dash: solid, width: 2.6 },
+  "freeing, undisturbed": { colour: "--line-1", dash: [6, 3], width: 1.6 },
+};
 const colours = 7;
 const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
 
@@ -51,7 +59,7 @@ const spareDashes = [[3, 2], [10, 3, 3, 3], [5, 5]];
 export function looksOf(backends: Backend[]): Map<string, Look> {
   let spare = 0;
   return new Map(backends.map((backend) => {
-    const look = known[backend.name] ?? policies[backend.name] ?? {
+    const look = known[backend.name] ?? policies[backend.name] ?? audited[backend.name] ?? {
       colour: `--line-${(spare % colours) + 1}`,
       dash: spareDashes[Math.floor(spare++ / colours) % spareDashes.length] ?? solid,
       width: 1.6,

@@ -1,0 +1,285 @@
+#include "analysis.hpp"
+
+#include "session.h"
+#include "slow_calls.hpp"
+
+#include "preload/stacks.h"
+#include "symbols/site.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace flat::audit {
+namespace {
+
+constexpr double apart_ns = 10000; // between two faults of a burst of first touch
+constexpr std::size_t most_stacks = 20000;
+
+/// Stacks in the words of the source, each looked up once.
+class StackTexts {
+  public:
+    explicit StackTexts(const History &history) : history_(history) {}
+
+    const Stack &of(std::uint32_t number) {
+        const auto [place, is_new] = known_.try_emplace(number);
+        if (!is_new) return place->second;
+        for (const std::uint64_t frame : history_.frames(number)) {
+            const std::uint32_t file = frame_file(frame);
+            if (file == 0) {
+                place->second.push_back({fmt::format("{:#x}", frame_offset(frame) - 1), "", 0, false, ""});
+                continue;
+            }
+            const auto &found = frames_.at(history_.text(file), frame_offset(frame), true);
+            place->second.insert(place->second.end(), found.begin(), found.end());
+        }
+        if (place->second.empty()) place->second.push_back({"not known", "", 0, false, ""});
+        return place->second;
+    }
+
+  private:
+    const History &history_;
+    symbols::SourceFrames frames_;
+    std::map<std::uint32_t, Stack> known_;
+};
+
+class Analysis {
+  public:
+    explicit Analysis(History &history) : history_(history), texts_(history), slow_(history, limits()) {}
+
+    Findings run() {
+        history_.visit(slow_);
+        slow_.finish();
+        tell_run();
+        tell_sources();
+        tell_curves();
+        tell_threads();
+        tell_stalls();
+        tell_slow_calls();
+        tell_stacks();
+        return std::move(findings_);
+    }
+
+  private:
+    using Group = std::vector<const SlowSample *>;
+    using Key = std::tuple<std::uint32_t, Cause, std::string>; // operation, cause, site
+
+    double ns(std::uint64_t ticks) const { return history_.ns(ticks); }
+    std::uint64_t ticks(double nanoseconds) const {
+        return static_cast<std::uint64_t>(std::llround(nanoseconds / history_.ns(1)));
+    }
+    std::uint64_t number(const char *name) const { return history_.start().value(name, std::uint64_t{0}); }
+
+    SlowCalls::Limits limits() const {
+        SlowCalls::Limits limits;
+        limits.over = ticks(history_.start().value("over_ns", 10000.0));
+        limits.apart = ticks(apart_ns);
+        limits.by_counts = !refused().empty();
+        limits.cost = {number("told_cost_ticks"), ticks(history_.start().value("fault_ns", 1000.0))};
+        return limits;
+    }
+    std::string refused() const { return history_.start().value("events_refused", std::string()); }
+
+    void tell_run() {
+        findings_.command = history_.start().value("command", std::string());
+        findings_.machine = history_.start().value("machine", std::string());
+        findings_.under = history_.start().value("under", std::string());
+        findings_.over_ns = history_.start().value("over_ns", 10000.0);
+        findings_.seconds = ns(history_.last_tick()) / 1e9;
+        findings_.whole = history_.is_whole();
+        findings_.told_ns = ns(number("told_cost_ticks"));
+        for (const auto &[serial, entry] : history_.threads()) {
+            findings_.dropped += entry.dropped;
+            const auto sum = slow_.threads().find(serial);
+            const std::uint64_t written = sum != slow_.threads().end() ? sum->second.calls : 0;
+            findings_.calls += std::max(entry.calls, written + entry.dropped);
+        }
+        const std::uint64_t unattached = history_.end().value("unattached", std::uint64_t{0});
+        findings_.calls += unattached;
+        findings_.dropped += unattached;
+    }
+
+    void tell_sources() {
+        const std::uint64_t trouble = history_.end().value("trouble", std::uint64_t{0});
+        const bool told = history_.start().value("tells_system_calls", false);
+        const bool dispatch = told && (trouble & AUDIT_NO_DISPATCH) == 0;
+        for (const CauseKind cause : all_causes) {
+            const bool by_dispatch = cause == CauseKind::system_call || cause == CauseKind::lock;
+            if (!by_dispatch || dispatch) findings_.available.push_back(cause);
+        }
+        if (!dispatch) {
+            const std::string why = told ? "this kernel, a filter or this processor has no Syscall User Dispatch"
+                                         : "it was not asked for (--without-system-calls)";
+            findings_.missing.push_back({CauseKind::system_call, why});
+            findings_.missing.push_back({CauseKind::lock, why});
+        }
+        const auto note = [&](bool applies, std::string text) {
+            if (applies) findings_.notes.push_back(std::move(text));
+        };
+        note(!refused().empty(),
+             fmt::format("Page faults and switches are counted by getrusage around slow calls instead of told one by "
+                         "one, and first touch is not told: {}.",
+                         refused()));
+        note((trouble & AUDIT_PROGRAM_HAS_SIGSYS) != 0,
+             "The program handles SIGSYS itself: its handler is called for those signals that are not the audit's.");
+        note(
+            (trouble & AUDIT_SIGSYS_TAKEN) != 0,
+            "The program took SIGSYS by a system call of its own: from there on, system calls and locks are not told.");
+        note((trouble & AUDIT_NO_SLOT) != 0,
+             fmt::format("More than {} threads were alive at a time: the calls of the others are dropped.",
+                         AUDIT_THREADS));
+        note(history_.end().value("stacks_refused", std::uint64_t{0}) > 0,
+             "There were more different stacks than the table holds: some calls have none.");
+        note(history_.end().value("events_lost", std::uint64_t{0}) > 0,
+             fmt::format("The kernel dropped {} events: some causes may be told as own work.",
+                         history_.end().value("events_lost", std::uint64_t{0})));
+        note(!history_.is_whole(), "The recording ends before the program did.");
+    }
+
+    Curve curve_of(const Durations &durations) const {
+        Curve curve;
+        curve.count = durations.count();
+        if (curve.count == 0) return curve;
+        curve.p50_ns = ns(durations.at(0.5));
+        curve.p90_ns = ns(durations.at(0.9));
+        curve.p99_ns = ns(durations.at(0.99));
+        curve.p999_ns = ns(durations.at(0.999));
+        curve.p9999_ns = ns(durations.at(0.9999));
+        curve.max_ns = ns(durations.greatest());
+        curve.total_ns = ns(durations.total());
+        curve.mean_ns = curve.total_ns / static_cast<double>(curve.count);
+        durations.visit([&](std::uint64_t value, std::uint64_t below) {
+            curve.percent.push_back(100.0 * static_cast<double>(below) / static_cast<double>(curve.count));
+            curve.ns.push_back(ns(value));
+        });
+        return curve;
+    }
+
+    void tell_curves() {
+        findings_.taking = {curve_of(slow_.all(CallKind::takes)), curve_of(slow_.undisturbed(CallKind::takes))};
+        findings_.giving = {curve_of(slow_.all(CallKind::gives)), curve_of(slow_.undisturbed(CallKind::gives))};
+        Durations floor;
+        const auto empty = history_.start().find("empty_calls_ticks");
+        if (empty != history_.start().end() && empty->is_array())
+            for (const auto &value : *empty)
+                if (value.is_number_unsigned()) floor.add(value.get<std::uint64_t>());
+        findings_.floor = curve_of(floor);
+    }
+
+    void tell_threads() {
+        for (const auto &[serial, entry] : history_.threads()) {
+            ThreadFinding thread;
+            thread.name = std::string(entry.name, strnlen(entry.name, sizeof entry.name));
+            thread.program = history_.text(entry.program);
+            thread.process = entry.process;
+            thread.thread = entry.thread;
+            thread.calls = entry.calls;
+            thread.dropped = entry.dropped;
+            if (const auto sum = slow_.threads().find(serial); sum != slow_.threads().end()) {
+                thread.in_calls_ns = ns(sum->second.total);
+                thread.slow_ns = ns(sum->second.slow);
+            }
+            thread_index_[serial] = static_cast<std::uint32_t>(findings_.threads.size());
+            findings_.threads.push_back(std::move(thread));
+        }
+        if (findings_.threads.empty()) findings_.threads.push_back({});
+    }
+
+    std::uint32_t thread_of(const SlowSample &sample) const {
+        const auto found = thread_index_.find(sample.thread);
+        return found == thread_index_.end() ? 0 : found->second;
+    }
+
+    std::string thread_text(const SlowSample &sample) const {
+        const ThreadFinding &thread = findings_.threads[thread_of(sample)];
+        return fmt::format("{} ({})", thread.name, thread.thread);
+    }
+
+    void tell_stalls() {
+        std::map<Key, Group> groups;
+        for (const SlowSample &sample : slow_.samples()) {
+            const Stack &stack = texts_.of(sample.stack);
+            const symbols::SourceFrame &site = stack[symbols::site_of(stack)];
+            groups[{sample.operation, sample.cause, fmt::format("{}\n{}\n{}", site.function, site.file, site.line)}]
+                .push_back(&sample);
+        }
+        std::vector<std::pair<Stall, const Group *>> stalls;
+        for (auto &[key, group] : groups)
+            stalls.emplace_back(stall_of(std::get<0>(key), std::get<1>(key), group), &group);
+        std::stable_sort(stalls.begin(), stalls.end(),
+                         [](auto &a, auto &b) { return a.first.total_ns > b.first.total_ns; });
+        for (auto &[stall, group] : stalls) {
+            for (const SlowSample *sample : *group)
+                stall_index_[sample] = static_cast<std::uint32_t>(findings_.stalls.size());
+            findings_.stalls.push_back(std::move(stall));
+        }
+    }
+
+    Stall stall_of(std::uint32_t operation, const Cause &cause, Group &group) {
+        std::sort(group.begin(), group.end(), [](auto *a, auto *b) { return a->duration < b->duration; });
+        const auto at = [&](double share) {
+            const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(group.size()) - 1e-9));
+            return ns(group[std::max<std::size_t>(rank, 1) - 1]->duration);
+        };
+        Stall stall;
+        stall.operation = operation == first_touch_operation ? "first touch" : name_of(operation);
+        stall.cause = cause;
+        stall.count = group.size();
+        stall.p50_ns = at(0.5);
+        stall.p999_ns = at(0.999);
+        stall.max_ns = at(1);
+        for (const SlowSample *sample : group) {
+            stall.total_ns += ns(sample->duration);
+            stall.largest_bytes = std::max(stall.largest_bytes, sample->bytes);
+            stall.page_faults += sample->page_faults;
+            stall.system_calls += sample->system_calls;
+        }
+        const SlowSample &worst = *group.back();
+        stall.thread = thread_text(worst);
+        stall.at_ns = ns(worst.begin);
+        stall.stack = texts_.of(worst.stack);
+        stall.site = symbols::site_of(stall.stack);
+        return stall;
+    }
+
+    void tell_slow_calls() {
+        std::vector<const SlowSample *> chosen;
+        for (const SlowSample &sample : slow_.samples()) chosen.push_back(&sample);
+        findings_.slow_count = chosen.size();
+        if (chosen.size() > most_slow_calls) {
+            std::nth_element(chosen.begin(), chosen.begin() + most_slow_calls, chosen.end(),
+                             [](auto *a, auto *b) { return a->duration > b->duration; });
+            chosen.resize(most_slow_calls);
+        }
+        std::sort(chosen.begin(), chosen.end(), [](auto *a, auto *b) { return a->begin < b->begin; });
+        for (const SlowSample *sample : chosen)
+            findings_.slow_calls.push_back(
+                {ns(sample->begin), ns(sample->duration), thread_of(*sample), stall_index_[sample]});
+    }
+
+    void tell_stacks() {
+        std::vector<std::pair<std::uint64_t, StackSum>> sums(slow_.stacks().begin(), slow_.stacks().end());
+        std::sort(sums.begin(), sums.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
+        if (sums.size() > most_stacks) sums.resize(most_stacks);
+        for (const auto &[key, sum] : sums)
+            findings_.stacks.push_back({name_of(static_cast<std::uint32_t>(key >> 32)), sum.count, sum.bytes,
+                                        ns(sum.total), ns(sum.greatest), texts_.of(static_cast<std::uint32_t>(key))});
+    }
+
+    History &history_;
+    StackTexts texts_;
+    SlowCalls slow_;
+    Findings findings_;
+    std::map<std::uint32_t, std::uint32_t> thread_index_; // by serial number
+    std::map<const SlowSample *, std::uint32_t> stall_index_;
+};
+
+} // namespace
+
+Findings analyse(History &history) { return Analysis(history).run(); }
+
+} // namespace flat::audit

@@ -1,0 +1,309 @@
+#include "auditor.hpp"
+
+#include "os/clock.h"
+#include "preload/stacks.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace flat::audit {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::microseconds shortest_pause = 500us, longest_pause = 10ms;
+constexpr std::uint64_t much = std::uint64_t{AUDIT_SEGMENTS} * AUDIT_SEGMENT_RECORDS / 16; // records in a round
+constexpr std::uint64_t rounds_between_looks = 16; // for processes that have ended without a word
+
+[[noreturn]] void fail(const char *what) { throw std::system_error(errno, std::generic_category(), what); }
+
+ClockPair clocks_now() {
+    ClockPair best;
+    std::uint64_t nearest = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        const std::uint64_t before = flat_clock_begin(), ns = flat_clock_ns(), apart = flat_clock_end() - before;
+        if (apart >= nearest) continue;
+        nearest = apart;
+        best = {before + apart / 2, ns};
+    }
+    return best;
+}
+
+/// Of a first touch of a fresh page of this process.
+double median_fault_ns() {
+    constexpr std::size_t pages = 65;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void *start = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) fail("no memory can be mapped");
+    (void)madvise(start, pages * page, MADV_NOHUGEPAGE); // a kernel without huge pages refuses it
+    std::vector<std::uint64_t> durations;
+    for (std::size_t i = 0; i < pages; i++) {
+        auto *place = static_cast<volatile char *>(start) + i * page;
+        const std::uint64_t before = flat_clock_ns();
+        *place = 1;
+        durations.push_back(flat_clock_ns() - before);
+    }
+    (void)munmap(start, pages * page);
+    std::nth_element(durations.begin(), durations.begin() + pages / 2, durations.end());
+    return static_cast<double>(durations[pages / 2]);
+}
+
+std::uint64_t image_of(const audit_slot &slot) { return __atomic_load_n(&slot.image, __ATOMIC_RELAXED); }
+std::uint32_t state_of(const audit_slot &slot) { return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE); }
+
+} // namespace
+
+SessionMemory::SessionMemory() : file_(memfd_create("flatline-audit", MFD_CLOEXEC)) {
+    if (file_ < 0) fail("no file in memory can be created for the audit");
+    void *start = MAP_FAILED;
+    if (ftruncate(file_, sizeof(audit_session)) == 0)
+        start = mmap(nullptr, sizeof(audit_session), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (start == MAP_FAILED) {
+        const int error = errno;
+        (void)close(file_);
+        throw std::system_error(error, std::generic_category(), "there is no memory for the audit");
+    }
+    session_ = static_cast<audit_session *>(start);
+}
+
+SessionMemory::~SessionMemory() {
+    (void)munmap(session_, sizeof(audit_session));
+    (void)close(file_);
+}
+
+std::string SessionMemory::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
+
+Auditor::Auditor(const AuditorOptions &options)
+    : writer_(options.out), taken_(AUDIT_SEGMENTS), written_serial_(AUDIT_THREADS), known_(INTERNED_WORDS) {
+    const flat_clock clock = flat_clock_calibrate();
+    memory_->over = static_cast<std::uint64_t>(options.over_ns * clock.ticks_per_ns);
+    memory_->tells_system_calls = options.tells_system_calls ? 1 : 0;
+    memory_->begin = clocks_now().ticks;
+    write_start(options);
+}
+
+void Auditor::write_start(const AuditorOptions &options) {
+    std::string command;
+    for (const std::string &word : options.words) command += (command.empty() ? "" : " ") + word;
+    const nlohmann::json start{{"command", command},           {"under", options.under},
+                               {"machine", options.machine},   {"begin_ticks", memory_->begin},
+                               {"over_ns", options.over_ns},   {"tells_system_calls", options.tells_system_calls},
+                               {"fault_ns", median_fault_ns()}};
+    writer_.write_text(FrameKind::start, start.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Auditor::~Auditor() { stop(); }
+
+void Auditor::begin(pid_t process) {
+    try {
+        events_ = std::make_unique<KernelEvents>(process);
+    } catch (const EventsRefused &refusal) {
+        refused_ = refusal.why;
+        memory_->counts = 1;
+    }
+    nlohmann::json sources{{"events_refused", refused_}};
+    writer_.write_text(FrameKind::start, sources.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    memory_->mark = AUDIT_SESSION_MARK; // from here on a program attaches
+    thread_ = std::thread([this] { run(); });
+}
+
+void Auditor::run() {
+    try {
+        std::chrono::microseconds pause = shortest_pause;
+        while (!ends_.load(std::memory_order_acquire)) {
+            take_round();
+            pause = busiest_ > much ? shortest_pause : std::min(pause * 2, longest_pause);
+            if (busiest_ < 8 * much) std::this_thread::sleep_for(pause);
+        }
+    } catch (...) {
+        trouble_ = std::current_exception();
+    }
+}
+
+void Auditor::stop() {
+    ends_.store(true, std::memory_order_release);
+    if (thread_.joinable()) thread_.join();
+}
+
+std::uint64_t Auditor::finish(int status) {
+    stop();
+    if (trouble_) std::rethrow_exception(trouble_);
+    for (int i = 0; i < 2; i++) take_round(); // the second frees what the first has read
+    for (const audit_slot &slot : memory_->slots)
+        if (state_of(slot) >= AUDIT_SLOT_LIVE) put_thread(slot);
+    write_end(status);
+    return memory_->processes;
+}
+
+/// Events are taken first: what a record says of a block was written before a thread could touch it.
+void Auditor::take_round() {
+    busiest_ = 0;
+    take_events();
+    if (rounds_++ % rounds_between_looks == 0) close_those_of_ended_processes();
+    take_records();
+    if (!has_costs_ && __atomic_load_n(&memory_->measured, __ATOMIC_ACQUIRE) != 0) write_costs();
+    const ClockPair clocks = clocks_now();
+    writer_.write_items<ClockPair>(FrameKind::clock, std::span(&clocks, 1));
+    writer_.write(FrameKind::round, {});
+}
+
+void Auditor::take_events() {
+    if (!events_) return;
+    found_.clear();
+    events_->read(found_);
+    if (!found_.empty()) writer_.write_items<KernelEvent>(FrameKind::events, found_);
+}
+
+/// Those that have an owner now, by thread and in the order in which it took them: a thread takes a segment only when
+/// it is done with those before.
+void Auditor::take_records() {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> owned; // the owner with its sequence behind the slot
+    for (std::uint32_t i = 0; i < AUDIT_SEGMENTS; i++) {
+        const std::uint64_t owner = __atomic_load_n(&memory_->segments[i].owner, __ATOMIC_ACQUIRE);
+        if (owner != 0) owned.emplace_back(owner << 32 | owner >> 32, i);
+    }
+    std::sort(owned.begin(), owned.end());
+    for (const auto &[owner, number] : owned) take_from(memory_->segments[number], number);
+    free_ended();
+}
+
+void Auditor::take_from(audit_segment &segment, std::uint32_t number) {
+    const bool closed = __atomic_load_n(&segment.closed, __ATOMIC_ACQUIRE) != 0; // before the count: then it is final
+    const std::uint32_t count =
+        std::min(__atomic_load_n(&segment.count, __ATOMIC_ACQUIRE), std::uint32_t{AUDIT_SEGMENT_RECORDS});
+    const auto slot_number = static_cast<std::uint32_t>(segment.owner) - 1;
+    if (slot_number >= AUDIT_THREADS) return; // a program has overwritten it
+    if (count > taken_[number])
+        put_records(memory_->slots[slot_number], {segment.records + taken_[number], count - taken_[number]});
+    taken_[number] = std::max(count, taken_[number]);
+    if (!closed) return;
+    taken_[number] = 0;
+    segment.count = 0;
+    segment.closed = 0;
+    __atomic_store_n(&segment.owner, 0, __ATOMIC_RELEASE);
+}
+
+void Auditor::put_records(audit_slot &slot, std::span<const audit_record> records) {
+    const std::vector<audit_record> copy(records.begin(), records.end()); // which a program cannot change any more
+    busiest_ += copy.size();
+    if (written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] != slot.serial) put_thread(slot);
+    put_entries(copy);
+    writer_.write_records(slot.serial, copy);
+}
+
+void Auditor::put_entries(std::span<const audit_record> records) {
+    for (const audit_record &record : records) {
+        const std::uint32_t operation = audit_operation_of(&record);
+        if (operation < AUDIT_CALLS_END) put_entry(audit_stack_of(&record), true);
+        if (operation == AUDIT_PHASE) put_entry(static_cast<std::uint32_t>(record.words[1]), false);
+    }
+    if (new_entries_.empty()) return;
+    writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
+    new_entries_.clear();
+}
+
+void Auditor::put_entry(std::uint32_t entry, bool is_stack) {
+    if (entry == 0 || entry >= INTERNED_WORDS || known_[entry]) return;
+    std::size_t count = 0;
+    const std::uint64_t *words = interned_get(&memory_->names, entry, &count);
+    if (words == nullptr) return;
+    known_[entry] = true;
+    const std::vector<std::uint64_t> copy(words, words + count);
+    new_entries_.push_back(entry);
+    new_entries_.push_back(count);
+    new_entries_.insert(new_entries_.end(), copy.begin(), copy.end());
+    if (!is_stack) return;
+    for (const std::uint64_t frame : copy) put_entry(frame_file(frame), false);
+}
+
+void Auditor::put_thread(const audit_slot &slot) {
+    ThreadEntry entry;
+    entry.serial = slot.serial;
+    entry.program = slot.program;
+    entry.process = slot.process;
+    entry.thread = slot.thread;
+    entry.calls = __atomic_load_n(&slot.calls, __ATOMIC_RELAXED);
+    entry.dropped = __atomic_load_n(&slot.dropped, __ATOMIC_RELAXED);
+    std::copy_n(slot.name, sizeof entry.name, entry.name);
+    if (std::ifstream name(fmt::format("/proc/{}/task/{}/comm", slot.process, slot.thread)); name) {
+        std::string now; // threads are often named after they have begun
+        if (std::getline(name, now) && state_of(slot) == AUDIT_SLOT_LIVE) {
+            std::fill(std::begin(entry.name), std::end(entry.name), 0);
+            now.copy(entry.name, sizeof entry.name - 1);
+        }
+    }
+    put_entry(slot.program, false);
+    if (!new_entries_.empty()) writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
+    new_entries_.clear();
+    writer_.write_items<ThreadEntry>(FrameKind::thread, std::span(&entry, 1));
+    written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] = slot.serial;
+}
+
+/// A process that ends, is killed, or executes another program does not say so, and its threads close nothing.
+void Auditor::close_those_of_ended_processes() {
+    std::map<std::int32_t, std::uint64_t> newest; // image of each process
+    for (const audit_slot &slot : memory_->slots)
+        if (state_of(slot) == AUDIT_SLOT_LIVE) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
+    for (auto &[process, image] : newest)
+        if (kill(process, 0) != 0 && errno == ESRCH) image = UINT64_MAX;
+    std::vector<bool> gone(AUDIT_THREADS);
+    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++) {
+        audit_slot &slot = memory_->slots[i];
+        if (state_of(slot) != AUDIT_SLOT_LIVE || image_of(slot) >= newest[slot.process]) continue;
+        gone[i] = true;
+        __atomic_store_n(&slot.state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
+    }
+    for (audit_segment &segment : memory_->segments) {
+        const auto slot = static_cast<std::uint32_t>(__atomic_load_n(&segment.owner, __ATOMIC_ACQUIRE)) - 1;
+        if (slot < AUDIT_THREADS && gone[slot]) __atomic_store_n(&segment.closed, 1, __ATOMIC_RELEASE);
+    }
+}
+
+/// Threads that had ended and own no segment any more.
+void Auditor::free_ended() {
+    std::vector<bool> owns(AUDIT_THREADS);
+    std::vector<std::uint32_t> ended;
+    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++)
+        if (state_of(memory_->slots[i]) == AUDIT_SLOT_ENDED) ended.push_back(i);
+    if (ended.empty()) return;
+    for (const audit_segment &segment : memory_->segments) {
+        const auto slot = static_cast<std::uint32_t>(__atomic_load_n(&segment.owner, __ATOMIC_ACQUIRE)) - 1;
+        if (slot < AUDIT_THREADS) owns[slot] = true;
+    }
+    for (const std::uint32_t i : ended) {
+        if (owns[i]) continue;
+        put_thread(memory_->slots[i]);
+        __atomic_store_n(&memory_->slots[i].state, AUDIT_SLOT_FREE, __ATOMIC_RELEASE);
+    }
+}
+
+/// What the first process has measured, as soon as it has: a recording that is cut has it too.
+void Auditor::write_costs() {
+    has_costs_ = true;
+    const std::vector<std::uint32_t> empty(std::begin(memory_->empty_calls), std::end(memory_->empty_calls));
+    const nlohmann::json costs{{"told_cost_ticks", memory_->told_cost}, {"empty_calls_ticks", empty}};
+    writer_.write_text(FrameKind::start, costs.dump());
+}
+
+void Auditor::write_end(int status) {
+    const nlohmann::json end{{"status", status},
+                             {"end_ticks", clocks_now().ticks},
+                             {"trouble", memory_->trouble},
+                             {"events_lost", events_ ? events_->lost() : 0},
+                             {"processes", memory_->processes},
+                             {"unattached", memory_->unattached},
+                             {"stacks_refused", memory_->names.refused}};
+    writer_.write_text(FrameKind::end, end.dump());
+}
+
+} // namespace flat::audit

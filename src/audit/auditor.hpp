@@ -1,0 +1,102 @@
+// The audit's side of a session: a thread of this process takes the records out as programs write them, and keeps them
+// in a recording together with what the kernel says meanwhile.
+#pragma once
+
+#include "kernel_events.hpp"
+#include "recording.hpp"
+#include "session.h"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace flat::audit {
+
+struct AuditorOptions {
+    std::filesystem::path out;      // the recording
+    std::vector<std::string> words; // of the command, for the recording
+    std::string under, machine;     // the allocator and the machine, for the recording
+    double over_ns = 10000;         // from which a call is slow
+    bool tells_system_calls = true;
+};
+
+/// The memory of a session, and the file in memory that programs map it from.
+class SessionMemory {
+  public:
+    SessionMemory(); // throws std::system_error iff the system gives none
+    ~SessionMemory();
+    SessionMemory(const SessionMemory &) = delete;
+    SessionMemory &operator=(const SessionMemory &) = delete;
+
+    audit_session &operator*() const { return *session_; }
+    audit_session *operator->() const { return session_; }
+
+    /// The value of AUDIT_SESSION_VARIABLE. Valid as long as this process lives.
+    std::string path() const;
+
+  private:
+    int file_;
+    audit_session *session_;
+};
+
+class Auditor {
+  public:
+    /// Creates the session and the recording. Throws std::system_error iff one cannot be created.
+    explicit Auditor(const AuditorOptions &options);
+    /// As `finish`, for an audit that is given up.
+    ~Auditor();
+    Auditor(const Auditor &) = delete;
+    Auditor &operator=(const Auditor &) = delete;
+
+    /// What the program's environment must have as AUDIT_SESSION_VARIABLE.
+    std::string session_path() const { return memory_.path(); }
+
+    /// Begins, for a process that is about to execute the program.
+    void begin(pid_t process);
+
+    /// After the program has ended: takes the rest and closes the recording. `status`: how it ended. Returns the number
+    /// of processes that were under the audit. Throws what the thread could not do.
+    std::uint64_t finish(int status);
+
+  private:
+    void write_start(const AuditorOptions &options);
+    void run();
+    void take_round();
+    void take_events();
+    void take_records();
+    void take_from(audit_segment &segment, std::uint32_t number);
+    void put_records(audit_slot &slot, std::span<const audit_record> records);
+    void put_entries(std::span<const audit_record> records);
+    void put_entry(std::uint32_t entry, bool is_stack);
+    void put_thread(const audit_slot &slot);
+    void close_those_of_ended_processes();
+    void free_ended();
+    void write_costs();
+    void write_end(int status);
+    void stop();
+
+    SessionMemory memory_;
+    RecordingWriter writer_;
+    std::unique_ptr<KernelEvents> events_;
+    std::string refused_;                       // why there are none
+    std::vector<std::uint32_t> taken_;          // records of each segment that are already in the recording
+    std::vector<std::uint32_t> written_serial_; // of each slot: whose entry was written last
+    std::vector<bool> known_;                   // entries that the recording has
+    std::vector<std::uint64_t> new_entries_;    // as a frame has them
+    std::vector<KernelEvent> found_;
+    bool has_costs_ = false;
+    std::uint64_t rounds_ = 0, busiest_ = 0; // busiest: records of the last round
+    std::atomic<bool> ends_{false};
+    std::thread thread_;
+    std::exception_ptr trouble_;
+};
+
+} // namespace flat::audit

@@ -1,0 +1,145 @@
+#include "slow_calls.hpp"
+
+#include <algorithm>
+
+namespace flat::audit {
+namespace {
+
+constexpr std::size_t most_waiting = 1U << 21; // events of a thread that makes no call; then the older half is taken as
+                                               // outside of any
+
+bool told_system_call(const Call &call) {
+    return std::any_of(call.details.begin(), call.details.end(),
+                       [](auto &detail) { return audit_operation_of(&detail) == AUDIT_SYSTEM_CALL; });
+}
+
+} // namespace
+
+SlowCalls::SlowCalls(const History &history, const Limits &limits) : history_(history), limits_(limits) {}
+
+SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
+    const auto found = watched_.find(thread);
+    if (found != watched_.end()) return found->second;
+    FirstTouch touch(limits_.apart, [this, thread](const TouchBurst &burst) { add_touch(burst, thread); });
+    return watched_.emplace(thread, Watched{{}, std::move(touch), 0}).first->second;
+}
+
+void SlowCalls::on_event(const KernelEvent &event) {
+    Watched &thread = watched(event.thread);
+    std::optional<LiveBlock> block;
+    if (event.kind == KernelEventKind::fault_begins)
+        if (const auto blocks = blocks_.find(event.process); blocks != blocks_.end())
+            block = blocks->second.at(event.address);
+    thread.events.push_back({event, block});
+    if (thread.events.size() > most_waiting) take_earlier(thread, thread.events[thread.events.size() / 2].event.time);
+}
+
+void SlowCalls::take_earlier(Watched &thread, std::uint64_t before) {
+    while (!thread.events.empty() && thread.events.front().event.time < before) {
+        thread.touch.take(thread.events.front().event, thread.events.front().block);
+        thread.events.pop_front();
+    }
+}
+
+std::vector<KernelEvent> SlowCalls::take_inner(Watched &thread, std::uint64_t end) {
+    std::vector<KernelEvent> inner;
+    while (!thread.events.empty() && thread.events.front().event.time <= end) {
+        inner.push_back(thread.events.front().event);
+        thread.events.pop_front();
+    }
+    return inner;
+}
+
+void SlowCalls::on_call(const Call &call) {
+    if (call.thread != last_serial_ || last_entry_ == nullptr) {
+        const auto entry = history_.threads().find(call.thread);
+        if (entry == history_.threads().end()) return; // cannot be: it is written before its records
+        last_serial_ = call.thread;
+        last_entry_ = &entry->second;
+        last_sum_ = &threads_[call.thread];
+        last_watched_ = &watched(last_entry_->thread); // stays where it is, as what unordered_map holds does
+        last_watched_->serial = call.thread;
+        last_blocks_ = &blocks_[last_entry_->process];
+    }
+    std::vector<KernelEvent> inner;
+    if (!last_watched_->events.empty()) {
+        take_earlier(*last_watched_, call.begin);
+        inner = take_inner(*last_watched_, call.end());
+    }
+    count(call);
+    if (call.duration >= limits_.over) keep_if_slow(call, inner);
+    follow_blocks(call);
+}
+
+void SlowCalls::count(const Call &call) {
+    last_sum_->calls++;
+    last_sum_->total += call.duration;
+    StackSum &sum = stacks_[std::uint64_t{call.operation} << 32 | call.stack];
+    sum.count++;
+    sum.bytes += kind_of(call.operation) == CallKind::takes ? call.size : 0;
+    sum.total += call.duration;
+    sum.greatest = std::max(sum.greatest, call.duration);
+    const CallKind kind = kind_of(call.operation);
+    if (kind == CallKind::trims) return;
+    const bool takes = kind == CallKind::takes;
+    if (call.details.empty() || !told_system_call(call)) {
+        (takes ? taking_undisturbed_ : giving_undisturbed_).add(call.duration);
+        (takes ? taking_ : giving_).add(call.duration);
+    } else {
+        (takes ? taking_ : giving_).add(evidence_by_events(call, {}, limits_.cost).duration);
+    }
+}
+
+void SlowCalls::keep_if_slow(const Call &call, std::span<const KernelEvent> events) {
+    const Evidence evidence =
+        limits_.by_counts ? evidence_by_counts(call, limits_.cost) : evidence_by_events(call, events, limits_.cost);
+    if (evidence.duration < limits_.over) return;
+    SlowSample sample;
+    sample.begin = call.begin;
+    sample.duration = evidence.duration;
+    sample.bytes = call.size;
+    sample.page_faults = evidence.fault_count;
+    sample.system_calls = evidence.system_call_count;
+    sample.operation = call.operation;
+    sample.stack = call.stack;
+    sample.thread = call.thread;
+    sample.cause = evidence.cause();
+    samples_.push_back(sample);
+    last_sum_->slow += evidence.duration;
+}
+
+void SlowCalls::follow_blocks(const Call &call) {
+    const CallKind kind = kind_of(call.operation);
+    if (kind == CallKind::trims) return;
+    if (kind == CallKind::gives) {
+        last_blocks_->remove(call.block, call.begin);
+        return;
+    }
+    const bool moved = call.old_block != 0 && (call.block != 0 || call.size == 0);
+    if (moved) last_blocks_->remove(call.old_block, call.begin);
+    last_blocks_->add({call.block, call.size, call.end(), call.operation, call.stack});
+}
+
+void SlowCalls::add_touch(const TouchBurst &burst, std::int32_t thread) {
+    if (burst.duration < limits_.over) return;
+    SlowSample sample;
+    sample.begin = burst.begin;
+    sample.duration = burst.duration;
+    sample.bytes = burst.block.size;
+    sample.page_faults = burst.count;
+    sample.operation = first_touch_operation;
+    sample.stack = burst.block.stack;
+    sample.thread = watched(thread).serial;
+    sample.cause = {CauseKind::page_fault, -1};
+    samples_.push_back(sample);
+    if (sample.thread != 0) threads_[sample.thread].slow += burst.duration;
+}
+
+void SlowCalls::finish() {
+    for (auto &[number, thread] : watched_) {
+        take_earlier(thread, UINT64_MAX);
+        thread.touch.finish();
+    }
+}
+
+} // namespace flat::audit

@@ -1,0 +1,94 @@
+// All calls of a recording, of which the slow ones are kept with their causes.
+#pragma once
+
+#include "durations.hpp"
+#include "evidence.hpp"
+#include "first_touch.hpp"
+#include "history.hpp"
+#include "live_blocks.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace flat::audit {
+
+inline constexpr std::uint32_t first_touch_operation = AUDIT_CALLS_END;
+
+struct SlowSample {
+    std::uint64_t begin = 0, duration = 0, bytes = 0; // times in ticks
+    std::uint64_t page_faults = 0, system_calls = 0;
+    std::uint32_t operation = 0, stack = 0, thread = 0; // first_touch_operation; serial number, 0: of none
+    Cause cause;
+};
+
+struct StackSum {
+    std::uint64_t count = 0, bytes = 0, total = 0, greatest = 0;
+};
+
+struct ThreadSum {
+    std::uint64_t calls = 0, total = 0, slow = 0;
+};
+
+/// Visits a history. Memory grows with the slow calls, the places, and the blocks that are live at a time.
+class SlowCalls : public HistoryVisitor {
+  public:
+    struct Limits {
+        std::uint64_t over = 0;  // ticks from which a call is slow
+        std::uint64_t apart = 0; // ticks between two faults of a burst
+        bool by_counts = false;  // the kernel told only how many events there were
+        CostOfMachine cost;
+    };
+    SlowCalls(const History &history, const Limits &limits);
+
+    void on_call(const Call &call) override;
+    void on_event(const KernelEvent &event) override;
+    void finish(); // after the visit
+
+    const std::vector<SlowSample> &samples() const { return samples_; }
+    const Durations &all(CallKind kind) const { return kind == CallKind::takes ? taking_ : giving_; }
+    const Durations &undisturbed(CallKind kind) const {
+        return kind == CallKind::takes ? taking_undisturbed_ : giving_undisturbed_;
+    }
+    /// By operation above the stack's number.
+    const std::unordered_map<std::uint64_t, StackSum> &stacks() const { return stacks_; }
+    const std::map<std::uint32_t, ThreadSum> &threads() const { return threads_; } // by serial number
+
+  private:
+    struct Happened {
+        KernelEvent event;
+        std::optional<LiveBlock> block;
+    };
+    /// By the system's number of a thread.
+    struct Watched {
+        std::deque<Happened> events; // since the thread's last call
+        FirstTouch touch;
+        std::uint32_t serial = 0;
+    };
+
+    Watched &watched(std::int32_t thread);
+    void take_earlier(Watched &thread, std::uint64_t before);
+    std::vector<KernelEvent> take_inner(Watched &thread, std::uint64_t end);
+    void count(const Call &call);
+    void keep_if_slow(const Call &call, std::span<const KernelEvent> events);
+    void follow_blocks(const Call &call);
+    void add_touch(const TouchBurst &burst, std::int32_t thread);
+
+    const History &history_;
+    Limits limits_;
+    std::vector<SlowSample> samples_;
+    Durations taking_, giving_, taking_undisturbed_, giving_undisturbed_;
+    std::unordered_map<std::uint64_t, StackSum> stacks_;
+    std::map<std::uint32_t, ThreadSum> threads_;
+    std::unordered_map<std::int32_t, Watched> watched_;
+    std::unordered_map<std::int32_t, LiveBlocks> blocks_; // by process
+    std::uint32_t last_serial_ = 0;                       // of the last call, with what belongs to its thread
+    const ThreadEntry *last_entry_ = nullptr;
+    ThreadSum *last_sum_ = nullptr;
+    Watched *last_watched_ = nullptr;
+    LiveBlocks *last_blocks_ = nullptr;
+};
+
+} // namespace flat::audit

@@ -1,0 +1,211 @@
+#include "audit.hpp"
+
+#include "audit_document.hpp"
+#include "audit_text.hpp"
+#include "installed_library.hpp"
+#include "output.hpp"
+#include "preload.hpp"
+#include "terminal.hpp"
+#include "watched_child.hpp"
+
+#include "audit/analysis.hpp"
+#include "audit/auditor.hpp"
+#include "audit/chrome_trace.hpp"
+#include "audit/folded_stacks.hpp"
+#include "audit/pprof_profile.hpp"
+#include "bench/environment.hpp"
+#include "bench/preload_path.hpp"
+#include "report/page.hpp"
+
+#include <array>
+#include <map>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace flat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int status_without = 2;
+
+void add_outputs(CLI::App *verb, AuditOptions &options) {
+    verb->add_option("--json", options.json, "Write all figures, flatline.audit/1 (-: standard output)")
+        ->type_name("FILE");
+    verb->add_option("--html", options.html, "Write the page (-: standard output)")->type_name("FILE");
+    verb->add_option("--pprof", options.pprof, "Write a profile for pprof")->type_name("FILE");
+    verb->add_option("--folded", options.folded, "Write folded stacks, for flame graphs")->type_name("FILE");
+    verb->add_option("--trace", options.trace, "Write the slow calls as a Chrome trace, for Perfetto")
+        ->type_name("FILE");
+}
+
+void require_all_writable(const AuditOptions &options) {
+    const std::array<std::pair<const char *, const std::string *>, 5> files{{{"--json", &options.json},
+                                                                             {"--html", &options.html},
+                                                                             {"--pprof", &options.pprof},
+                                                                             {"--folded", &options.folded},
+                                                                             {"--trace", &options.trace}}};
+    for (const auto &[option, file] : files) require_writable(option, *file);
+}
+
+/// A file for the recording, which is removed if nobody has asked for it.
+class RecordingFile {
+  public:
+    explicit RecordingFile(const std::string &wanted) : path_(wanted), stays_(!wanted.empty()) {
+        if (stays_) return;
+        std::string name = (fs::temp_directory_path() / "flatline-audit-XXXXXX").string();
+        const int file = mkostemp(name.data(), O_CLOEXEC);
+        if (file < 0)
+            throw std::runtime_error(
+                fmt::format("no file can be created in {}: name one by --out", fs::temp_directory_path().string()));
+        (void)close(file);
+        path_ = name;
+    }
+    ~RecordingFile() {
+        std::error_code ignored;
+        if (!stays_) fs::remove(path_, ignored);
+    }
+    RecordingFile(const RecordingFile &) = delete;
+    RecordingFile &operator=(const RecordingFile &) = delete;
+
+    const fs::path &path() const { return path_; }
+
+  private:
+    fs::path path_;
+    bool stays_;
+};
+
+/// While it exists, what the program prints on standard output goes to standard error: the former is for the figures.
+class OutputAside {
+  public:
+    explicit OutputAside(bool aside) : kept_(aside ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : -1) {
+        if (aside && (kept_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+            throw std::runtime_error("standard output cannot be set aside: give --json a file");
+    }
+    ~OutputAside() {
+        if (kept_ < 0) return;
+        (void)dup2(kept_, STDOUT_FILENO);
+        (void)close(kept_);
+    }
+    OutputAside(const OutputAside &) = delete;
+    OutputAside &operator=(const OutputAside &) = delete;
+
+  private:
+    int kept_;
+};
+
+/// The library under the audit: Flatline's own malloc by name, or a file. Empty: what the program uses without.
+std::string library_under(const std::string &name) {
+    if (name.empty()) return "";
+    if (name == "flatline-malloc") return bench::preload_path(installed_library("libflatline-malloc.so")).string();
+    if (!fs::exists(name))
+        throw std::runtime_error(
+            fmt::format("--under {}: there is no such file: name flatline-malloc or a library", name));
+    return bench::preload_path(fs::canonical(name)).string();
+}
+
+std::string machine_text() {
+    const bench::Machine machine = bench::read_machine(0);
+    return fmt::format("{}, {} processors, {}", machine.processor, machine.logical_cpus, machine.kernel);
+}
+
+/// Shows what a recording says; the report on `stream`, if that is not where figures go.
+void show(const fs::path &recording, const AuditOptions &options, int stream) {
+    audit::History history(recording);
+    const audit::Findings findings = audit::analyse(history);
+    const std::string text = audit_text(findings, Look::of(stream));
+    if (stream == STDERR_FILENO)
+        fmt::print(stderr, "{}", text);
+    else if (options.json != "-" && options.html != "-")
+        fmt::print("{}", text);
+    const auto write = [](const std::string &file, const auto &content) {
+        if (!file.empty()) write_output(file, content());
+    };
+    write(options.json, [&] { return audit_document(findings); });
+    write(options.html,
+          [&] { return report::fill_page(content_of(report::find_template().string()), audit_document(findings)); });
+    write(options.pprof, [&] { return audit::pprof_profile(findings); });
+    write(options.folded, [&] { return audit::folded_stacks(findings); });
+    write(options.trace, [&] { return audit::chrome_trace(findings); });
+}
+
+int run_and_show(const AuditOptions &options) {
+    const fs::path library = installed_library("libflatline-audit.so"), program = find_program(options.command.front());
+    require_preloadable(program);
+    const std::string preloaded = bench::preload_path(library).string(), under = library_under(options.under);
+    const RecordingFile recording(options.out);
+    audit::Auditor auditor({.out = recording.path(),
+                            .words = options.command,
+                            .under = under,
+                            .machine = machine_text(),
+                            .over_ns = options.over_ns,
+                            .tells_system_calls = !options.without_system_calls});
+    preload_before_others(under.empty() ? preloaded : preloaded + ":" + under);
+    set_environment(AUDIT_SESSION_VARIABLE, auditor.session_path());
+    const auto look = [&](pid_t process) {
+        try {
+            require_preloadable(process, preloaded);
+        } catch (const std::runtime_error &refusal) {
+            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
+        }
+    };
+    int status = 0;
+    {
+        const OutputAside aside(options.json == "-" || options.html == "-");
+        status = run_untraced(program, options.command, look, [&](pid_t process) { auditor.begin(process); });
+    }
+    if (auditor.finish(status) == 0) {
+        fmt::print(stderr, "flatline audit: {}: ran without the audit: the loader could not preload {}\n",
+                   program.string(), library.string());
+        return status_without;
+    }
+    show(recording.path(), options, STDERR_FILENO);
+    return status;
+}
+
+} // namespace
+
+CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
+    CLI::App *verb = program.add_subcommand("audit", "Find the allocations that stall a program, and why");
+    verb->footer(
+        "Times every call of malloc, free, operator new and the like, in the program as it is. The report goes\n"
+        "to standard error. Refuses a program into which nothing can be preloaded, as flatline run does.\n"
+        "`flatline audit report FILE` shows a recording again.\n"
+        "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
+        "run, or ran without the audit.");
+    verb->add_option("--out", options.out, "Keep the recording: for audit report, replay and plan")->type_name("FILE");
+    verb->add_option("--over", options.over_ns, "How long a call takes that is a stall (default: 10us)")
+        ->type_name("TIME")
+        ->transform(
+            CLI::AsNumberWithUnit(std::map<std::string, double>{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
+                                  CLI::AsNumberWithUnit::UNIT_REQUIRED));
+    verb->add_option("--under", options.under, "Another allocator for the program: flatline-malloc, or a library")
+        ->type_name("MALLOC");
+    verb->add_flag("--without-system-calls", options.without_system_calls,
+                   "Do not tell system calls within the allocator apart: each costs the program 1 to 3 us");
+    add_outputs(verb, options);
+    verb->add_option("command", options.command, "After --: the program, and its arguments")->type_name("PROGRAM");
+    verb->positionals_at_end();
+    options.report = verb->add_subcommand("report", "Show a recording again");
+    options.report->add_option("recording", options.recording, "What flatline audit --out has written")
+        ->type_name("FILE")
+        ->required();
+    add_outputs(options.report, options);
+    return verb;
+}
+
+int run_audit(const AuditOptions &options) {
+    require_all_writable(options);
+    if (options.report->parsed()) {
+        show(options.recording, options, STDOUT_FILENO);
+        return 0;
+    }
+    if (options.command.empty())
+        throw std::runtime_error("no program was given: flatline audit -- PROGRAM [ARGUMENT...]");
+    return run_and_show(options);
+}
+
+} // namespace flat::cli
