@@ -56,7 +56,7 @@ for (const scheme of ["light", "dark"]) {
 
 const planted = FLATLINE_FILL && !FLATLINE_AUDIT_JSON ? test : test.skip;
 
-planted("the page can be read by keyboard and by pointer, the flame graph filtered and searched, the theme changed", async () => {
+planted("keys and pointer read the page, the flame graph is filtered and searched, the theme changes", async () => {
   const { page, noise } = await open(file, { scheme: "dark" });
   assert.deepEqual(await problemsFound([wrongKeys, wrongPointer, wrongFilteredFlame, wrongSearch], page, audit), []);
   await page.click(".theme");
@@ -65,11 +65,22 @@ planted("the page can be read by keyboard and by pointer, the flame graph filter
   await page.close();
 });
 
+planted("on paper the page is light, whole and unclipped", async () => {
+  const { page, noise } = await open(file, { width: 1046, scheme: "dark" }); // A4 landscape less its margins
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  assert.deepEqual(await clippedElements(page), []);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
 planted("an audit without stalls says so", async () => {
   const calm = makeCalm();
   for (const width of [1280, 400]) {
     const { page, noise } = await open(fill(calm, "audit-calm"), { width });
-    assert.deepEqual(await problemsFound([wrongHead, wrongTable, wrongPercentiles, wrongFlame, clippedElements], page, calm), []);
+    const all = [wrongHead, wrongTable, wrongPercentiles, wrongFlame, clippedElements];
+    assert.deepEqual(await problemsFound(all, page, calm), []);
     assert.match(await page.textContent("#stalls"), /There is no stall to show/);
     assert.match(await page.textContent("#timeline"), /No slow call is shown/);
     assert.deepEqual(noise, []);
@@ -88,8 +99,8 @@ planted("names that look like HTML stay text", async () => {
     assert.deepEqual(noise, []);
     await page.close();
   }
-  const believing = append(path, "<script>const cell = document.querySelector('[data-field=thread]'); " +
-    "cell.innerHTML = cell.textContent;</script>");
+  const believing = append(path, "<script>const told = document.querySelector('.told'); " +
+    "told.innerHTML = told.textContent;</script>");
   const { page } = await open(believing);
   assert.ok((await markup(page)).includes("a name has become an element"));
   await page.close();
@@ -150,7 +161,7 @@ planted("what the page shows otherwise than the JSON is caught, wherever it is",
   await requireCaught(wrongTimeline, page, "lock: 1 of ", "system call: ", "blocked: the lanes are ");
   await requireCaught(wrongPercentiles, page, "freeing: the line is not ", "floor/p99_ns: ", "the marks are ");
   await requireCaught(wrongFlame, page, "total: another (1) is not in the JSON", "worst: ");
-  await requireCaught(wrongHead, page, "not said: Not told: ", "not said: The most time is lost in ");
+  await requireCaught(wrongHead, page, "not said: Not told: ", "not said: at ");
   await page.close();
 });
 
@@ -162,7 +173,8 @@ planted("filters, switches, searches, keys and drags that do nothing are caught"
   await requireCaught(wrongFilteredFlame, page, "0 stacks, and not ");
   await requireCaught(wrongFlame, page, "worst: ");
   await requireCaught(wrongSearch, page, "found , and not ");
-  await requireCaught(wrongKeys, page, "the first call is told as ", "plus does not zoom", "Enter opens ", "the flame graph is at ");
+  await requireCaught(wrongKeys, page, "the first call is told as ", "plus does not zoom", "Enter opens ",
+    "the flame graph is at ");
   await requireCaught(wrongPointer, page, "a drag shows ");
   await page.close();
 });

@@ -1,5 +1,5 @@
-// What the page of an audit must satisfy, beside its JSON. Every check returns a list of problems, empty iff all is well,
-// so that the same functions can be shown pages with planted faults.
+// What the page of an audit must satisfy, beside its JSON. Every check returns a list of problems, empty iff all is
+// well, so that the same functions can be shown pages with planted faults.
 
 import { hostile } from "./audit_fixture.mjs";
 import { figure } from "./rows.mjs";
@@ -8,13 +8,15 @@ const space = "\u00a0";
 
 /// The page's rule for durations, written a second time on purpose, as that for figures is.
 export function duration(ns) {
-  const [unit, size] = ns >= 999.5e6 ? ["s", 1e9] : ns >= 999.5e3 ? ["ms", 1e6] : ns >= 999.5 ? ["\u00b5s", 1e3] : ["ns", 1];
+  const [unit, size] = ns >= 999.5e6 ? ["s", 1e9] : ns >= 999.5e3 ? ["ms", 1e6]
+    : ns >= 999.5 ? ["\u00b5s", 1e3] : ["ns", 1];
   const value = ns / size, decimals = unit === "ns" || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   return `${figure(value, decimals)}${space}${unit}`;
 }
 
 const last = (path) => path.slice(path.lastIndexOf("/") + 1);
-const sourceOf = ({ file, line }) => (line > 0 && file !== "" ? `${last(file)}:${line}` : last(file));
+const sourceOf = (site) => (site === null ? "" : site.line > 0 && site.file !== ""
+  ? `${last(site.file)}:${site.line}` : last(site.file));
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
 
 /// What is left of an audit in one thread (an index; null: all) with one cause (null: all), told from the JSON alone.
@@ -27,8 +29,9 @@ function leftOf({ stalls, slow_calls, threads }, thread, cause) {
     if (thread === null) return [{ ...stall, index }];
     if (own.length === 0) return [];
     const rank = (percent) => own[Math.ceil((percent / 100) * own.length - 1e-9) - 1];
+    const { name, thread: number } = threads[thread];
     return [{ ...stall, index, count: own.length, p50_ns: rank(50), p999_ns: rank(99.9), max_ns: own[own.length - 1],
-      total_ns: own.reduce((sum, each) => sum + each, 0), thread: `${threads[thread].name} (${threads[thread].thread})` }];
+      total_ns: own.reduce((sum, each) => sum + each, 0), thread: `${name} (${number})` }];
   });
   return { calls, rows: rows.sort((a, b) => b.total_ns - a.total_ns) };
 }
@@ -58,11 +61,12 @@ function wrongRows(rows, written) {
     const texts = written.find(({ index }) => index === row.index)?.texts ?? {};
     const wanted = {
       operation: row.operation, cause: row.cause, count: figure(row.count, 0), p50_ns: duration(row.p50_ns),
-      p999_ns: duration(row.p999_ns), max_ns: duration(row.max_ns), total_ns: duration(row.total_ns), thread: row.thread,
-      source: sourceOf(row.site),
+      p999_ns: duration(row.p999_ns), max_ns: duration(row.max_ns), total_ns: duration(row.total_ns),
+      thread: row.thread, source: sourceOf(row.site),
     };
     for (const [field, text] of Object.entries(wanted)) {
-      if (texts[field] !== text) problems.push(`${row.index}/${field}: the page says ${texts[field]}, the JSON ${text}`);
+      const said = texts[field];
+      if (said !== text) problems.push(`${row.index}/${field}: the page says ${said}, the JSON ${text}`);
     }
   }
   return problems;
@@ -128,10 +132,17 @@ function elsewhere(page, places, cause) {
   }, [places, cause]);
 }
 
-const lane = { base: 78, plot: 58 }; // CSS pixels: from the top of a lane to its floor, and what durations reach over
+const floor = 78, reach = 58; // CSS pixels: from the top of a lane to its floor, and what durations reach over
 
-/// For each cause alone: the lanes are the threads with such calls, the one with the most time first, each says how many
-/// there are, and every call has a mark in its colour at its time, as high as its duration.
+/// Where the mark of a call stands in what is plotted.
+function placeOf({ left, right, window: [from, to], low, high, lanes }, [at, length, thread]) {
+  const { top } = lanes.find((lane) => lane.thread === thread);
+  return [left + ((at - from) / (to - from)) * (right - left),
+    top + floor - reach * (Math.log(length / low) / Math.log(high / low))];
+}
+
+/// For each cause alone: the lanes are the threads with such calls, the one with the most time first, each says how
+/// many there are, and every call has a mark in its colour at its time, as high as its duration.
 export async function wrongTimeline(page, audit) {
   const problems = [];
   for (const cause of new Set(audit.stalls.map((stall) => stall.cause_kind))) {
@@ -146,16 +157,14 @@ export async function wrongTimeline(page, audit) {
       problems.push(`${cause}: the lanes are ${JSON.stringify(shown)}, the JSON\u2019s ${JSON.stringify(wanted)}`);
       continue;
     }
-    const { left, right, window: [from, to], low, high } = plotted;
-    const places = calls.map(([at, length, thread]) => [
-      left + ((at - from) / (to - from)) * (right - left),
-      plotted.lanes[threads.indexOf(thread)].top + lane.base - lane.plot * (Math.log(length / low) / Math.log(high / low))]);
+    const places = calls.map((call) => placeOf(plotted, call));
     const missing = await elsewhere(page, places, cause);
     if (missing.length > 0) problems.push(`${cause}: ${missing.length} of ${places.length} calls have no mark of it`);
     const names = await page.$$eval(".lane-name", (all) => all.map((each) => each.textContent));
     for (const [i, [thread, count]] of wanted.entries()) {
       const { name, thread: number } = audit.threads[thread];
-      const text = `${name} (${number}) ${figure(count, 0)}${space}slow call${count === 1 ? "" : "s"}, ${duration(time(thread))}`;
+      const slow = `${figure(count, 0)}${space}slow call${count === 1 ? "" : "s"}`;
+      const text = `${name} (${number}) ${slow}, ${duration(time(thread))}`;
       if (names[i] !== text) problems.push(`${cause}: lane ${i} is called ${names[i]}, and not ${text}`);
     }
   }
@@ -188,7 +197,8 @@ export async function wrongPercentiles(page, audit) {
     }
   }
   if (series.length !== curves.length) problems.push(`${series.length} lines, and not ${curves.length}`);
-  const wanted = audit.stalls.flatMap(({ operation, max_ns: ns }, stall) => (operation === "first touch" ? [] : [[stall, ns]]));
+  const wanted = audit.stalls.map(({ operation, max_ns: ns }, stall) => [stall, ns, operation])
+    .filter(([, , operation]) => operation !== "first touch").map(([stall, ns]) => [stall, ns]);
   const marked = marks.map(({ stall, y }) => [stall, y]);
   if (JSON.stringify(marked) !== JSON.stringify(wanted)) {
     problems.push(`the marks are ${JSON.stringify(marked)}, the JSON\u2019s ${JSON.stringify(wanted)}`);
@@ -233,7 +243,8 @@ export async function wrongFlame(page, audit) {
     await page.check(`[name="flame-measure"][value="${measure}"]`);
     const wanted = wantedFrames(audit.flame, measure), frames = await flameFrames(page);
     const [, , all] = wanted[0], width = await page.$eval(".flame", (each) => each.clientWidth);
-    const sums = (rows, scale) => rows.reduce((sum, row) => sum.set(key(row), (sum.get(key(row)) ?? 0) + row[2] * scale), new Map());
+    const sums = (rows, scale) => rows.reduce((sum, row) =>
+      sum.set(key(row), (sum.get(key(row)) ?? 0) + row[2] * scale), new Map());
     const [drawn, told] = [sums(frames, 1), sums(wanted, width / all)];
     for (const [name, pixels] of told) {
       const seen = drawn.get(name) ?? 0;
@@ -257,7 +268,8 @@ export async function wrongFilteredFlame(page, audit) {
   for (const { operation, cause: words, stack, total_ns: ns } of rows) {
     const leaf = frames.find(([name, depth]) => name === `${operation}: ${words}` && depth === stack.length + 1);
     const share = (leaf?.[2] ?? 0) / width;
-    if (Math.abs(share - ns / total) > 0.01) problems.push(`${operation}: ${words} has ${share}, and not ${ns / total}`);
+    const wanted = ns / total;
+    if (Math.abs(share - wanted) > 0.01) problems.push(`${operation}: ${words} has ${share}, and not ${wanted}`);
   }
   const leaves = frames.filter(([name]) => audit.stalls.some((stall) => name === `${stall.operation}: ${stall.cause}`));
   if (leaves.length !== rows.length) problems.push(`${leaves.length} stacks, and not ${rows.length}`);
@@ -279,17 +291,18 @@ export async function wrongSearch(page, audit) {
   return problems;
 }
 
-/// The head says what ran, where the most time is lost and why, which causes could be told, and what is not on the page.
+/// The head says what ran, where the most time is lost and why, which causes could be told, and what is not here.
 export async function wrongHead(page, audit) {
   const text = (await page.textContent(".mast")).replaceAll(space, " ");
   const [worst] = audit.stalls;
+  const untold = audit.causes_missing.map(({ cause, why }) => `Not told: ${cause} \u2013 ${why}`);
   const said = [audit.command, audit.under, audit.machine, ...audit.notes, ...audit.causes_available,
-    `${figure(audit.calls, 0)} calls`, ...audit.causes_missing.map(({ cause, why }) => `Not told: ${cause} \u2013 ${why}`)];
+    `${figure(audit.calls, 0)} calls`, ...untold];
   if (audit.dropped > 0) said.push(`${figure(audit.dropped, 0)} calls were dropped`);
   if (!audit.whole) said.push("The recording ends before the program did");
-  if (worst) said.push(`The most time is lost in ${worst.site.function} at ${sourceOf(worst.site)}`,
+  if (worst?.site) said.push(`The most time is lost in ${worst.site.function}`, `at ${sourceOf(worst.site)}`,
     `took ${duration(worst.total_ns)} together, ${duration(worst.max_ns)} at worst. The cause is ${worst.cause}.`);
-  else said.push(`No stall was found: none of the ${figure(audit.calls, 0)} calls`);
+  if (!worst) said.push(`No stall was found: none of the ${figure(audit.calls, 0)} calls`);
   return said.filter((each) => !text.includes(each.replaceAll(space, " "))).map((each) => `not said: ${each}`);
 }
 
@@ -333,11 +346,9 @@ export async function wrongPointer(page, audit) {
   const problems = [], plotted = JSON.parse(await page.getAttribute(".lanes", "data-plotted"));
   await page.locator(".lanes").scrollIntoViewIfNeeded();
   const box = await page.locator(".lanes").boundingBox();
-  const { left, right, window: [from, to], low, high, lanes } = plotted;
+  const { left, right, window: [from, to] } = plotted;
   const longest = audit.slow_calls.reduce((one, other) => (other[1] > one[1] ? other : one));
-  const x = left + ((longest[0] - from) / (to - from)) * (right - left);
-  const y = lanes.find(({ thread }) => thread === longest[2]).top + lane.base -
-    lane.plot * (Math.log(longest[1] / low) / Math.log(high / low));
+  const [x, y] = placeOf(plotted, longest);
   await page.mouse.move(box.x + x, box.y + y);
   const said = await page.textContent(".lanes .tip");
   if (!said.includes(duration(longest[1]))) problems.push(`the longest call is told as ${said}`);
@@ -346,7 +357,7 @@ export async function wrongPointer(page, audit) {
   await page.mouse.move(box.x + left + 200, box.y + 30, { steps: 4 });
   await page.mouse.up();
   const window = JSON.parse(await page.getAttribute(".lanes", "data-plotted")).window;
-  const at = (pixels) => from + ((pixels - 0) / (right - left)) * (to - from);
+  const at = (pixels) => from + (pixels / (right - left)) * (to - from);
   if (Math.abs(window[0] - at(100)) > at(2) || Math.abs(window[1] - at(200)) > at(2)) {
     problems.push(`a drag shows ${window}, and not ${[at(100), at(200)]}`);
   }
