@@ -52,7 +52,7 @@ function answer(audit: Audit): Child[] {
   const own = others(worst) && audit.stalls.find((stall) => !others(stall));
   return [
     ...stallInWords("The most time is lost in ", worst, "verdict"),
-    ...(own ? stallInWords("Next, and not for another task, in ", own, "verdict next") : []),
+    ...(own ? stallInWords("Apart from other tasks, the most time is lost in ", own, "verdict next") : []),
   ];
 }
 

@@ -10,10 +10,10 @@ import { after, before, test } from "node:test";
 import {
   append, fill, folder, open, problemsFound, requireGivenBack, startBrowser, stopBrowser, visit,
 } from "./browser.mjs";
-import { hostile, makeAudit, makeCalm, makeHostile } from "./audit_fixture.mjs";
+import { hostile, makeAudit, makeCalm, makeCrowd, makeHostile } from "./audit_fixture.mjs";
 import {
-  markup, tooManyElements, wrongFilteredFlame, wrongFlame, wrongHead, wrongKeys, wrongPercentiles, wrongPointer,
-  wrongSearch, wrongStacks, wrongTable, wrongTimeline,
+  markup, missingLicences, tooManyElements, wrongCrowd, wrongFilteredFlame, wrongFlame, wrongHead, wrongKeys,
+  wrongPercentiles, wrongPointer, wrongSearch, wrongStacks, wrongTable, wrongTimeline,
 } from "./audited.mjs";
 import { clippedElements, oversize, poorContrast } from "./checks.mjs";
 
@@ -35,8 +35,10 @@ test("every row, stack, mark, curve and flame is the JSON's, filters act on them
   await page.close();
 });
 
-test("the page is one file under 2 MB, and gives back the JSON it was filled with", async () => {
-  assert.deepEqual(oversize(readFileSync(file, "utf8")), []);
+test("the page is one file under 2 MB with its licences, and gives back the JSON it was filled with", async () => {
+  const html = readFileSync(file, "utf8");
+  assert.deepEqual([...oversize(html), ...missingLicences(html)], []);
+  assert.equal(missingLicences(html.replace(/<!--[^]*?-->/, "<!-- -->")).length, 3);
   await requireGivenBack(file, audit);
 });
 
@@ -122,6 +124,18 @@ planted("20,000 slow calls are shown without an element for each", async () => {
   assert.equal((await tooManyElements(page)).length, 1);
   assert.deepEqual(noise, []);
   await page.close();
+});
+
+planted("many rows and lanes are shown on demand", async () => {
+  const crowd = makeCrowd();
+  const { page, noise } = await open(fill(crowd, "audit-crowd"), { width: 400 });
+  assert.deepEqual(await problemsFound([clippedElements, wrongCrowd], page, crowd), []);
+  assert.deepEqual(noise, []);
+  await page.close();
+  const few = await open(file);
+  assert.deepEqual((await wrongCrowd(few.page, { ...crowd, slow_calls: audit.slow_calls })).slice(0, 2),
+    ["7 rows at first", "5 lanes"]);
+  await few.page.close();
 });
 
 // The checks themselves, shown pages with faults planted in them.

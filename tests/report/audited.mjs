@@ -389,6 +389,31 @@ export async function markup(page) {
   return problems;
 }
 
+/// At first there are 100 rows and 24 lanes, and the page says what is left; a button shows all rows, and what opens the
+/// row of a call shows it too.
+export async function wrongCrowd(page, audit) {
+  const problems = [], rows = () => page.locator("[data-stall]").count();
+  const further = `${audit.threads.length - 24}${space}further threads`;
+  if (await rows() !== 100) problems.push(`${await rows()} rows at first`);
+  const { lanes } = JSON.parse(await page.getAttribute(".lanes", "data-plotted"));
+  if (lanes.length !== 24) problems.push(`${lanes.length} lanes`);
+  if (!(await page.textContent("#timeline .key")).includes(further)) problems.push(`not said: ${further}`);
+  const far = audit.slow_calls.filter((call) => call[2] === lanes[0].thread).findIndex((call) => call[3] >= 100);
+  await page.focus(".lanes");
+  for (let i = 0; i <= far; i++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  if (await page.locator("[data-stall].open").count() !== 1) problems.push("the row of a call does not open");
+  if (await rows() !== audit.stalls.length) problems.push(`${await rows()} rows, and not ${audit.stalls.length}`);
+  return problems;
+}
+
+/// The licences of the packages whose code is in the page require their text in every copy.
+export function missingLicences(html) {
+  const wanted = { "uPlot": "Leon Sorokin", "d3-flame-graph": "Apache License", "d3-selection": "Mike Bostock" };
+  return Object.entries(wanted).filter(([, words]) => !html.slice(0, html.indexOf("-->")).includes(words))
+    .map(([name]) => `the licence of ${name} is not in the page`);
+}
+
 const mostElements = 6000;
 
 /// Slow calls are painted, and no elements: thousands of them would make every step of the page slow.
