@@ -162,7 +162,8 @@ planted("what the page shows otherwise than the JSON is caught, wherever it is",
   wrong.stalls[2].p999_ns *= 1.5;
   wrong.stalls[1].stack.splice(3, 1);
   wrong.stalls[3].operation = "first touch again";
-  wrong.stalls[4].max_ns += 1;
+  wrong.stalls[4].operation = "free";
+  wrong.stalls[5].max_ns += 1;
   wrong.freeing.all.points[4][1] *= 1.01;
   wrong.floor.p99_ns += 1;
   wrong.flame.children[0].name = "another";
@@ -173,7 +174,8 @@ planted("what the page shows otherwise than the JSON is caught, wherever it is",
   await requireCaught(wrongTable, page, "thread null, null: 2/p999_ns: ", "thread null, null: 0/source: ");
   await requireCaught(wrongStacks, page, "1: the page has ");
   await requireCaught(wrongTimeline, page, "lock: 1 of ", "system call: ", "blocked: the lanes are ");
-  await requireCaught(wrongPercentiles, page, "freeing: the line is not ", "floor/p99_ns: ", "the marks are ");
+  await requireCaught(wrongPercentiles, page, "freeing: the line is not ", "floor/p99_ns: ", "the marks are ",
+    "the mark of stall 4 is not on ");
   await requireCaught(wrongFlame, page, "total: another (1) is not in the JSON", "worst: ");
   await requireCaught(wrongHead, page, "not said: Not told: ", "not said: at ");
   await page.close();

@@ -17,14 +17,16 @@ const below = [frame("audio::Engine::run(std::stop_token)", "/src/synth/engine.c
 const longName = "std::__detail::_Map_base<std::basic_string<char>, std::pair<std::basic_string<char> const, " +
   "audio::Voice>, std::allocator<std::pair<std::basic_string<char> const, audio::Voice>>>::operator[](key_type const&)";
 
+const unloading = [frame("operator delete(void*)", "", 0, { module: "/lib/libc.so.6" }),
+  frame("synth::Sample::~Sample()", "/src/synth/sample.cpp", 33, { inlined: true }),
+  frame("synth::unload(synth::Bank&)", "/src/synth/bank.cpp", 204)];
+
 // operation, kind and words of the cause, the frames above those of all threads, which of them is the site,
 // slow calls, median in us, spread in decades, bytes, faults and system calls in all
 const kinds = [
   ["first touch", "page fault", "page fault", [frame("audio::Delay::resize(std::size_t)", "/src/synth/delay.cpp", 61)],
     0, 220, 24, 0.5, 1 << 22, 2210, 0],
-  ["free", "system call", "system call madvise", [frame("operator delete(void*)", "", 0, { module: "/lib/libc.so.6" }),
-    frame("synth::Sample::~Sample()", "/src/synth/sample.cpp", 33, { inlined: true }),
-    frame("synth::unload(synth::Bank&)", "/src/synth/bank.cpp", 204)], 1, 9, 2400, 0.4, 1 << 24, 0, 9],
+  ["free", "system call", "system call madvise", unloading, 1, 9, 2400, 0.4, 1 << 24, 0, 9],
   ["malloc", "lock", "lock", [frame("audio::Mixer::mix(Block&)", "/src/synth/mixer.cpp", 87)], 0,
     63, 31, 0.6, 512, 0, 71],
   ["operator new", "own work or the machine", "own work or the machine", [
@@ -34,8 +36,8 @@ const kinds = [
     34, 17, 0.3, 1 << 20, 130, 0],
   ["malloc", "preempted", "preempted", [frame("audio::Mixer::mix(Block&)", "/src/synth/mixer.cpp", 91)], 0,
     21, 950, 0.5, 512, 0, 0],
-  ["free", "blocked", "blocked", [frame("log_line", "", 0, { module: "/opt/synth/lib/libplug in.so" })], 0,
-    5, 2050, 0.05, 128, 0, 5],
+  ["free", "blocked", "blocked", [frame("log_line", "", 0, { module: "/opt/synth/lib/libplug in.so" }),
+    frame("free", "", 0, { module: "/opt/synth/lib/libplug in.so" }), ...unloading], 0, 5, 2050, 0.05, 128, 0, 5],
 ];
 const over = 10000; // ns
 const names = ["render", "mixer", "loader", "ui", "synth-helper"];

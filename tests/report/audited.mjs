@@ -172,7 +172,18 @@ export async function wrongTimeline(page, audit) {
   return problems;
 }
 
-/// The chart of percentiles has the JSON's points, its table the figures, and every stall that is a call its mark.
+/// Whether a line that is drawn has this place between two of its points, on a log scale.
+function liesOn(drawn, x, y) {
+  return drawn.some(([right, above], i) => {
+    const [left, below] = drawn[i - 1] ?? [right, above];
+    if (x < left - 1e-9 || x > right + 1e-9) return false;
+    const share = right > left ? (x - left) / (right - left) : 1;
+    return Math.abs(Math.log(below) + share * Math.log(above / below) - Math.log(y)) < 1e-6;
+  });
+}
+
+/// The chart of percentiles has the JSON's points, its table the figures, and every stall that is a call its mark, on
+/// the line of its kind.
 export async function wrongPercentiles(page, audit) {
   const curves = Object.entries({
     "allocating": audit.allocating.all, "allocating, undisturbed": audit.allocating.undisturbed,
@@ -199,6 +210,12 @@ export async function wrongPercentiles(page, audit) {
   if (series.length !== curves.length) problems.push(`${series.length} lines, and not ${curves.length}`);
   const wanted = audit.stalls.map(({ operation, max_ns: ns }, stall) => [stall, ns, operation])
     .filter(([, , operation]) => operation !== "first touch").map(([stall, ns]) => [stall, ns]);
+  for (const { stall, x: at, y } of marks) {
+    const { label, y: ns } = series.find((each) => each.label === (/free|delete/.test(audit.stalls[stall]?.operation)
+      ? "freeing" : "allocating"));
+    const drawn = ns.flatMap((value, i) => (value === null ? [] : [[x[i], value]]));
+    if (!liesOn(drawn, at, y)) problems.push(`the mark of stall ${stall} is not on the line of ${label}`);
+  }
   const marked = marks.map(({ stall, y }) => [stall, y]);
   if (JSON.stringify(marked) !== JSON.stringify(wanted)) {
     problems.push(`the marks are ${JSON.stringify(marked)}, the JSON\u2019s ${JSON.stringify(wanted)}`);
