@@ -14,8 +14,8 @@ const causes: CauseLook[] = [
     means: "the kernel had to supply or copy a page of memory: at the first write to fresh memory, or to memory that " +
       "was given back. A first touch strikes in the program, after the allocation, and is charged to the site where " +
       "the block was allocated.",
-    advice: "Allocate the memory and write to it before the deadline begins. A pool is resident before its first call " +
-      "(`flat_pool_create`). Without a change to the program, `flatline run --policy latency` makes many pages " +
+    advice: "Allocate the memory and write to it before the deadline begins. A pool is resident before its first " +
+      "call (`flat_pool_create`). Without a change to the program, `flatline run --policy latency` makes many pages " +
       "resident at once, and keeps them." },
   { name: "system call", colour: "--cause-call",
     outline: [[-square, -square], [square, -square], [square, square], [-square, square]],
@@ -25,26 +25,25 @@ const causes: CauseLook[] = [
       "kernel." },
   { name: "lock", colour: "--cause-lock", outline: [[0, -1.15], [1.15, 0], [0, 1.15], [-1.15, 0]],
     means: "the call waited for a lock that another thread held.",
-    advice: "Threads wait for each other inside the allocator. Give each thread or core a pool of its own, with blocks " +
-      "that any thread may free (`flat_percore_create`)." },
+    advice: "Threads wait for each other inside the allocator. Give each thread or core a pool of its own, with " +
+      "blocks that any thread may free (`flat_percore_create`)." },
   { name: "preempted", colour: "--cause-preempted", outline: [[-1.05, -0.85], [1.05, -0.85], [0, 1.05]],
     means: "the kernel gave the processor to another task during the call.",
     advice: "Not the allocator: the scheduler gave the processor to another task. Use a real-time priority or an " +
       "isolated processor; `flatline env` shows how this machine is set up, and `flatline bench` how it disturbs a " +
       "call." },
   { name: "blocked", colour: "--cause-blocked", outline: [[-1.05, 0.85], [1.05, 0.85], [0, -1.05]],
-    means: "the thread slept in the kernel, and not for a lock that could be told: waiting for a device or a page on " +
-      "disk, or sleeping between attempts to take a spin lock.",
-    advice: "The call waited in the kernel, as for memory to be reclaimed or a page to be read from disk. Keep memory " +
-      "free, and lock what the deadline needs: a region that is created locked (`flat_region_create`), or mlockall." },
+    means: "the thread slept in the kernel, and not for a lock: it waited for a page from disk, a device or memory.",
+    advice: "The call waited in the kernel, as for memory to be reclaimed or a page to be read from disk. Keep " +
+      "memory free, and lock what the deadline needs: a region that is created locked (`flat_region_create`), or mlockall." },
   { name: "own work or the machine", colour: "--cause-own",
     outline: [[-1, -wide], [-wide, -wide], [-wide, -1], [wide, -1], [wide, -wide], [1, -wide], [1, wide], [wide, wide],
       [wide, 1], [-wide, 1], [-wide, wide], [-1, wide]],
-    means: "the thread ran all the time and the kernel saw nothing: the allocator\u2019s own steps, spinning for a lock, " +
-      "or the hypervisor, an interrupt, a cache miss.",
-    advice: "No event of the kernel explains these. The allocator searched, merged or spun, or the machine itself was " +
-      "interrupted. A pool takes a bounded number of steps: `flatline plan` sizes one, and `flatline prove` shows the " +
-      "bound." },
+    means: "the thread ran all the time and the kernel saw nothing: the allocator\u2019s own steps, spinning for a " +
+      "lock, or the hypervisor, an interrupt, a cache miss.",
+    advice: "No event of the kernel explains these. The allocator searched, merged or spun, or the machine itself " +
+      "was interrupted. A pool takes a bounded number of steps: `flatline plan` sizes one, and `flatline prove` shows " +
+      "the bound." },
 ];
 
 const unknown: CauseLook = {

@@ -1,4 +1,4 @@
-// The percentile curves of all allocating and freeing calls, beside the floor, and on them the worst call of each stall.
+// The percentile curves of allocating and freeing calls, beside the floor, and on them the worst call of each stall.
 
 import type uPlot from "uplot";
 import { lookOfCause, traceShape } from "./audit_causes";

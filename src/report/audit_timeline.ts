@@ -52,8 +52,9 @@ export class Timeline implements Drawable {
     this.holder = el("div", { class: "lanes", tabindex: 0, role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of slow calls. ${keys}`,
       keydown: (event) => this.onKey(event as KeyboardEvent), blur: () => this.look(null),
-      pointerdown: (event) => this.onDown(event as PointerEvent), pointerup: (event) => this.onUp(event as PointerEvent),
-      pointermove: (event) => this.onMove(event as PointerEvent), pointercancel: () => this.endDrag(),
+      pointerdown: (event) => this.onDown(event as PointerEvent), pointercancel: () => this.endDrag(),
+      pointermove: (event) => this.onMove(event as PointerEvent),
+      pointerup: (event) => this.onUp(event as PointerEvent),
       pointerleave: () => { if (this.dragFrom === null) this.look(null); }, dblclick: () => this.zoomTo(this.whole) },
     this.canvas, this.names, this.band, this.ring, this.tip);
     const button = (text: string, label: string, click: () => void) =>

@@ -12,9 +12,11 @@ import {
 } from "./browser.mjs";
 import { hostile, makeAudit, makeCalm, makeCrowd, makeHostile } from "./audit_fixture.mjs";
 import {
-  markup, missingLicences, tooManyElements, wrongCrowd, wrongFilteredFlame, wrongFlame, wrongHead, wrongKeys,
-  wrongPercentiles, wrongPointer, wrongSearch, wrongStacks, wrongTable, wrongTimeline,
+  markup, missingLicences, tooManyElements, wrongCrowd, wrongHead, wrongStacks, wrongTable,
 } from "./audited.mjs";
+import {
+  wrongFilteredFlame, wrongFlame, wrongKeys, wrongPercentiles, wrongPointer, wrongSearch, wrongTimeline,
+} from "./audited_charts.mjs";
 import { clippedElements, oversize, poorContrast } from "./checks.mjs";
 
 const { FLATLINE_AUDIT_PAGE, FLATLINE_AUDIT_JSON, FLATLINE_FILL } = process.env;

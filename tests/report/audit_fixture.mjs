@@ -138,7 +138,8 @@ export function makeCalm() {
 /// An audit of more stalls and threads than a page shows at once: 150 and 40.
 export function makeCrowd() {
   const audit = makeAudit(), count = audit.slow_calls.length;
-  const threads = Array.from({ length: 40 }, (_, i) => ({ ...audit.threads[0], name: `worker ${i}`, thread: 9000 + i }));
+  const threads = Array.from({ length: 40 }, (_, i) =>
+    ({ ...audit.threads[0], name: `worker ${i}`, thread: 9000 + i }));
   const stalls = Array.from({ length: 150 }, (_, i) => {
     const stall = audit.stalls[i % audit.stalls.length], site = { ...stall.site, line: 1000 + i };
     return { ...stall, site, stack: [{ ...stall.stack[0], ...site }, ...stall.stack], total_ns: 1e9 - i };
