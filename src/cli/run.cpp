@@ -1,15 +1,14 @@
 #include "run.hpp"
 
+#include "library_path.hpp"
 #include "preload.hpp"
 #include "watched_child.hpp"
 
 #include "bench/preload_path.hpp"
 
-#include <cstdlib>
 #include <stdexcept>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace flat::cli {
 namespace {
@@ -17,26 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int status_without = 2;
-
-fs::path installed_malloc() {
-    const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-    for (const char *folder : {FLATLINE_LIBRARY_FOLDER, "lib"})
-        if (const fs::path library = prefix / folder / "libflatline-malloc.so"; fs::exists(library))
-            return fs::canonical(library);
-    throw std::runtime_error(fmt::format("there is no libflatline-malloc.so in {}: build or install Flatline again, on "
-                                         "64-bit Linux",
-                                         (prefix / FLATLINE_LIBRARY_FOLDER).string()));
-}
-
-void set(const char *name, const std::string &value) {
-    if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is not enough memory for the environment");
-}
-
-/// Libraries that LD_PRELOAD already names come after it.
-void preload(const std::string &library) {
-    const char *others = std::getenv("LD_PRELOAD");
-    set("LD_PRELOAD", others == nullptr || *others == 0 ? library : fmt::format("{}:{}", library, others));
-}
 
 } // namespace
 
@@ -63,13 +42,14 @@ CLI::App *add_run(CLI::App &program, RunOptions &options) {
 int run_command(const RunOptions &options) {
     if (options.command.empty())
         throw std::runtime_error("no program was given: flatline run -- PROGRAM [ARGUMENT...]");
-    const fs::path library = installed_malloc(), program = find_program(options.command.front());
+    const fs::path library = installed_library("libflatline-malloc.so"),
+                   program = find_program(options.command.front());
     require_preloadable(program);
     const std::string preloaded = bench::preload_path(library).string();
-    preload(preloaded);
-    if (!options.policy.empty()) set("FLATLINE_POLICY", options.policy);
-    if (!options.misuse.empty()) set("FLATLINE_MISUSE", options.misuse);
-    if (options.stats) set("FLATLINE_STATS", "1");
+    preload_first(preloaded);
+    if (!options.policy.empty()) set_variable("FLATLINE_POLICY", options.policy);
+    if (!options.misuse.empty()) set_variable("FLATLINE_MISUSE", options.misuse);
+    if (options.stats) set_variable("FLATLINE_STATS", "1");
     const ChildEnding ending = run_watched(program, options.command, library, [&](pid_t process) {
         try {
             require_preloadable(process, preloaded);

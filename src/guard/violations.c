@@ -1,0 +1,67 @@
+#define _GNU_SOURCE
+#include "violations.h"
+
+#include "sections.h"
+#include "waits.h"
+
+#include "../preload/stacks.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#define PROBES 256u
+#define FUTEX_LOCK_PI_OF_CLOCK 13 /* FUTEX_LOCK_PI2 of Linux 5.14 */
+
+static void count_one(guard_session *session, uint32_t violation) {
+    for (uint32_t i = 0; i < PROBES && violation != 0; i++) {
+        guard_slot *slot = &session->slots[(violation * 2654435761u + i) % GUARD_SLOTS];
+        uint32_t there = 0;
+        if (__atomic_compare_exchange_n(&slot->violation, &there, violation, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED) ||
+            there == violation) {
+            (void)__atomic_fetch_add(&slot->count, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+    (void)__atomic_fetch_add(&session->unrecorded, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t section_word(guard_session *session, uint64_t section) {
+    const bool has_place = (section & (GUARD_SECTION_NAMED | GUARD_SECTION_REALTIME)) == 0;
+    return has_place ? frame_of(&session->names, (uintptr_t)section) : section;
+}
+
+void guard_tell(guard_kind kind, long number, const void *innermost) {
+    system_calls_unwatch();
+    guard_session *session = guard_shared;
+    const guard_thread *mine = &guard_mine;
+    const uint64_t words[GUARD_WORDS] = {
+        [GUARD_WORD_KIND] = (uint64_t)kind | (uint64_t)number << 8,
+        [GUARD_WORD_THREAD] = mine->id,
+        [GUARD_WORD_SECTION] = section_word(session, mine->section),
+        [GUARD_WORD_STACK] = stack_of(&session->names, innermost),
+        [GUARD_WORD_NAME] = mine->name,
+    };
+    count_one(session, interned_put(&session->names, words, GUARD_WORDS));
+}
+
+static bool waits_for_lock(const system_call *call) {
+    if (call->number != SYS_futex) return false;
+    const long operation = call->arguments[1] & FUTEX_CMD_MASK;
+    return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI ||
+           operation == FUTEX_LOCK_PI_OF_CLOCK || operation == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* The return of a signal's handler is the kernel's affair, and no call of the program's. */
+static void before_call(const system_call *call) {
+    if (call->number == SYS_rt_sigreturn) return;
+    guard_tell(waits_for_lock(call) ? GUARD_LOCK_WAIT : GUARD_SYSTEM_CALL, call->number, call->place);
+}
+
+static void after_call(const system_call *call) {
+    if (call->end == 0 && call->number != SYS_rt_sigreturn)
+        (void)__atomic_fetch_add(&guard_shared->unwatched, 1, __ATOMIC_RELAXED);
+}
+
+bool violations_watch_system_calls(void) { return system_calls_prepare(before_call, after_call); }
