@@ -1,6 +1,5 @@
 #include "guard_report.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -14,7 +13,7 @@ using guarded::Violation;
 using symbols::SourceFrame;
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t frames_shown = 12;
+constexpr std::size_t callers_shown = 8;
 
 std::string place_of(const SourceFrame &frame) {
     if (frame.file.empty()) return "";
@@ -43,18 +42,28 @@ std::string what_of(const Violation &violation) {
     return violation.kind == GUARD_SYSTEM_CALL ? kind + " " + violation.system_call : kind;
 }
 
+std::string frame_text(const SourceFrame &frame) {
+    return fmt::format("{}{}{}", frame.function, frame.inlined ? " (inlined)" : "", place_of(frame));
+}
+
+/// The innermost frame, the site, and its callers up to main; between the first two are libraries' own.
 std::string violation_text(const Violation &violation, const Look &look) {
     std::string text = fmt::format("\n{}, {}, {}, section {}\n", look.dress(what_of(violation), Style::bad),
                                    times(violation.count), thread_of(violation), violation.section);
-    const std::size_t shown = std::min(violation.stack.size(), std::max(frames_shown, violation.site + 1));
-    for (std::size_t i = 0; i < shown; i++) {
+    if (violation.site > 0) text += fmt::format("    {}\n", frame_text(violation.stack.front()));
+    if (violation.site > 1) text += "    ...\n";
+    for (std::size_t i = violation.site; i < violation.stack.size(); i++) {
         const SourceFrame &frame = violation.stack[i];
-        const std::string line =
-            fmt::format("{}{}{}", frame.function, frame.inlined ? " (inlined)" : "", place_of(frame));
-        text += fmt::format("  {} {}\n", i == violation.site ? ">" : " ",
-                            i == violation.site ? look.dress(line, Style::strong) : line);
+        if (i == violation.site)
+            text += fmt::format("  > {}\n", look.dress(frame_text(frame), Style::strong));
+        else
+            text += fmt::format("    {}\n", frame_text(frame));
+        if (frame.function == "main" || frame.function.starts_with("main(")) break;
+        if (i - violation.site == callers_shown) {
+            text += fmt::format("    ... and {} more\n", violation.stack.size() - i - 1);
+            break;
+        }
     }
-    if (shown < violation.stack.size()) text += fmt::format("    ... and {} more\n", violation.stack.size() - shown);
     return text;
 }
 

@@ -1,6 +1,6 @@
 /* malloc's family and operator new and delete: in a section each call is reported, and what it does itself is not. */
 #define _GNU_SOURCE
-#include "sections.h"
+#include "state.h"
 #include "violations.h"
 
 #include "../preload/next.h"

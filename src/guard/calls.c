@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "named_sections.h"
 #include "next_definition.h"
-#include "sections.h"
+#include "state.h"
 #include "violations.h"
 
 #include <pthread.h>

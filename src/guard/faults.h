@@ -3,7 +3,7 @@
 #ifndef FLATLINE_GUARD_FAULTS_H
 #define FLATLINE_GUARD_FAULTS_H
 
-#include "sections.h"
+#include "state.h"
 
 /* Once in a process. False: the signal's handler cannot be installed. */
 bool faults_prepare(void);

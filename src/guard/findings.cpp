@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -145,10 +146,13 @@ std::string section_name(const guard_session &session, std::uint64_t word, symbo
 }
 
 std::vector<Violation> violations_of(const guard_session &session, symbols::SourceFrames &frames) {
+    std::map<std::uint32_t, std::uint64_t> counts; // by the violation's number, which grows
+    for (const guard_slot &slot : session.slots)
+        if (slot.violation != 0) counts[slot.violation] += slot.count;
     std::vector<Violation> found;
-    for (const guard_slot &slot : session.slots) {
-        const std::vector<std::uint64_t> words = words_of(session, slot.violation);
-        if (words.size() == GUARD_WORDS) found.push_back(violation_of(session, words, slot.count, frames));
+    for (const auto &[number, count] : counts) {
+        const std::vector<std::uint64_t> words = words_of(session, number);
+        if (words.size() == GUARD_WORDS) found.push_back(violation_of(session, words, count, frames));
     }
     std::stable_sort(found.begin(), found.end(), [](const Violation &a, const Violation &b) {
         return a.kind != b.kind ? a.kind < b.kind : a.count > b.count;

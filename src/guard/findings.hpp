@@ -51,8 +51,7 @@ struct Violation {
     std::size_t site = 0;                      // the frame of `stack` that is the program's own: where to look
 };
 
-/// All violations of a session, the most frequent kind of each section first as they were met; `unread` counts those
-/// whose words are incomplete, as where the program was killed while it wrote them.
+/// All violations of a session: by kind, the most frequent ones first, else in the order in which they were met.
 std::vector<Violation> violations_of(const guard_session &session, symbols::SourceFrames &frames);
 
 /// The section that was entered at a place, or that a number means, in words.

@@ -19,9 +19,6 @@
 #define NOINLINE __attribute__((noinline, cold))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-LOCAL_TO_THREAD guard_thread guard_mine;
-guard_session *guard_shared;
-
 /* Of this process. */
 static struct {
     bool is_prepared, calls, faults; /* calls, faults: they can be told */
@@ -29,22 +26,12 @@ static struct {
     pthread_key_t at_thread_end;
 } process;
 
-_Noreturn void guard_refuse(guard_refusal why, const char *text) {
-    system_calls_unwatch();
-    if (text != NULL) guard_shared->refused_text = interned_put_text(&guard_shared->names, text);
-    __atomic_store_n(&guard_shared->refusal, (uint32_t)why, __ATOMIC_RELEASE);
-    for (;;) (void)syscall(SYS_exit_group, 2);
-}
-
+/* Whether the program handles a signal by which it is watched. */
 static guard_refusal taken_signal(void) {
     if (process.calls && (signals_program_handles(SIGSYS) || !signals_are_kept(SIGSYS))) return GUARD_HANDLES_SIGSYS;
-    if (process.faults && (signals_program_handles(SIGTRAP) || !signals_are_kept(SIGTRAP))) return GUARD_HANDLES_SIGTRAP;
+    if (process.faults && (signals_program_handles(SIGTRAP) || !signals_are_kept(SIGTRAP)))
+        return GUARD_HANDLES_SIGTRAP;
     return GUARD_NOT_REFUSED;
-}
-
-void guard_require_signals(void) {
-    const guard_refusal why = taken_signal();
-    if (why != GUARD_NOT_REFUSED) guard_refuse(why, NULL);
 }
 
 static uint32_t name_of_thread(void) {
@@ -57,7 +44,8 @@ static uint32_t name_of_thread(void) {
 static NOINLINE bool arm(guard_thread *mine) {
     if (guard_shared == NULL) return false;
     const int before = errno;
-    guard_require_signals();
+    const guard_refusal why = taken_signal();
+    if (why != GUARD_NOT_REFUSED) guard_refuse(why, NULL);
     if (!process.calls || !system_calls_arm()) guard_shared->no_system_calls = 1;
     if (process.faults) faults_begin(mine);
     if (mine->entries == NULL) {
@@ -161,6 +149,7 @@ __attribute__((constructor)) static void prepare(void) {
     process.calls = violations_watch_system_calls();
     process.faults = faults_prepare();
     if (!process.calls) session->no_system_calls = 1;
+    if (!process.faults) session->no_faults = EINVAL;
     if (pthread_atfork(before_fork, after_fork, in_child) != 0) return;
     (void)__atomic_fetch_add(&session->loads, 1, __ATOMIC_RELAXED);
     guard_shared = session;

@@ -1,60 +1,10 @@
-/* Whether the calling thread is in a section, and what is done once a thread so that it can be watched there. A thread
- * is watched iff `system_calls_selector` is set: it is in a section, that one is past its warm-up, and the thread is
- * not inside of something that has been reported already. */
+/* Where sections begin, and what is done once a thread so that it can be watched in them. */
 #ifndef FLATLINE_GUARD_SECTIONS_H
 #define FLATLINE_GUARD_SECTIONS_H
 
-#include "session.h"
+#include "state.h"
 
-#include "../preload/system_calls.h"
-
-#include <stdbool.h>
-
-#define GUARD_WARMED_SECTIONS 64u /* sections of one thread whose entries are counted */
-
-typedef struct guard_warm_up {
-    uint64_t section;
-    uint32_t entries;
-} guard_warm_up;
-
-typedef struct guard_thread {
-    uint32_t depth;    /* sections that it is in */
-    bool is_armed;     /* it can be watched */
-    bool is_throwing;  /* from the throw of an exception, which is reported, to its handler */
-    bool was_watched;  /* before fork */
-    uint64_t section;  /* the outermost: the address that entered it, or GUARD_SECTION_NAMED and so on */
-    uintptr_t frame;   /* the stack pointer behind that */
-    uint64_t *entries; /* in the session */
-    uint64_t id;       /* as in the words of a violation */
-    uint32_t name;     /* an entry of the session's table */
-    void *fault_event; /* its mapping, or NULL */
-    int fault_file;    /* its descriptor; 0: the mapping alone keeps the event */
-    guard_warm_up warm_ups[GUARD_WARMED_SECTIONS];
-} guard_thread;
-
-extern LOCAL_TO_THREAD guard_thread guard_mine;
-
-/* NULL: this process is not under `flatline guard`. Set before there is a second thread. */
-extern guard_session *guard_shared;
-
-/* The outermost section of the thread begins and ends. */
+/* The outermost section of the thread begins, whose depth is 1 already. A thread's first one costs some 50 us. */
 void guard_begin(guard_thread *mine, uint64_t section, uintptr_t frame);
-static inline void guard_end(guard_thread *mine) {
-    mine->depth = 0;
-    system_calls_unwatch();
-}
-
-static inline bool guard_watches(void) { return __builtin_expect(system_calls_selector != 0, 0); }
-
-/* After something that has been reported: the thread was watched before it, and is again if still in a section. */
-static inline void guard_resume(void) {
-    if (guard_mine.depth != 0) system_calls_watch();
-}
-
-/* Ends the process, since it cannot be guarded: `flatline guard` says why. */
-_Noreturn void guard_refuse(guard_refusal why, const char *text);
-
-/* Ends the process if the program handles one of the signals by which it is watched. */
-void guard_require_signals(void);
 
 #endif

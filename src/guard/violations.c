@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "violations.h"
 
-#include "sections.h"
-#include "waits.h"
+#include "state.h"
 
 #include "../preload/stacks.h"
+#include "../preload/system_calls.h"
 
 #include <linux/futex.h>
 #include <stddef.h>
@@ -53,9 +53,28 @@ static bool waits_for_lock(const system_call *call) {
            operation == FUTEX_LOCK_PI_OF_CLOCK || operation == FUTEX_WAIT_REQUEUE_PI;
 }
 
+/* Whether it is a wait that no C function made, by a real-time thread that may wait: see waits.c. */
+static bool is_allowed_wait(const system_call *call) {
+    if (guard_mine.section != GUARD_SECTION_REALTIME) return false;
+    switch (call->number) {
+#if defined(__x86_64__)
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+#endif
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2: return true;
+    default: return false;
+    }
+}
+
 /* The return of a signal's handler is the kernel's affair, and no call of the program's. */
 static void before_call(const system_call *call) {
-    if (call->number == SYS_rt_sigreturn) return;
+    if (call->number == SYS_rt_sigreturn || is_allowed_wait(call)) return;
     guard_tell(waits_for_lock(call) ? GUARD_LOCK_WAIT : GUARD_SYSTEM_CALL, call->number, call->place);
 }
 

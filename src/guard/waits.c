@@ -1,6 +1,6 @@
+/* `flatline guard --realtime`: a thread whose policy is SCHED_FIFO or SCHED_RR is in a section from the end of one
+ * allowed wait to the begin of the next. Before its first wait, while it is set up, it is in none. */
 #define _GNU_SOURCE
-#include "waits.h"
-
 #include "next_definition.h"
 #include "sections.h"
 
@@ -11,7 +11,6 @@
 #include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,24 +23,6 @@ static bool is_realtime(void) {
 }
 
 static bool follows_realtime(void) { return guard_shared != NULL && guard_shared->realtime != 0; }
-
-bool waits_allow(const system_call *call) {
-    if (guard_mine.section != GUARD_SECTION_REALTIME) return false;
-    switch (call->number) {
-#if defined(__x86_64__)
-    case SYS_poll:
-    case SYS_select:
-    case SYS_epoll_wait:
-#endif
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_ppoll:
-    case SYS_pselect6:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2: return true;
-    default: return false;
-    }
-}
 
 /* A wait in a section that the program has entered itself is a violation like any other. */
 static void begin_wait(void) {
