@@ -86,6 +86,9 @@ void warn(const guard_session &session, symbols::SourceFrames &frames, GuardedRu
             fmt::format("{} time{} the rest of a section was not watched for system calls, behind one "
                         "that starts a process",
                         session.unwatched, session.unwatched == 1 ? "" : "s"));
+    if (session.unhooked > 0)
+        run.warnings.push_back(
+            fmt::format("{} calls of named sections were not watched: too many threads at a time", session.unhooked));
     if (session.unrecorded + session.names.refused > 0)
         run.warnings.push_back(fmt::format("there was no room for {} violations", session.unrecorded));
 }
@@ -106,6 +109,13 @@ GuardedRun findings_of(const guard_session &session, guarded::Suppressions &know
     run.unused_suppressions = known.unused();
     warn(session, frames, run);
     return run;
+}
+
+/// The first section that was named and that nothing has; empty if there is none.
+std::string unfound_section(const guard_session &session) {
+    for (std::uint32_t i = 0; i < session.named_count; i++)
+        if ((session.found_named >> i & 1) == 0) return session.named[i];
+    return "";
 }
 
 /// Runs the command under the session, whose library is preloaded before `below`. Returns its exit status.
@@ -161,6 +171,9 @@ int run_guard(const GuardOptions &options) {
     require_writable("--json", options.json);
     guarded::Suppressions known;
     if (!options.suppress.empty()) known = guarded::Suppressions(content_of(options.suppress), options.suppress);
+#if !defined(__x86_64__)
+    if (!options.sections.empty()) throw std::runtime_error("--section works on x86-64 alone: call flat_guard_enter()");
+#endif
     const guarded::Session session(
         {.named_sections = options.sections, .realtime = options.realtime, .warm_up = options.warm_up});
     const int status = run_guarded(session, options);
@@ -172,6 +185,11 @@ int run_guard(const GuardOptions &options) {
     const GuardedRun run = findings_of(memory, known, options, status);
     if (options.json != "-") fmt::print(stderr, "{}", guard_text(run, Look::of(STDERR_FILENO)));
     if (!options.json.empty()) write_output(options.json, guard_document(run));
+    if (const std::string section = unfound_section(memory); !section.empty())
+        throw std::runtime_error(
+            fmt::format("--section {}: {} and the libraries that it loaded export no such function: "
+                        "name one that `nm -D` shows, or link the program with -rdynamic",
+                        section, name));
     if (run.threads == 0)
         throw std::runtime_error(name + ": entered no section, so nothing was guarded: call flat_guard_enter() and "
                                         "flat_guard_leave(), or name a function by --section");

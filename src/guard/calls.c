@@ -72,7 +72,6 @@ EXPORT void *dlmopen(Lmid_t space, const char *file, int mode) {
  * exception. */
 static void begin_throw(const void *caller) {
     if (tell(GUARD_EXCEPTION, caller)) guard_mine.is_throwing = true;
-    named_sections_unhook();
 }
 
 NEXT_DEFINITION(void, __cxa_throw, (void *, void *, void (*)(void *)))
@@ -93,12 +92,21 @@ EXPORT _Noreturn void __cxa_rethrow(void) {
     abort();
 }
 
+/* std::rethrow_exception, as it is called by std::future. */
+NEXT_DEFINITION(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *))
+EXPORT _Noreturn void _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(void *exception);
+EXPORT _Noreturn void _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(void *exception) {
+    begin_throw(CALLER);
+    find__ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE();
+    next__ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(exception);
+    abort();
+}
+
 NEXT_DEFINITION(void *, __cxa_begin_catch, (void *))
 EXPORT void *__cxa_begin_catch(void *exception);
 EXPORT void *__cxa_begin_catch(void *exception) {
     find___cxa_begin_catch();
     void *object = next___cxa_begin_catch(exception);
-    named_sections_hook();
     if (guard_mine.is_throwing) {
         guard_mine.is_throwing = false;
         guard_resume();

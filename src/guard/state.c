@@ -7,6 +7,7 @@
 
 LOCAL_TO_THREAD guard_thread guard_mine;
 guard_session *guard_shared;
+guard_process guard_self;
 
 _Noreturn void guard_refuse(guard_refusal why, const char *text) {
     system_calls_unwatch();

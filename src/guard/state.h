@@ -8,6 +8,7 @@
 
 #include "../preload/system_calls.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #define GUARD_WARMED_SECTIONS 64u /* sections of one thread whose entries are counted */
@@ -33,6 +34,14 @@ typedef struct guard_thread {
 } guard_thread;
 
 extern LOCAL_TO_THREAD guard_thread guard_mine;
+
+/* What this process can do. */
+typedef struct guard_process {
+    bool calls, faults; /* they can be told */
+    uint32_t warm_up;
+    pthread_key_t at_thread_end; /* its value is `guard_mine` of a thread that has been armed */
+} guard_process;
+extern guard_process guard_self;
 
 /* NULL: this process is not under `flatline guard`. Set before there is a second thread. */
 extern guard_session *guard_shared;
