@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define JUMP_LENGTH 5u            /* jmp with a displacement of 32 bits */
-#define MOVED_MOST 32u            /* bytes of the instructions that make room for it */
+#define FAR_JUMP_LENGTH 14u       /* jmp by a word behind it */
 #define REACH (UINT64_C(1) << 30) /* how far such a jump is sure to lead */
 #define SEARCH_STEP (UINT64_C(1) << 16)
 #define MAX_SCANNED (UINT64_C(1) << 20) /* of a function's body */
@@ -47,23 +47,66 @@ static bool ends_function(const ZydisDecodedInstruction *at) {
     return at->meta.category == ZYDIS_CATEGORY_RET || at->meta.category == ZYDIS_CATEGORY_INTERRUPT;
 }
 
-/* Copies whole instructions of at least JUMP_LENGTH bytes to `to`, as they have to be there. */
-static const char *move_entry(const unsigned char *from, size_t size, unsigned char *to, size_t *moved) {
+static unsigned char *put(unsigned char *at, const void *bytes, size_t count) {
+    memcpy(at, bytes, count);
+    return at + count;
+}
+
+static unsigned char *put_far_jump(unsigned char *at, const void *target) {
+    static const unsigned char by_next_word[] = {0xff, 0x25, 0, 0, 0, 0};
+    return put(put(at, by_next_word, sizeof by_next_word), &target, sizeof target);
+}
+
+/* The call returns to its own place: the stack is as it would be without the change. */
+static unsigned char *put_far_call(unsigned char *at, const void *target, const void *back) {
+    static const unsigned char push_word_behind_jump[] = {0xff, 0x35, FAR_JUMP_LENGTH, 0, 0, 0};
+    at = put_far_jump(put(at, push_word_behind_jump, sizeof push_word_behind_jump), target);
+    return put(at, &back, sizeof back);
+}
+
+/* A branch at `from` becomes one that reaches its target from anywhere. NULL: it is of another kind. */
+static unsigned char *move_branch(unsigned char *to, const unsigned char *from, const ZydisDecodedInstruction *at) {
+    const unsigned char *const behind = from + at->length, *const target = behind + at->raw.imm[0].value.s;
+    const unsigned char over_next[] = {(unsigned char)(0x70 | (at->opcode & 15)), 2, 0xeb, FAR_JUMP_LENGTH};
+    switch (at->meta.category) {
+    case ZYDIS_CATEGORY_CALL: return put_far_call(to, target, behind);
+    case ZYDIS_CATEGORY_UNCOND_BR: return put_far_jump(to, target);
+    case ZYDIS_CATEGORY_COND_BR:
+        if (at->opcode >> 4 != 7 && at->opcode >> 4 != 8) return NULL; /* loop and jrcxz */
+        return put_far_jump(put(to, over_next, sizeof over_next), target);
+    default: return NULL;
+    }
+}
+
+/* An instruction with an operand beside the instruction pointer. NULL: the operand is too far away. */
+static unsigned char *move_with_operand(unsigned char *to, const unsigned char *from,
+                                        const ZydisDecodedInstruction *at) {
+    const int64_t there = at->raw.disp.value + (from - to);
+    const int32_t displacement = (int32_t)there;
+    if (displacement != there || at->raw.disp.size != 32) return NULL;
+    unsigned char *const end = put(to, from, at->length);
+    memcpy(to + at->raw.disp.offset, &displacement, sizeof displacement);
+    return end;
+}
+
+/* Writes to `*to` what does the same as the first instructions of the function, of at least JUMP_LENGTH bytes. Returns
+ * why it cannot be done, or NULL. */
+static const char *move_entry(const unsigned char *from, size_t size, unsigned char **to, size_t *moved) {
     for (*moved = 0; *moved < JUMP_LENGTH;) {
         ZydisDecodedInstruction at;
         if (size != 0 && *moved >= size) return "is too short to be changed: name its caller";
         if (!ZYAN_SUCCESS(decode(&decoder, NULL, from + *moved, ZYDIS_MAX_INSTRUCTION_LENGTH, &at)))
             return "begins with code that is not understood: name its caller";
-        if (is_branch(&at) || ends_function(&at))
-            return "has a branch or its end in its first 5 bytes, which cannot be moved: name its caller";
-        memcpy(to + *moved, from + *moved, at.length);
-        if ((at.attributes & ZYDIS_ATTRIB_IS_RELATIVE) != 0) { /* an operand beside the instruction pointer */
-            const int64_t there = at.raw.disp.value + (from - to);
-            const int32_t displacement = (int32_t)there;
-            if (displacement != there || at.raw.disp.size != 32)
-                return "uses data that is too far from any free memory";
-            memcpy(to + *moved + at.raw.disp.offset, &displacement, sizeof displacement);
-        }
+        const bool is_last = *moved + at.length >= JUMP_LENGTH;
+        if ((ends_function(&at) || at.meta.category == ZYDIS_CATEGORY_UNCOND_BR) && !is_last)
+            return "ends within 5 bytes, and so cannot be changed: name its caller";
+        if (is_branch(&at))
+            *to = at.meta.category == ZYDIS_CATEGORY_CALL && !is_last ? NULL : move_branch(*to, from + *moved, &at);
+        else if ((at.attributes & ZYDIS_ATTRIB_IS_RELATIVE) != 0)
+            *to = move_with_operand(*to, from + *moved, &at);
+        else
+            *to = put(*to, from + *moved, at.length);
+        if (*to == NULL) return "begins with an instruction that cannot be moved: name its caller";
         *moved += at.length;
     }
     return NULL;
@@ -98,16 +141,6 @@ static unsigned char *page_near(uintptr_t function, size_t page) {
     return NULL;
 }
 
-static unsigned char *put(unsigned char *at, const void *bytes, size_t count) {
-    memcpy(at, bytes, count);
-    return at + count;
-}
-
-static unsigned char *put_far_jump(unsigned char *at, const void *target) {
-    static const unsigned char by_next_word[] = {0xff, 0x25, 0, 0, 0, 0};
-    return put(put(at, by_next_word, sizeof by_next_word), &target, sizeof target);
-}
-
 static bool write_jump(unsigned char *function, const unsigned char *target, size_t page) {
     const uintptr_t begin = (uintptr_t)function & ~(uintptr_t)(page - 1);
     const size_t length = ((uintptr_t)function + JUMP_LENGTH - begin + page - 1) & ~(page - 1);
@@ -137,13 +170,14 @@ const char *entry_patch_apply(entry_patch *patch, size_t size, void (*through)(v
     unsigned char *at = put(put(code, to_r11, sizeof to_r11), &patch, sizeof patch);
     unsigned char *const resume = put_far_jump(at, target);
     size_t moved = 0;
-    const char *why = move_entry(function, size, resume, &moved);
+    unsigned char *end = resume;
+    const char *why = move_entry(function, size, &end, &moved);
     if (why == NULL && returns_to_entry(function, size, moved))
         why = "jumps back into its first bytes: name its caller";
     if (why == NULL) {
         patch->resume = resume;
         patch->code = code;
-        (void)put_far_jump(resume + moved, function + moved);
+        (void)put_far_jump(end, function + moved);
         if (mprotect(code, page, PROT_READ | PROT_EXEC) != 0 || !write_jump(function, code, page))
             why = "cannot be changed: the system forbids it";
     }

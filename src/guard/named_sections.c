@@ -33,10 +33,13 @@ __asm__(
                                   "\t.local flat_hooks, flat_hook_enter, flat_hook_return\n"
                                   "\t.cfi_startproc simple\n"
                                   "\t.cfi_personality 0x1b, flat_hook_personality\n"
-                                  "\t.cfi_def_cfa rsp, 0\n"
-                                  /* DW_CFA_expression of the return address: breg16 8, dup, deref_size 4, plus */
-                                  "\t.cfi_escape 0x10, 16, 6, 0x80, 8, 0x12, 0x94, 4, 0x22\n"
-                                  "\t.zero 16, 0x90\n"
+                                  /* Unwinders tell frames apart by their CFA, so the hook has one that no other frame has. The stack pointer is
+         * its caller's all the same: DW_CFA_val_expression with breg7 0. */
+        "\t.cfi_def_cfa rsp, 4\n"
+        "\t.cfi_escape 0x16, 7, 2, 0x77, 0\n"
+        /* DW_CFA_expression of the return address: breg16 8, dup, deref_size 4, plus */
+        "\t.cfi_escape 0x10, 16, 6, 0x80, 8, 0x12, 0x94, 4, 0x22\n"
+        "\t.zero 16, 0x90\n"
                                   "flat_hooks:\n"
                                   "\t.set flat_hook_index, 0\n"
                                   "\t.rept " TEXT_OF(HOOKS) "\n"

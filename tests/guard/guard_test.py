@@ -89,5 +89,105 @@ class Guard(unittest.TestCase):
         self.assertRegex(self.text, r"(?m)^  > .*third\(\) .*violations.cpp:\d+$")
 
 
+    def test_a_function_is_a_section_by_its_name_alone(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("--section works on x86-64 alone")
+        names = re.findall(r"(?:void|Numbers|double|int) (named_\w+)\(", (SOURCES / "named.cpp").read_text()) + ["late_call"]
+        sections = [word for name in names for word in ("--section", name)]
+        document = self.found_in("--warm-up", "1", *sections, "--", PROGRAMS / "named", PROGRAMS / "liblate.so")
+        self.assertEqual(self.output, "done\n")
+        self.assert_as_marked(document, "named.cpp", "late.cpp")
+        self.assertEqual({each["section"] for each in document["violations"]}, set(names))
+
+    def test_a_section_that_is_nowhere_is_refused(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("--section works on x86-64 alone")
+        result = guard("--section", "no_such_function", "--", PROGRAMS / "cases", "section")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--section no_such_function", result.stderr.splitlines()[-1])
+
+    def cases(self, *arguments, before=(), **options):
+        return self.found_in(*before, "--", PROGRAMS / "cases", *arguments, **options)
+
+    def kinds(self, document):
+        return sorted((each["kind"], each["count"]) for each in document["violations"] if each["kind"] != "page fault")
+
+    def test_the_status_is_the_programs_unless_a_violation_is_to_fail(self):
+        self.assertEqual(self.kinds(self.cases("section", status=4)), [("free", 1), ("malloc", 1)])
+        self.assertEqual(self.output, "ended\n")
+        self.cases("section", before=["--fail"], status=1)
+        self.assertEqual(self.cases("section", before=["--fail", "--warm-up", "1"], status=4)["violations"], [])
+
+    def test_a_program_without_a_section_is_no_pass(self):
+        for options in [], ["--fail"]:
+            result = guard(*options, "--", PROGRAMS / "cases", "nothing")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("entered no section", result.stderr.splitlines()[-1])
+        result = guard("--warm-up", "5", "--", "true")
+        self.assertEqual(result.returncode, 2)
+
+    def test_known_violations_are_accepted_and_unused_suppressions_told(self):
+        known = PROGRAMS / "known.supp"
+        known.write_text("# accepted\nmalloc:alloc*\nfree:section\npage fault:*\nsystem call:write\n")
+        document = self.cases("section", before=["--fail", "--suppress", known], status=4)
+        unused = [each for each in document["unused_suppressions"] if each != "page fault:*"]  # there may be none
+        self.assertEqual((document["violations"], unused), ([], ["system call:write"]))
+        self.assertGreaterEqual(document["suppressed"], 2)
+        self.assertIn("matched nothing: system call:write", self.text)
+        known.write_text("malloc:other\n")
+        self.assertEqual(len(self.kinds(self.cases("section", before=["--suppress", known], status=4))), 2)
+        known.write_text("malloc:a\nmalice:alloc*\n")
+        self.assert_refused(guard("--suppress", known, "--", "true"), "known.supp:2", "malice")
+
+    def test_a_program_that_handles_the_signals_of_the_guard_is_refused(self):
+        for signal_name in "sigsys", "sigtrap":
+            self.assert_refused(guard("--", PROGRAMS / "cases", signal_name), signal_name.upper())
+        self.assert_refused(guard("--", PROGRAMS / "cases", "sigsys-late"), "SIGSYS", before="ended\n")
+
+    def test_a_library_that_is_bound_to_itself_is_refused(self):
+        self.assert_refused(guard("--", PROGRAMS / "cases", "deep", PROGRAMS / "liblate.so"), "RTLD_DEEPBIND", "liblate")
+
+    def test_programs_into_which_nothing_can_be_preloaded_are_refused(self):
+        self.assert_refused(guard("--", PROGRAMS / "static", "section"), "statically")
+        self.assert_refused(guard("--", PROGRAMS / "own_malloc"), "its own malloc")
+        result = guard("--", "env", "-u", "LD_PRELOAD", PROGRAMS / "cases", "section")
+        self.assertEqual((result.returncode, result.stdout in ("", "ended\n")), (2, True), result.stderr)
+
+    def test_the_report_survives_the_program(self):
+        for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP):
+            self.assertEqual(self.kinds(self.cases(how, status=128 + number)), [("free", 1), ("malloc", 1)], how)
+
+    def test_a_fork_and_its_child_go_on_in_the_section(self):
+        document = self.cases("fork")
+        found = [(each["kind"], each.get("system_call"), each["process"]) for each in document["violations"]]
+        self.assertEqual(len([each for each in found if each[0] == "malloc"]), 2)
+        self.assertEqual(len({process for kind, _, process in found if kind == "malloc"}), 2)
+        self.assertEqual([call for kind, call, _ in found if kind == "system call"].count("clone"), 1)
+
+    def test_the_next_program_is_guarded_too(self):
+        document = self.cases("exec", status=4)
+        self.assertEqual(self.kinds(document), [("free", 1), ("malloc", 1), ("system call", 1)])
+
+    def test_a_section_is_watched_on_behind_a_signals_handler(self):
+        calls = {each["system_call"] for each in self.cases("signal")["violations"] if each["kind"] == "system call"}
+        self.assertIn("getpid", calls)
+        self.assertNotIn("rt_sigreturn", calls)
+
+    def test_a_section_that_is_jumped_out_of_is_told(self):
+        document = self.cases("jump")
+        self.assertEqual(len(document["warnings"]), 1)
+        self.assertRegex(document["warnings"][0], "jump_in_section was entered 2 more times without having been left")
+
+    def test_other_mallocs_are_watched_alike(self):
+        document = self.found_in("--under", "flatline-malloc", "--warm-up", "1", "--", PROGRAMS / "violations",
+                                 PROGRAMS / "liblate.so")
+        self.assert_as_marked(document, "violations.cpp", "late.cpp")
+        self.assert_refused(guard("--under", "no-such.so", "--", "true"), "--under", "no-such.so")
+
+    def test_flatlines_own_memory_is_silent(self):
+        document = self.found_in("--fail", "--warm-up", "1", "--", PROGRAMS / "silent")
+        self.assertEqual((document["violations"], document["entries"]), ([], 4))
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
