@@ -65,11 +65,8 @@ void tell_kinds(const guard_session &session, GuardedRun &run) {
     };
     const std::string calls =
         session.no_system_calls == 0 ? "" : "this kernel, processor or a filter has no Syscall User Dispatch";
-    const std::string faults =
-        session.no_faults == 0 ? ""
-                               : fmt::format("perf_event_open: {}", std::strerror(static_cast<int>(session.no_faults)));
     add("system call", calls);
-    add("page fault", faults);
+    add("page fault", "");
     add("lock wait", calls);
     for (const char *kind : {"thread", "dlopen", "exception"}) add(kind, "");
 }
@@ -81,6 +78,10 @@ void warn(const guard_session &session, symbols::SourceFrames &frames, GuardedRu
             "flat_guard_leave, and what is reported from there on may lie outside of the section",
             guarded::section_name(session, session.unleft_section, frames), session.unleft,
             session.unleft == 1 ? "" : "s"));
+    if (session.no_faults > 0)
+        run.warnings.push_back(fmt::format("page faults are counted by section and not told one by one, those of the "
+                                           "guard among them (perf_event_open: {})",
+                                           std::strerror(static_cast<int>(session.no_faults))));
     if (session.unwatched > 0)
         run.warnings.push_back(
             fmt::format("{} time{} the rest of a section was not watched for system calls, behind one "

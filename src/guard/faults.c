@@ -73,6 +73,7 @@ void faults_begin(guard_thread *mine) {
     const int file = (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (file < 0) {
         guard_shared->no_faults = (uint32_t)errno;
+        mine->counts_faults = true;
         return;
     }
     void *mapping = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

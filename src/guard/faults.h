@@ -8,7 +8,8 @@
 /* Once in a process. False: the signal's handler cannot be installed. */
 bool faults_prepare(void);
 
-/* By each thread, once: some 20 us. If the system refuses, the session says with which error. The event costs no
+/* By each thread, once: some 20 us. If the system refuses, the session says with which error, and faults are counted
+ * by section alone. The event costs no
  * descriptor, unless the user's allowance of locked memory is used up. */
 void faults_begin(guard_thread *mine);
 void faults_end(guard_thread *mine);

@@ -38,8 +38,12 @@ std::vector<std::uint64_t> words_of(const guard_session &session, std::uint32_t 
     return words == nullptr ? std::vector<std::uint64_t>() : std::vector<std::uint64_t>(words, words + count);
 }
 
+bool is_in_header_of_guard(const SourceFrame &frame) {
+    return frame.file.ends_with("/flatline/guard.h") || frame.file.ends_with("/flatline/guard.hpp");
+}
+
 bool is_the_guards(const SourceFrame &frame) {
-    return std::filesystem::path(frame.module).filename() == "libflatline-guard.so";
+    return std::filesystem::path(frame.module).filename() == "libflatline-guard.so" || is_in_header_of_guard(frame);
 }
 
 /// The frames of one word of a stack, which is a return address or counts as one.
@@ -56,10 +60,6 @@ std::vector<SourceFrame> stack_in_words(const guard_session &session, std::uint3
         for (const SourceFrame &frame : frames_of(session, word, frames))
             if (!is_the_guards(frame)) stack.push_back(frame);
     return stack;
-}
-
-bool is_in_header_of_guard(const SourceFrame &frame) {
-    return frame.file.ends_with("/flatline/guard.h") || frame.file.ends_with("/flatline/guard.hpp");
 }
 
 /// A C++ library that is a part of the program cannot be replaced; the memory of its exceptions tells of them.

@@ -15,7 +15,9 @@
 
 static void end_thread(void *thread) {
     guard_thread *mine = thread;
-    guard_end(mine);
+    system_calls_unwatch();
+    mine->depth = 0;
+    mine->is_counting = false;
     faults_end(mine);
     named_sections_end_thread();
     mine->is_armed = false;
@@ -35,7 +37,7 @@ static void after_fork(void) {
 static void in_child(void) {
     guard_thread *mine = &guard_mine;
     faults_forget(mine);
-    mine->is_armed = false;
+    mine->is_armed = mine->counts_faults = false;
     if (mine->depth == 0 || !guard_arm(mine)) return;
     (void)__atomic_fetch_add(&guard_shared->children, 1, __ATOMIC_RELAXED);
     after_fork();

@@ -2,6 +2,7 @@
 #include "sections.h"
 
 #include "faults.h"
+#include "violations.h"
 
 #include "../preload/signals.h"
 #include "../preload/stacks.h"
@@ -66,12 +67,13 @@ void guard_begin(guard_thread *mine, uint64_t section, uintptr_t frame) {
     if (UNLIKELY(!mine->is_armed) && !guard_arm(mine)) return;
     ++*mine->entries;
     if (UNLIKELY(guard_self.warm_up != 0) && warms_up(mine, section)) return;
+    if (UNLIKELY(mine->counts_faults)) guard_count_faults(mine);
     system_calls_watch();
 }
 
 /* The thread has come here before and not left since: it jumped over that, or the section never ends. */
 static NOINLINE void enter_unleft(guard_thread *mine, uint64_t section, uintptr_t frame) {
-    system_calls_unwatch();
+    guard_end(mine, (const void *)(uintptr_t)section);
     if (guard_shared != NULL) {
         (void)__atomic_fetch_add(&guard_shared->unleft, 1, __ATOMIC_RELAXED);
         guard_shared->unleft_section = frame_of(&guard_shared->names, (uintptr_t)section);
@@ -94,7 +96,7 @@ EXPORT void flat_guard_section_enter(void) {
 EXPORT void flat_guard_section_leave(void);
 EXPORT void flat_guard_section_leave(void) {
     guard_thread *mine = &guard_mine;
-    if (mine->depth != 0 && --mine->depth == 0) system_calls_unwatch();
+    if (mine->depth != 0 && --mine->depth == 0) guard_end(mine, __builtin_return_address(0));
 }
 
 /* The names in the header, for whoever looks them up. */

@@ -19,17 +19,20 @@ typedef struct guard_warm_up {
 } guard_warm_up;
 
 typedef struct guard_thread {
-    uint32_t depth;    /* sections that it is in */
-    bool is_armed;     /* it can be watched */
-    bool is_throwing;  /* from the throw of an exception, which is reported, to its handler */
-    bool was_watched;  /* before fork */
-    uint64_t section;  /* the outermost: the address that entered it, or GUARD_SECTION_NAMED and so on */
-    uintptr_t frame;   /* the stack pointer behind that */
-    uint64_t *entries; /* in the session */
-    uint64_t id;       /* as in the words of a violation */
-    uint32_t name;     /* an entry of the session's table */
-    void *fault_event; /* its mapping, or NULL */
-    int fault_file;    /* its descriptor; 0: the mapping alone keeps the event */
+    uint32_t depth;     /* sections that it is in */
+    bool is_armed;      /* it can be watched */
+    bool is_throwing;   /* from the throw of an exception, which is reported, to its handler */
+    bool was_watched;   /* before fork */
+    uint64_t section;   /* the outermost: the address that entered it, or GUARD_SECTION_NAMED and so on */
+    uintptr_t frame;    /* the stack pointer behind that */
+    uint64_t *entries;  /* in the session */
+    uint64_t id;        /* as in the words of a violation */
+    uint32_t name;      /* an entry of the session's table */
+    void *fault_event;  /* its mapping, or NULL */
+    int fault_file;     /* its descriptor; 0: the mapping alone keeps the event */
+    bool counts_faults; /* the event was refused: the kernel's count of the thread's faults tells of a section's */
+    bool is_counting;   /* from `fault_base` on, in addition to `fault_count` */
+    uint64_t fault_base, fault_count;
     guard_warm_up warm_ups[GUARD_WARMED_SECTIONS];
 } guard_thread;
 
@@ -46,17 +49,17 @@ extern guard_process guard_self;
 /* NULL: this process is not under `flatline guard`. Set before there is a second thread. */
 extern guard_session *guard_shared;
 
-/* The outermost section of the thread ends. */
-static inline void guard_end(guard_thread *mine) {
-    mine->depth = 0;
-    system_calls_unwatch();
-}
-
 static inline bool guard_watches(void) { return __builtin_expect(system_calls_selector != 0, 0); }
+
+/* Where `counts_faults` is set: around what is watched, so that the faults of other things are not counted. */
+void guard_count_faults(guard_thread *mine);
+void guard_stop_counting(guard_thread *mine);
 
 /* After something that has been reported: the thread was watched before it, and is again if still in a section. */
 static inline void guard_resume(void) {
-    if (guard_mine.depth != 0) system_calls_watch();
+    if (guard_mine.depth == 0) return;
+    if (__builtin_expect(guard_mine.counts_faults, 0)) guard_count_faults(&guard_mine);
+    system_calls_watch();
 }
 
 /* Ends the process, since it cannot be guarded: `flatline guard` says why. */

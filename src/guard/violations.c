@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "violations.h"
 
-#include "state.h"
-
 #include "../preload/stacks.h"
 #include "../preload/system_calls.h"
 
@@ -13,14 +11,14 @@
 #define PROBES 256u
 #define FUTEX_LOCK_PI_OF_CLOCK 13 /* FUTEX_LOCK_PI2 of Linux 5.14 */
 
-static void count_one(guard_session *session, uint32_t violation) {
+static void count(guard_session *session, uint32_t violation, uint64_t times) {
     for (uint32_t i = 0; i < PROBES && violation != 0; i++) {
         guard_slot *slot = &session->slots[(violation * 2654435761u + i) % GUARD_SLOTS];
         uint32_t there = 0;
         if (__atomic_compare_exchange_n(&slot->violation, &there, violation, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED) ||
             there == violation) {
-            (void)__atomic_fetch_add(&slot->count, 1, __ATOMIC_RELAXED);
+            (void)__atomic_fetch_add(&slot->count, times, __ATOMIC_RELAXED);
             return;
         }
     }
@@ -32,8 +30,7 @@ static uint64_t section_word(guard_session *session, uint64_t section) {
     return has_place ? frame_of(&session->names, (uintptr_t)section) : section;
 }
 
-void guard_tell(guard_kind kind, long number, const void *innermost) {
-    system_calls_unwatch();
+static void record(guard_kind kind, long number, const void *innermost, uint64_t times) {
     guard_session *session = guard_shared;
     const guard_thread *mine = &guard_mine;
     const uint64_t words[GUARD_WORDS] = {
@@ -43,7 +40,22 @@ void guard_tell(guard_kind kind, long number, const void *innermost) {
         [GUARD_WORD_STACK] = stack_of(&session->names, innermost),
         [GUARD_WORD_NAME] = mine->name,
     };
-    count_one(session, interned_put(&session->names, words, GUARD_WORDS));
+    count(session, interned_put(&session->names, words, GUARD_WORDS), times);
+}
+
+void guard_tell(guard_kind kind, long number, const void *innermost) {
+    system_calls_unwatch();
+    if (guard_mine.is_counting) guard_stop_counting(&guard_mine);
+    record(kind, number, innermost, 1);
+}
+
+void guard_end(guard_thread *mine, const void *innermost) {
+    system_calls_unwatch();
+    mine->depth = 0;
+    if (__builtin_expect(!mine->counts_faults, 1)) return;
+    if (mine->is_counting) guard_stop_counting(mine);
+    if (mine->fault_count != 0) record(GUARD_PAGE_FAULT, 0, innermost, mine->fault_count);
+    mine->fault_count = 0;
 }
 
 static bool waits_for_lock(const system_call *call) {
@@ -81,6 +93,8 @@ static void before_call(const system_call *call) {
 static void after_call(const system_call *call) {
     if (call->end == 0 && call->number != SYS_rt_sigreturn)
         (void)__atomic_fetch_add(&guard_shared->unwatched, 1, __ATOMIC_RELAXED);
+    else if (guard_mine.counts_faults)
+        guard_count_faults(&guard_mine);
 }
 
 bool violations_watch_system_calls(void) { return system_calls_prepare(before_call, after_call); }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "next_definition.h"
 #include "sections.h"
+#include "violations.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,9 +26,9 @@ static bool is_realtime(void) {
 static bool follows_realtime(void) { return guard_shared != NULL && guard_shared->realtime != 0; }
 
 /* A wait in a section that the program has entered itself is a violation like any other. */
-static void begin_wait(void) {
+static void begin_wait(const void *caller) {
     guard_thread *mine = &guard_mine;
-    if (mine->depth != 0 && mine->section == GUARD_SECTION_REALTIME) guard_end(mine);
+    if (mine->depth != 0 && mine->section == GUARD_SECTION_REALTIME) guard_end(mine, caller);
 }
 
 static void end_wait(void) {
@@ -43,7 +44,7 @@ static void end_wait(void) {
     EXPORT result name parameters {                                                                                    \
         find_##name();                                                                                                 \
         if (!follows_realtime()) return next_##name arguments;                                                         \
-        begin_wait();                                                                                                  \
+        begin_wait(__builtin_return_address(0));                                                                       \
         const result waited = next_##name arguments;                                                                   \
         end_wait();                                                                                                    \
         return waited;                                                                                                 \

@@ -173,6 +173,38 @@ class Guard(unittest.TestCase):
         self.assertIn("getpid", calls)
         self.assertNotIn("rt_sigreturn", calls)
 
+    def faults_and_calls(self, document):
+        return sorted((each["kind"], each["count"], each["site"]["function"]) for each in document["violations"])
+
+    def test_each_page_is_a_fault(self):
+        document = self.cases("touch", before=["--warm-up", "1"])
+        self.assertEqual(self.faults_and_calls(document), [("page fault", 3, "touch"), ("page fault", 7, "touch"),
+                                                           ("system call", 1, "touch_in_section")])
+
+    def test_without_perf_the_faults_of_a_section_are_counted_and_this_is_told(self):
+        document = self.cases("without", "perf", "touch", before=["--warm-up", "1"])
+        found = self.faults_and_calls(document)
+        self.assertEqual([each[0] for each in found], ["page fault", "system call"])
+        self.assertTrue(10 <= found[0][1] <= 12, found)  # the guard's own may be among them
+        self.assertEqual(found[0][2], "touch_in_section")
+        self.assertEqual(len(document["warnings"]), 1)
+        self.assertRegex(document["warnings"][0], "counted by section.*Operation not permitted")
+
+    def test_without_dispatch_it_is_told_what_cannot_be(self):
+        document = self.cases("without", "dispatch", "touch", before=["--warm-up", "1"])
+        self.assertEqual([each["kind"] for each in document["violations"]], ["page fault", "page fault"])
+        self.assertEqual([each.split(" (")[0] for each in document["kinds_unavailable"]], ["system call", "lock wait"])
+        self.assertRegex(self.text, r"(?m)^flatline guard: not watched: system call \(")
+
+    def test_a_realtime_thread_is_in_a_section_between_its_waits(self):
+        result = subprocess.run([PROGRAMS / "cases", "realtime"], capture_output=True, check=False)
+        if result.returncode == 77:
+            self.skipTest("the system refuses SCHED_FIFO")
+        document = self.cases("realtime", before=["--realtime"])
+        self.assertEqual({each["section"] for each in document["violations"]}, {"real-time thread"})
+        self.assertEqual([(each["kind"], each["count"], each["site"]["function"]) for each in document["violations"]
+                          if each["kind"] != "page fault"], [("malloc", 3, "work")])
+
     def test_a_section_that_is_jumped_out_of_is_told(self):
         document = self.cases("jump")
         self.assertEqual(len(document["warnings"]), 1)
