@@ -79,7 +79,7 @@ class Guard(unittest.TestCase):
     def test_a_violation_has_its_section_thread_and_stack(self):
         document = self.found_in("--warm-up", "1", "--", PROGRAMS / "violations", PROGRAMS / "liblate.so")
         sections = {each["section"].split("::")[-1].split("(")[0]: each for each in document["violations"]}
-        nested, own = sections["in_a_nested_call"], sections["in_a_thread_of_its_own"]
+        nested, own = sections["in_a_nested_call"], sections["allocate_in_a_section"]
         functions = [frame["function"].split("::")[-1] for frame in nested["stack"]]
         self.assertEqual(functions[:4], ["third()", "second()", "in_a_nested_call()", "main"])
         self.assertNotEqual(nested["thread"], own["thread"])

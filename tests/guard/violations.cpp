@@ -2,7 +2,7 @@
 // `guard: KIND`, or several. It is called twice, since the first entry is its warm-up (--warm-up 1). Nothing else that
 // happens in a section is a violation.
 //
-//   violations LIBRARY     (the library that is to be loaded late: late.cpp)
+//   violations LIBRARY [CASE]     (the library that is to be loaded late: late.cpp; one function alone)
 #include "section.hpp"
 
 #include <cerrno>
@@ -29,6 +29,7 @@ namespace {
 constexpr std::size_t page = 4096, huge = 1 << 20;
 void *volatile kept; // what the compiler may not remove
 const char *volatile a_text = "a text that is too long for a string's own room";
+const char *library;
 int run; // 0: the warm-up, then 1
 
 NOINLINE void *fresh_pages() {
@@ -193,7 +194,7 @@ NOINLINE void by_the_first_touch_of_a_page() {
 NOINLINE void by_memory_of_the_start() {
     volatile char *block = static_cast<char *>(malloc(huge));
     ENTER();
-    block[huge / 2] = 1; // guard: page fault
+    block[huge / 2 + 10 * page * static_cast<std::size_t>(run)] = 1; // guard: page fault
     LEAVE();
     free(const_cast<char *>(block));
 }
@@ -272,7 +273,7 @@ NOINLINE void by_pthread_create() {
     pthread_join(thread, nullptr);
 }
 
-NOINLINE void by_dlopen(const char *library) {
+NOINLINE void by_dlopen() {
     ENTER();
     void *opened = dlopen(library, RTLD_NOW); // guard: dlopen
     LEAVE();
@@ -288,7 +289,8 @@ NOINLINE void by_an_exception() {
     LEAVE();
 }
 
-NOINLINE void by_an_exception_of_the_cpp_library(const std::vector<int> &numbers) {
+NOINLINE void by_an_exception_of_the_cpp_library() {
+    static const std::vector<int> numbers(10);
     int caught = 0;
     ENTER();
     try {
@@ -327,11 +329,20 @@ NOINLINE void in_an_inlined_function() {
     free(kept);
 }
 
-NOINLINE void in_a_thread_of_its_own() {
+NOINLINE void allocate_in_a_section() {
     ENTER();
     kept = malloc(50); // guard: malloc
     LEAVE();
     free(kept);
+}
+
+/// Its warm-up is its own.
+NOINLINE void in_a_thread_of_its_own() {
+    if (run == 0) return;
+    std::thread([] {
+        allocate_in_a_section();
+        allocate_in_a_section();
+    }).join();
 }
 
 NOINLINE void in_nested_sections() {
@@ -343,7 +354,7 @@ NOINLINE void in_nested_sections() {
     free(kept);
 }
 
-NOINLINE void in_a_library_that_was_loaded_late(const char *library) {
+NOINLINE void in_a_library_that_was_loaded_late() {
     void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     void (*call)() = nullptr;
     void *symbol = opened != nullptr ? dlsym(opened, "late_call") : nullptr;
@@ -370,49 +381,55 @@ NOINLINE void blamelessly() {
     free(malloc(10));
 }
 
+#define CASE(name) {#name, name}
+const struct {
+    const char *name;
+    void (*commit)();
+} cases[] = {
+    CASE(by_malloc),
+    CASE(by_calloc),
+    CASE(by_realloc),
+    CASE(by_aligned_alloc),
+    CASE(by_posix_memalign),
+    CASE(inside_of_the_c_library),
+    CASE(by_operator_new),
+    CASE(by_a_vector_that_grows),
+    CASE(by_a_string_of_the_cpp_library),
+    CASE(by_free),
+    CASE(by_operator_delete),
+    CASE(by_a_huge_block),
+    CASE(by_getpid),
+    CASE(by_a_failing_write),
+    CASE(by_a_read_into_a_fresh_page),
+    CASE(by_madvise),
+    CASE(by_the_first_touch_of_a_page),
+    CASE(by_memory_of_the_start),
+    CASE(by_a_deep_stack),
+    CASE(by_a_contended_mutex),
+    CASE(by_a_condition),
+    CASE(by_a_semaphore),
+    CASE(by_pthread_create),
+    CASE(by_dlopen),
+    CASE(by_an_exception),
+    CASE(by_an_exception_of_the_cpp_library),
+    CASE(in_a_nested_call),
+    CASE(in_an_inlined_function),
+    CASE(in_nested_sections),
+    CASE(in_a_library_that_was_loaded_late),
+    CASE(blamelessly),
+    CASE(in_a_thread_of_its_own),
+#if defined(__x86_64__)
+    CASE(by_an_instruction_of_its_own),
+#endif
+};
+
 } // namespace
 
-int main(int, char **words) {
-    const std::vector<int> numbers(10);
-    for (run = 0; run < 2; run++) {
-        by_malloc();
-        by_calloc();
-        by_realloc();
-        by_aligned_alloc();
-        by_posix_memalign();
-        inside_of_the_c_library();
-        by_operator_new();
-        by_a_vector_that_grows();
-        by_a_string_of_the_cpp_library();
-        by_free();
-        by_operator_delete();
-        by_a_huge_block();
-        by_getpid();
-        by_a_failing_write();
-        by_a_read_into_a_fresh_page();
-        by_madvise();
-#if defined(__x86_64__)
-        by_an_instruction_of_its_own();
-#endif
-        by_the_first_touch_of_a_page();
-        by_memory_of_the_start();
-        by_a_deep_stack();
-        by_a_contended_mutex();
-        by_a_condition();
-        by_a_semaphore();
-        by_pthread_create();
-        by_dlopen(words[1]);
-        by_an_exception();
-        by_an_exception_of_the_cpp_library(numbers);
-        in_a_nested_call();
-        in_an_inlined_function();
-        in_nested_sections();
-        in_a_library_that_was_loaded_late(words[1]);
-        blamelessly();
+int main(int count, char **words) {
+    library = words[1];
+    for (const auto &each : cases) {
+        if (count > 2 && std::strcmp(words[2], each.name) != 0) continue;
+        for (run = 0; run < 2; run++) each.commit();
     }
-    std::thread([] {
-        in_a_thread_of_its_own();
-        in_a_thread_of_its_own();
-    }).join();
     std::puts("done");
 }
