@@ -3,13 +3,13 @@
 #include "state.h"
 #include "violations.h"
 
+#include "../core/compiler.h"
 #include "../preload/next.h"
 
 #include <errno.h>
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define CALLER __builtin_return_address(0)
 
 /* From a report to the end of the call, in whatever way it ends: operator new may throw. */

@@ -86,7 +86,7 @@ Violation violation_of(const guard_session &session, const std::vector<std::uint
 
 } // namespace
 
-Session::Session(const Wishes &wishes) : file_(memfd_create("flatline-guard", MFD_CLOEXEC)) {
+Session::Session(const SessionWishes &wishes) : file_(memfd_create("flatline-guard", MFD_CLOEXEC)) {
     if (wishes.named_sections.size() > GUARD_NAMED_SECTIONS)
         fail(fmt::format("--section: at most {} sections can be named at a time", GUARD_NAMED_SECTIONS));
     if (file_ >= 0 && ftruncate(file_, sizeof *memory_) == 0) {

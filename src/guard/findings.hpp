@@ -13,7 +13,7 @@
 namespace flat::guarded {
 
 /// What is to be watched.
-struct Wishes {
+struct SessionWishes {
     std::vector<std::string> named_sections; // symbols
     bool realtime = false;
     std::uint32_t warm_up = 0;
@@ -23,7 +23,7 @@ struct Wishes {
 class Session {
   public:
     /// Throws std::runtime_error, which says what to do, iff there is no memory for it or a wish is too long.
-    explicit Session(const Wishes &wishes);
+    explicit Session(const SessionWishes &wishes);
     ~Session();
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;

@@ -4,6 +4,7 @@
 #include "faults.h"
 #include "violations.h"
 
+#include "../core/compiler.h"
 #include "../preload/signals.h"
 #include "../preload/stacks.h"
 
@@ -14,8 +15,6 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define NOINLINE __attribute__((noinline, cold))
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 guard_refusal guard_taken_signal(void) {
     if (guard_self.calls && (signals_program_handles(SIGSYS) || !signals_are_kept(SIGSYS))) return GUARD_HANDLES_SIGSYS;
