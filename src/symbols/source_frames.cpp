@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
 
 #include <dwarf.h>

@@ -13,7 +13,7 @@ namespace flat::symbols {
 
 /// One frame of a stack in the words of the source. An address inside inlined code has several.
 struct SourceFrame {
-    std::string function; // demangled; "malloc@plt" in a linkage table; without a symbol "libfoo.so+0x1234"
+    std::string function; // demangled; without a symbol "libfoo.so+0x1234"
     std::string file;     // absolute, or as the compiler recorded it; empty if it is not known
     int line = 0;         // 0: not known
     bool inlined = false; // whether the function was inlined into that of the next frame

@@ -15,7 +15,7 @@ bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) 
 
 bool segments_lie_within(Elf *elf, const GElf_Ehdr &header, std::uint64_t whole) {
     std::size_t count = 0;
-    if (elf_getphdrnum(elf, &count) != 0 || count == 0) return false;
+    if (elf_getphdrnum(elf, &count) != 0) return false;
     if (!lies_within(header.e_phoff, count * gelf_fsize(elf, ELF_T_PHDR, 1, EV_CURRENT), whole)) return false;
     for (int i = 0; i < static_cast<int>(count); i++) {
         GElf_Phdr segment;

@@ -18,7 +18,7 @@ FOLDERS = {
     "engine/seeing_faults.py": "src", "engine/stress_faults.py": "src/engine", "malloc/ordering_faults.py": "src/malloc",
     "malloc/planted_faults.py": "src/malloc", "plan/planted_faults.py": "src/plan", "prove/planted_faults.py": "src",
     "prove/soundness/planted_faults.py": "src/prove", "resource/planted_faults.py": "include/flatline",
-    "simulate/planted_faults.py": "",
+    "simulate/planted_faults.py": "", "symbols/planted_faults.py": "src/symbols",
 }
 EXACT = ("prove/planted_faults.py", "prove/soundness/planted_faults.py")
 

@@ -36,6 +36,9 @@ CASES = [
     ("src/engine/engine.h", '#include "links.h"', True),
     ("src/engine/links.h", '#include "engine.h"', False),
     ("src/engine/a.c", '#include "engine.h"', False),
+    ("src/symbols/site.cpp", '#include "source_frames.hpp"', True),
+    ("src/symbols/source_frames.cpp", '#include "site.hpp"', False),
+    ("src/symbols/site.cpp", '#include "core/pool_state.h"', False),
     ("src/bench/a.cpp", '#include "os/clock.h"', True),
     ("src/bench/a.cpp", '#include "core/pool_state.h"', True),
     ("src/bench/a.cpp", '#include "../report/page.hpp"', False),
@@ -54,7 +57,7 @@ CASES = [
     ("include/flatline/a.h", "#include <pthread.h>", False),
 ]
 
-HOUSE = ["src/core/pool_state.h", "src/os/clock.h", "src/os/region_file.h", "src/malloc/space.h",
+HOUSE = ["src/core/pool_state.h", "src/symbols/source_frames.hpp", "src/symbols/site.hpp", "src/os/clock.h", "src/os/region_file.h", "src/malloc/space.h",
          "src/malloc/spans.h", "src/engine/engine.h", "src/engine/links.h", "src/bench/bench.hpp", "src/report/page.hpp",
          "src/cli/verb.hpp", "include/flatline/pool.h", "tests/secret.h"]
 

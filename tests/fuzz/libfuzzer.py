@@ -18,14 +18,17 @@ import subprocess
 import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
-        "plan_tracking": 50000, "prove_file": 60000, "simulate_recording": 30000, "engine_page": 3000}
+        "plan_tracking": 50000, "prove_file": 60000, "simulate_recording": 30000, "engine_page": 3000,
+        "symbols_module": 8000}
+LONGEST = {"symbols_module": 8192}  # bytes of an input; of all others 1024
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
 EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "src/engine/dispatch/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp", "src/symbols/*.cpp"],
-          "simulate": ["src/simulate/*.cpp"],
+          "simulate": ["src/simulate/*.cpp"], "symbols": ["src/symbols/*.cpp"],
           "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"]}
+LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
+             "symbols": ["-lfmt", "-liberty", "-ldw", "-lelf"]}
 
 
 def missing(work):
@@ -78,7 +81,7 @@ def main():
         print("skipped: " + absent)
         return 77
     if not arguments.target:
-        for path in linked(source, EVERY + sum(OTHERS.values(), [])):
+        for path in sorted(set(linked(source, EVERY + sum(OTHERS.values(), [])))):
             compiled(path, source, library)
         return 0
     verb = arguments.target.split("_")[0]
@@ -90,7 +93,8 @@ def main():
                    check=True)
     runs = max(1, int(RUNS[arguments.target] * float(os.environ.get("FLATLINE_TEST_SCALE", "1"))))
     corpus = os.path.join(source, "tests/fuzz/corpus", arguments.target)
-    result = subprocess.run([program, "-seed=1", "-runs=%d" % runs, "-max_len=1024", "-print_final_stats=1",
+    longest = LONGEST.get(arguments.target, 1024)
+    result = subprocess.run([program, "-seed=1", "-runs=%d" % runs, "-max_len=%d" % longest, "-print_final_stats=1",
                              "-artifact_prefix=" + work + "/", os.path.join(work, "found"), corpus], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = result.stdout.splitlines()
