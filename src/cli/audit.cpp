@@ -2,7 +2,7 @@
 
 #include "audit_document.hpp"
 #include "audit_text.hpp"
-#include "installed_library.hpp"
+#include "library_path.hpp"
 #include "output.hpp"
 #include "preload.hpp"
 #include "terminal.hpp"
@@ -144,8 +144,8 @@ int run_and_show(const AuditOptions &options) {
                             .over_ns = options.over_ns,
                             .tells_system_calls = !options.without_system_calls,
                             .attributes = options.causes});
-    preload_before_others(under.empty() ? preloaded : preloaded + ":" + under);
-    set_environment(AUDIT_SESSION_VARIABLE, auditor.session_path());
+    preload_first(under.empty() ? preloaded : preloaded + ":" + under);
+    set_variable(AUDIT_SESSION_VARIABLE, auditor.session_path());
     const auto look = [&](pid_t process) {
         try {
             require_preloadable(process, preloaded);
