@@ -8,7 +8,8 @@
 namespace flat::cli {
 
 /// All times are in ns, and `seconds` in seconds; `at_ns` counts from the audit's beginning.
-/// - `calls` are those that were recorded or dropped. Of the `dropped`, and of the `early` ones before the audit had begun
+/// - `calls` are those that were recorded or dropped. Of the `dropped`, and of the `early` ones before the audit had
+/// begun
 ///   in their process, nothing else is known.
 /// - `causes_available`: the kinds that this machine could tell, and "first touch" where page faults could be charged
 /// to
