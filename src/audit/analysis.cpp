@@ -110,6 +110,7 @@ class Analysis {
         const bool told = history_.start().value("tells_system_calls", false);
         const bool dispatch = told && (trouble & AUDIT_NO_DISPATCH) == 0;
         const bool events = refused().empty();
+        findings_.first_touch = events && !attributes;
         for (const CauseKind cause : all_causes) {
             const bool by_dispatch = cause == CauseKind::system_call || cause == CauseKind::lock;
             const bool available = by_dispatch                      ? dispatch
