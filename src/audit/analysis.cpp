@@ -276,12 +276,12 @@ class Analysis {
     }
 
     void tell_stacks() {
-        std::vector<std::pair<std::uint64_t, StackSum>> sums(slow_.stacks().begin(), slow_.stacks().end());
-        std::sort(sums.begin(), sums.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
+        std::vector<StackSum> sums = slow_.stacks();
+        std::sort(sums.begin(), sums.end(), [](auto &a, auto &b) { return a.total > b.total; });
         if (sums.size() > most_stacks) sums.resize(most_stacks);
-        for (const auto &[key, sum] : sums)
-            findings_.stacks.push_back({name_of(static_cast<std::uint32_t>(key >> 32)), sum.count, sum.bytes,
-                                        ns(sum.total), ns(sum.greatest), texts_.of(static_cast<std::uint32_t>(key))});
+        for (const StackSum &sum : sums)
+            findings_.stacks.push_back(
+                {name_of(sum.operation), sum.count, sum.bytes, ns(sum.total), ns(sum.greatest), texts_.of(sum.stack)});
     }
 
     History &history_;
