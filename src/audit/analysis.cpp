@@ -47,6 +47,12 @@ class StackTexts {
     std::map<std::uint32_t, Stack> known_;
 };
 
+/// What other tasks have caused stands behind all others: no change to the program's allocations takes it away.
+bool is_worse(const Stall &a, const Stall &b) {
+    const bool a_last = a.cause.kind == CauseKind::preempted, b_last = b.cause.kind == CauseKind::preempted;
+    return a_last != b_last ? b_last : a.total_ns > b.total_ns;
+}
+
 class Analysis {
   public:
     explicit Analysis(History &history) : history_(history), texts_(history), slow_(history, limits()) {}
@@ -224,8 +230,7 @@ class Analysis {
         std::vector<std::pair<Stall, const Group *>> stalls;
         for (auto &[key, group] : groups)
             stalls.emplace_back(stall_of(std::get<0>(key), std::get<1>(key), group), &group);
-        std::stable_sort(stalls.begin(), stalls.end(),
-                         [](auto &a, auto &b) { return a.first.total_ns > b.first.total_ns; });
+        std::stable_sort(stalls.begin(), stalls.end(), [](auto &a, auto &b) { return is_worse(a.first, b.first); });
         for (auto &[stall, group] : stalls) {
             for (const SlowSample *sample : *group)
                 stall_index_[sample] = static_cast<std::uint32_t>(findings_.stalls.size());
