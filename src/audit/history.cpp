@@ -203,11 +203,15 @@ class MergedHistory {
     }
 
     void add_events(std::vector<KernelEvent> events) {
-        for (KernelEvent &event : events) event.time = history_.ticks_of(event.time);
         events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(told_events_));
         told_events_ = 0;
-        events_.insert(events_.end(), events.begin(), events.end());
-        std::stable_sort(events_.begin(), events_.end(), [](auto &a, auto &b) { return a.time < b.time; });
+        for (KernelEvent &event : events) {
+            event.time = history_.ticks_of(event.time);
+            events_.push_back({event, next_event_++});
+        }
+        std::sort(events_.begin(), events_.end(), [](auto &a, auto &b) {
+            return a.event.time != b.event.time ? a.event.time < b.event.time : a.order < b.order;
+        });
     }
 
     /// All that happened up to `horizon`: what has been added is whole up to there.
@@ -231,17 +235,22 @@ class MergedHistory {
 
   private:
     using Waiting = std::pair<std::uint64_t, ThreadHistory *>;
+    struct Ordered {
+        KernelEvent event;
+        std::uint64_t order; // of those at the same time
+    };
 
     void tell_events(std::uint64_t until) {
-        while (told_events_ < events_.size() && events_[told_events_].time <= until)
-            visitor_.on_event(events_[told_events_++]);
+        while (told_events_ < events_.size() && events_[told_events_].event.time <= until)
+            visitor_.on_event(events_[told_events_++].event);
     }
 
     const History &history_;
     HistoryVisitor &visitor_;
     std::map<std::uint32_t, ThreadHistory> threads_; // by serial number
-    std::vector<KernelEvent> events_;
+    std::vector<Ordered> events_;
     std::size_t told_events_ = 0;
+    std::uint64_t next_event_ = 0;
 };
 
 void History::visit(HistoryVisitor &visitor) {
