@@ -79,7 +79,8 @@ class Analysis {
         limits.over = ticks(history_.start().value("over_ns", 10000.0));
         limits.apart = ticks(apart_ns);
         limits.by_counts = !refused().empty();
-        limits.cost = {number("told_cost_ticks"), ticks(history_.start().value("fault_ns", 1000.0))};
+        limits.cost = {number("told_cost_ticks"), number("fault_outside_ticks"),
+                       ticks(history_.start().value("fault_ns", 1000.0))};
         return limits;
     }
     std::string refused() const { return history_.start().value("events_refused", std::string()); }

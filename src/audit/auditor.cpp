@@ -86,6 +86,7 @@ std::string SessionMemory::path() const { return fmt::format("/proc/{}/fd/{}", g
 Auditor::Auditor(const AuditorOptions &options)
     : writer_(options.out), taken_(AUDIT_SEGMENTS), written_serial_(AUDIT_THREADS), known_(INTERNED_WORDS) {
     const flat_clock clock = flat_clock_calibrate();
+    ticks_per_ns_ = clock.ticks_per_ns;
     memory_->over = static_cast<std::uint64_t>(options.over_ns * clock.ticks_per_ns);
     memory_->tells_system_calls = options.tells_system_calls ? 1 : 0;
     memory_->begin = clocks_now().ticks;
@@ -138,7 +139,7 @@ void Auditor::stop() {
 std::uint64_t Auditor::finish(int status) {
     stop();
     if (trouble_) std::rethrow_exception(trouble_);
-    for (int i = 0; i < 2; i++) take_round(); // the second frees what the first has read
+    for (int i = 0; i < 2; i++) take_round(); // the second has what is made of the first
     for (const audit_slot &slot : memory_->slots)
         if (state_of(slot) >= AUDIT_SLOT_LIVE) put_thread(slot);
     write_end(status);
@@ -151,7 +152,8 @@ void Auditor::take_round() {
     take_events();
     if (rounds_++ % rounds_between_looks == 0) close_those_of_ended_processes();
     take_records();
-    if (!has_costs_ && __atomic_load_n(&memory_->measured, __ATOMIC_ACQUIRE) != 0) write_costs();
+    if (!has_costs_ && measured_) write_costs(); // one round later: by now the events of that time are here
+    measured_ = __atomic_load_n(&memory_->measured, __ATOMIC_ACQUIRE) != 0;
     const ClockPair clocks = clocks_now();
     writer_.write_items<ClockPair>(FrameKind::clock, std::span(&clocks, 1));
     writer_.write(FrameKind::round, {});
@@ -161,7 +163,32 @@ void Auditor::take_events() {
     if (!events_) return;
     found_.clear();
     events_->read(found_);
+    if (!has_costs_) keep_touches();
     if (!found_.empty()) writer_.write_items<KernelEvent>(FrameKind::events, found_);
+}
+
+/// Events of the pages that the first process has touched to measure that, and of no others: while it does so, nothing
+/// else faults in its only thread.
+void Auditor::keep_touches() {
+    std::copy_if(found_.begin(), found_.end(), std::back_inserter(first_faults_), [](const KernelEvent &event) {
+        return event.kind == KernelEventKind::fault_begins || event.kind == KernelEventKind::minor_fault_ends;
+    });
+}
+
+/// The part of a fault that lies outside of the two moments at which the kernel tells of it, in ticks.
+std::uint64_t Auditor::fault_outside() const {
+    std::vector<std::uint64_t> inside;
+    for (std::size_t i = 1; i < first_faults_.size(); i++) {
+        const KernelEvent &begins = first_faults_[i - 1], &ends = first_faults_[i];
+        const bool is_touched = begins.address >= memory_->touched_from && begins.address < memory_->touched_to;
+        if (is_touched && begins.kind == KernelEventKind::fault_begins && ends.kind != begins.kind)
+            inside.push_back(ends.time - begins.time);
+    }
+    if (inside.empty()) return 0;
+    const auto middle = inside.begin() + static_cast<std::ptrdiff_t>(inside.size() / 2);
+    std::nth_element(inside.begin(), middle, inside.end());
+    const auto ticks = static_cast<std::uint64_t>(static_cast<double>(*middle) * ticks_per_ns_);
+    return memory_->touch > ticks ? memory_->touch - ticks : 0;
 }
 
 /// Those that have an owner now, by thread and in the order in which it took them: a thread takes a segment only when
@@ -291,7 +318,9 @@ void Auditor::free_ended() {
 void Auditor::write_costs() {
     has_costs_ = true;
     const std::vector<std::uint32_t> empty(std::begin(memory_->empty_calls), std::end(memory_->empty_calls));
-    const nlohmann::json costs{{"told_cost_ticks", memory_->told_cost}, {"empty_calls_ticks", empty}};
+    const nlohmann::json costs{{"told_cost_ticks", memory_->told_cost},
+                               {"fault_outside_ticks", fault_outside()},
+                               {"empty_calls_ticks", empty}};
     writer_.write_text(FrameKind::start, costs.dump());
 }
 

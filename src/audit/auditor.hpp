@@ -71,6 +71,8 @@ class Auditor {
     void run();
     void take_round();
     void take_events();
+    void keep_touches();
+    std::uint64_t fault_outside() const;
     void take_records();
     void take_from(audit_segment &segment, std::uint32_t number);
     void put_records(audit_slot &slot, std::span<const audit_record> records);
@@ -92,7 +94,9 @@ class Auditor {
     std::vector<bool> known_;                   // entries that the recording has
     std::vector<std::uint64_t> new_entries_;    // as a frame has them
     std::vector<KernelEvent> found_;
-    bool has_costs_ = false;
+    std::vector<KernelEvent> first_faults_; // until the costs are known
+    double ticks_per_ns_ = 1;
+    bool measured_ = false, has_costs_ = false;
     std::uint64_t rounds_ = 0, busiest_ = 0; // busiest: records of the last round
     std::atomic<bool> ends_{false};
     std::thread thread_;

@@ -72,6 +72,13 @@ std::uint64_t system_calls_in(const Call &call) {
     }));
 }
 
+/// A fault's way into the kernel and back is its own.
+void add_outside_of_faults(Evidence &evidence, const CostOfMachine &cost) {
+    const std::uint64_t ticks = std::min(evidence.own, evidence.fault_count * cost.outside);
+    evidence.own -= ticks;
+    evidence.faults += ticks;
+}
+
 /// What telling cost was spent in the call itself, outside of its system calls.
 void subtract_telling(Evidence &evidence, const CostOfMachine &cost) {
     const std::uint64_t ticks = std::min(evidence.own, evidence.system_call_count * cost.told);
@@ -115,6 +122,7 @@ Evidence evidence_by_events(const Call &call, std::span<const KernelEvent> event
     }
     charge(evidence, state, call.end() - at);
     subtract_telling(evidence, cost);
+    add_outside_of_faults(evidence, cost);
     return evidence;
 }
 

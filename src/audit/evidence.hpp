@@ -23,8 +23,9 @@ struct Evidence {
 };
 
 struct CostOfMachine {
-    std::uint64_t told = 0;  // ticks that telling a system call costs
-    std::uint64_t fault = 0; // ticks of a minor page fault, where each one's duration is not told
+    std::uint64_t told = 0;    // ticks that telling a system call costs
+    std::uint64_t outside = 0; // ticks of a page fault before and after the moments at which the kernel tells of it
+    std::uint64_t fault = 0;   // ticks of a minor page fault, where each one's duration is not told
 };
 
 /// Of a call whose thread's events are all told: `events` are those from its begin to its end, in order.

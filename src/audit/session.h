@@ -54,9 +54,11 @@ typedef struct audit_session {
     uint64_t over;                       /* ticks from which a call is slow: its stack is found anew */
     uint32_t tells_system_calls, counts; /* what the audit asks for; `counts`: getrusage, since perf is refused */
     uint32_t next_serial, trouble;
+    uint64_t touched_from, touched_to; /* where the first process has touched fresh pages, one by one */
+    uint64_t touch;                    /* the median of what that took, in ticks */
     uint64_t told_cost; /* ticks that a call loses for each system call that is told; measured by the first process */
     uint32_t empty_calls[AUDIT_EMPTY_CALLS]; /* ticks of such a call each, in the first process, ascending */
-    uint64_t measured;                       /* 1: the two above are */
+    uint64_t measured;                       /* 1: those above are */
     uint64_t processes;                      /* that have attached */
     uint64_t unattached;                     /* calls of threads that have found no slot */
     audit_slot slots[AUDIT_THREADS];

@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include "program_probe.h"
 
-#include "../os/clock.h"
+#include "../preload/clock_ticks.h"
+#include "../preload/next.h"
+#include "../preload/thread_local.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,21 +22,10 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define LOCAL_TO_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
 /* Counts until the file exists. If there is none, these counts are lost. */
 static flatline_probe_record early;
 static flatline_probe_record *record = &early;
-
-/* The clock without its fences. Work in a program overlaps with what comes before and after it. Fences would charge a
- * call for waiting until all of that is done, which is several times its cost in an unobserved program. */
-static inline uint64_t ticks_now(void) {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-    return flat_clock_begin();
-#endif
-}
 
 /* The mean distance of two successive readings, without those between which something else ran. Not the median, since
  * the clock may move in steps that are longer than the distance. */
@@ -50,83 +41,7 @@ static double reading_ticks(void) {
     return count > 0 ? (double)sum / (double)count : 0;
 }
 
-LOCAL_TO_THREAD bool inside; /* inside a call that is being timed */
-
-/* The next definition of each function after this library's: the allocator's, or the C or C++ library's. */
-static struct {
-    void *(*malloc)(size_t);
-    void *(*calloc)(size_t, size_t);
-    void *(*realloc)(void *, size_t);
-    void (*free)(void *);
-    int (*posix_memalign)(void **, size_t, size_t);
-    void *(*aligned_alloc)(size_t, size_t);
-    void *(*memalign)(size_t, size_t);
-    void *(*new_one)(size_t);
-    void *(*new_array)(size_t);
-    void *(*new_quiet)(size_t, const void *);
-    void *(*new_array_quiet)(size_t, const void *);
-    void *(*new_aligned)(size_t, size_t);
-    void (*delete_one)(void *);
-    void (*delete_array)(void *);
-    void (*delete_sized)(void *, size_t);
-    void (*delete_array_sized)(void *, size_t);
-    void (*delete_aligned)(void *, size_t);
-    void (*delete_aligned_sized)(void *, size_t, size_t);
-} next;
-
-static void look_up(void *function, const char *name) {
-    void *address = dlsym(RTLD_NEXT, name);
-    memcpy(function, &address, sizeof address);
-}
-
-static void look_up_all(void) {
-    look_up(&next.calloc, "calloc");
-    look_up(&next.realloc, "realloc");
-    look_up(&next.free, "free");
-    look_up(&next.posix_memalign, "posix_memalign");
-    look_up(&next.aligned_alloc, "aligned_alloc");
-    look_up(&next.memalign, "memalign");
-    look_up(&next.new_one, "_Znwm");
-    look_up(&next.new_array, "_Znam");
-    look_up(&next.new_quiet, "_ZnwmRKSt9nothrow_t");
-    look_up(&next.new_array_quiet, "_ZnamRKSt9nothrow_t");
-    look_up(&next.new_aligned, "_ZnwmSt11align_val_t");
-    look_up(&next.delete_one, "_ZdlPv");
-    look_up(&next.delete_array, "_ZdaPv");
-    look_up(&next.delete_sized, "_ZdlPvm");
-    look_up(&next.delete_array_sized, "_ZdaPvm");
-    look_up(&next.delete_aligned, "_ZdlPvSt11align_val_t");
-    look_up(&next.delete_aligned_sized, "_ZdlPvmSt11align_val_t");
-    look_up(&next.malloc, "malloc"); /* last: once it is set, all are known */
-}
-
-/* Memory for the lookup itself, before there is an allocator. It is never freed. */
-static _Alignas(16) char first_memory[4096];
-static size_t first_used;
-
-static void *take_first(size_t size) {
-    void *block = first_memory + first_used;
-    size = (size + 15) / 16 * 16;
-    if (size > sizeof first_memory - first_used) return NULL;
-    first_used += size;
-    return block;
-}
-
-static bool is_first(const void *block) {
-    return (const char *)block >= first_memory && (const char *)block < first_memory + sizeof first_memory;
-}
-
-/* False while the lookup runs, which is before there is a second thread. Volatile, since the compiler assumes that
- * dlsym never calls back into this file, but dlsym does when it formats an error message. */
-static bool is_ready(void) {
-    static volatile bool looking;
-    if (next.malloc != NULL) return true;
-    if (looking) return false;
-    looking = true;
-    look_up_all();
-    looking = false;
-    return next.malloc != NULL;
-}
+static LOCAL_TO_THREAD bool inside; /* inside a call that is being timed */
 
 typedef struct call {
     bool counted;
@@ -154,52 +69,45 @@ static inline void *end_allocation(const call *c, void *block) {
 }
 
 EXPORT void *malloc(size_t size) {
-    if (!is_ready()) return take_first(size);
+    if (!next_is_ready()) return first_memory_take(size);
     call c = begin_call();
     return end_allocation(&c, next.malloc(size));
 }
 
 EXPORT void *calloc(size_t count, size_t size) {
-    if (!is_ready()) return take_first(count * size);
+    if (!next_is_ready()) return first_memory_take(count * size);
     call c = begin_call();
     return end_allocation(&c, next.calloc(count, size));
 }
 
-/* The size of a first block is not known. It lies in the first memory, and only that is read. */
-static void *outgrow_first(void *block, size_t size) {
-    size_t rest = (size_t)(first_memory + sizeof first_memory - (char *)block);
-    void *larger = malloc(size);
-    if (larger != NULL) memcpy(larger, block, size < rest ? size : rest);
-    return larger;
-}
-
 EXPORT void *realloc(void *block, size_t size) {
-    if (!is_ready()) return block == NULL ? take_first(size) : NULL;
-    if (is_first(block)) return outgrow_first(block, size);
+    if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
+    if (first_memory_owns(block)) return first_memory_outgrow(block, size);
     call c = begin_call();
     return end_allocation(&c, next.realloc(block, size));
 }
 
 EXPORT void free(void *block) {
-    if (block == NULL || is_first(block) || !is_ready()) return;
+    if (block == NULL || first_memory_owns(block) || !next_is_ready()) return;
     call c = begin_call();
     next.free(block);
     end_call(&c, &record->frees);
 }
 
 EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
-    if (!is_ready()) return ENOMEM;
+    if (!next_is_ready()) return ENOMEM;
     call c = begin_call();
     int status = next.posix_memalign(block, alignment, size);
     end_call(&c, &record->allocations);
     return status;
 }
 
-/* A function that returns a block and that an allocator may lack: then `otherwise` serves. */
+/* Functions that return a block, and operators, which a program may call before its C++ library is known: then
+ * `otherwise` serves. After a program has caught bad_alloc in a thread, that thread's calls are no longer counted. */
 #define TAKES(name, member, parameters, arguments, otherwise)                                                          \
     EXPORT void *name parameters;                                                                                      \
     EXPORT void *name parameters {                                                                                     \
-        if (!is_ready()) return NULL;                                                                                  \
+        if (!next_is_ready()) return NULL;                                                                             \
         call c = begin_call();                                                                                         \
         return end_allocation(&c, next.member != NULL ? next.member arguments : (otherwise));                          \
     }
@@ -207,7 +115,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 #define GIVES(name, member, parameters, arguments)                                                                     \
     EXPORT void name parameters;                                                                                       \
     EXPORT void name parameters {                                                                                      \
-        if (block == NULL || is_first(block) || !is_ready()) return;                                                   \
+        if (block == NULL || first_memory_owns(block) || !next_is_ready()) return;                                     \
         call c = begin_call();                                                                                         \
         if (next.member != NULL)                                                                                       \
             next.member arguments;                                                                                     \
@@ -218,13 +126,10 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 
 TAKES(aligned_alloc, aligned_alloc, (size_t alignment, size_t size), (alignment, size), NULL)
 TAKES(memalign, memalign, (size_t alignment, size_t size), (alignment, size), NULL)
-
-/* operator new and delete. After a program has caught bad_alloc in a thread, that thread's calls are no longer
- * counted. */
 TAKES(_Znwm, new_one, (size_t size), (size), next.malloc(size))
 TAKES(_Znam, new_array, (size_t size), (size), next.malloc(size))
-TAKES(_ZnwmRKSt9nothrow_t, new_quiet, (size_t size, const void *tag), (size, tag), next.malloc(size))
-TAKES(_ZnamRKSt9nothrow_t, new_array_quiet, (size_t size, const void *tag), (size, tag), next.malloc(size))
+TAKES(_ZnwmRKSt9nothrow_t, new_nothrow, (size_t size, const void *tag), (size, tag), next.malloc(size))
+TAKES(_ZnamRKSt9nothrow_t, new_array_nothrow, (size_t size, const void *tag), (size, tag), next.malloc(size))
 TAKES(_ZnwmSt11align_val_t, new_aligned, (size_t size, size_t alignment), (size, alignment),
       next.memalign(alignment, size))
 GIVES(_ZdlPv, delete_one, (void *block), (block))
@@ -250,7 +155,7 @@ static flatline_probe_record *map_file(const char *folder) {
 
 __attribute__((constructor)) static void start_record(void) {
     const char *folder = getenv(FLATLINE_PROBE_VARIABLE);
-    flatline_probe_record *shared = folder != NULL && is_ready() ? map_file(folder) : NULL;
+    flatline_probe_record *shared = folder != NULL && next_is_ready() ? map_file(folder) : NULL;
     if (shared == NULL) return;
     inside = true; /* the calls below are not the program's */
     const flat_clock clock = flat_clock_calibrate();

@@ -154,6 +154,12 @@ static void call_told(void) {
     __asm__ volatile("syscall" : "+a"(number)::"rcx", "r11", "memory");
 }
 
+void system_calls_warm_up(void) {
+    system_calls_watch();
+    call_told();
+    system_calls_unwatch();
+}
+
 uint64_t system_calls_cost(void) {
     enum { SAMPLES = 33 };
     uint64_t told[SAMPLES], untold[SAMPLES];
@@ -181,6 +187,7 @@ bool system_calls_prepare(system_call_observer *before, system_call_observer *af
 }
 bool system_calls_arm(void) { return false; }
 system_calls_return_function *system_calls_untold_return(void) { return NULL; }
+void system_calls_warm_up(void) {}
 uint64_t system_calls_cost(void) { return 0; }
 
 #endif
