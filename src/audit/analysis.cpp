@@ -118,6 +118,7 @@ class Analysis {
             findings_.missing.push_back({CauseKind::system_call, why});
             findings_.missing.push_back({CauseKind::lock, why});
         }
+        findings_.first_touch = refused().empty();
         const auto note = [&](bool applies, std::string text) {
             if (applies) findings_.notes.push_back(std::move(text));
         };
