@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -101,10 +102,25 @@ std::string stall_heading() {
     return fmt::format("{:>10}{:>9}{:>9}{:>9}{:>9}   operation: cause", "count", "P50", "P99.9", "worst", "total");
 }
 
-/// Where the code of a frame is: "render.cpp:123", the library if the file is not known, or nothing.
+/// Where the code of a frame is: "render.cpp:123", from the working folder on if it is below that; the library if the
+/// file is not known; or nothing.
 std::string place_of(const symbols::SourceFrame &frame) {
-    if (frame.file.empty()) return std::filesystem::path(frame.module).filename().string();
-    return frame.line == 0 ? frame.file : fmt::format("{}:{}", frame.file, frame.line);
+    namespace fs = std::filesystem;
+    if (frame.file.empty()) return fs::path(frame.module).filename().string();
+    std::error_code unknown;
+    const std::string here = fs::current_path(unknown).string() + "/";
+    const bool below = here.size() > 1 && frame.file.starts_with(here);
+    const std::string file = below ? frame.file.substr(here.size()) : frame.file;
+    return frame.line == 0 ? file : fmt::format("{}:{}", file, frame.line);
+}
+
+/// The function's name without the word for namespaces that have none, which tells nobody anything.
+std::string name_of(const symbols::SourceFrame &frame) {
+    constexpr std::string_view nameless = "(anonymous namespace)::";
+    std::string name = frame.function.empty() ? "?" : frame.function;
+    for (std::size_t at = name.find(nameless); at != std::string::npos; at = name.find(nameless, at))
+        name.erase(at, nameless.size());
+    return name;
 }
 
 /// A frame in one line: the function, and where it is. The end of the place says more than its beginning.
@@ -112,28 +128,44 @@ std::string frame_line(std::string_view word, const symbols::SourceFrame &frame,
     constexpr std::size_t indent = 16, place_width = 44;
     const std::string place = audit::without_beginning(readable(place_of(frame)), place_width);
     const std::size_t room = width_of(look) - indent - audit::columns_in(place) - 2;
-    const std::string function = audit::without_end(readable(frame.function.empty() ? "?" : frame.function), room);
+    const std::string function = audit::without_end(readable(name_of(frame)), room);
     return fmt::format("{:>{}}  {}{}\n", word, indent - 2, look.dress(function, style),
                        place.empty() ? "" : "  " + look.dress(place, Style::faint));
 }
 
-/// The site and its two next callers.
+/// The site and its two next callers. What calls main is the same in every program.
 std::string stack_text(const Stall &stall, const Look &look) {
     constexpr std::size_t lines = 3;
     if (stall.site >= stall.stack.size()) return fmt::format("{:>14}  no stack was taken\n", "at");
     const auto shown =
         std::span(stall.stack).subspan(stall.site).first(std::min(lines, stall.stack.size() - stall.site));
     std::string text = frame_line("at", shown.front(), look, Style::strong);
-    for (const symbols::SourceFrame &frame : shown.subspan(1)) text += frame_line("from", frame, look, Style::plain);
+    for (std::size_t i = 1; i < shown.size() && shown[i - 1].function != "main"; ++i)
+        text += frame_line("from", shown[i], look, Style::plain);
     return text;
 }
 
-/// Of which thread the slowest was, when, and what it went with.
-std::string details_of(const Stall &stall) {
-    std::string text = fmt::format("slowest in {} at {:.6g} s", readable(stall.thread), stall.at_ns / 1e9);
-    if (stall.largest_bytes != 0) text += fmt::format(", up to {} bytes", count_text(stall.largest_bytes));
-    if (stall.page_faults != 0) text += ", " + counted(stall.page_faults, "page fault");
-    if (stall.system_calls != 0) text += ", " + counted(stall.system_calls, "system call");
+/// Of which thread the slowest was, when, and what it went with, in as many lines as that takes.
+std::string details_of(const Stall &stall, const Look &look) {
+    constexpr std::size_t indent = 10;
+    std::vector<std::string> parts{fmt::format("slowest in {} at {:.6g} s", readable(stall.thread), stall.at_ns / 1e9)};
+    if (stall.largest_bytes != 0) parts.push_back(fmt::format("up to {} bytes", count_text(stall.largest_bytes)));
+    if (stall.page_faults != 0) parts.push_back(counted(stall.page_faults, "page fault"));
+    if (stall.system_calls != 0) parts.push_back(counted(stall.system_calls, "system call"));
+    const std::size_t room = width_of(look) - indent;
+    std::string text, line;
+    const auto end_line = [&] {
+        text += look.dress(std::string(indent, ' ') + audit::without_end(line, room), Style::faint) + "\n";
+    };
+    for (const std::string &part : parts) {
+        if (!line.empty()) line += ",";
+        if (!line.empty() && audit::columns_in(line) + 1 + audit::columns_in(part) + 1 > room) {
+            end_line();
+            line.clear();
+        }
+        line += (line.empty() ? "" : " ") + part;
+    }
+    end_line();
     return text;
 }
 
@@ -143,9 +175,7 @@ std::string stall_text(const Stall &stall, const Look &look) {
                     time_text(stall.p999_ns), time_text(stall.max_ns), time_text(stall.total_ns));
     const std::string cause =
         audit::without_end(readable(stall.operation + ": " + in_words(stall.cause)), width_of(look) - figures_width);
-    const std::string details = audit::without_end(details_of(stall), width_of(look) - 10);
-    return figures + look.dress(cause, Style::bad) + "\n" + stack_text(stall, look) +
-           look.dress(fmt::format("{:>10}{}", "", details), Style::faint) + "\n";
+    return figures + look.dress(cause, Style::bad) + "\n" + stack_text(stall, look) + details_of(stall, look);
 }
 
 std::string unshown_text(std::span<const Stall> stalls) {
