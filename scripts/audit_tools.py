@@ -136,7 +136,8 @@ ALLOCATOR = re.compile(r"(malloc|calloc|realloc|free|malloc_trim|_Zn[wa]\w*|_Zd[
 def ltrace(program, folder):
     """The calls by their total time, with the system calls in them. It names addresses."""
     output = folder / "ltrace"
-    run(["ltrace", "-f", "-S", "-T", "-i", "-o", output, program.path], env=program.environment())
+    run(["ltrace", "-f", "-S", "-T", "-i", "-e", "malloc+calloc+realloc+free+malloc_trim+_Zn*+_Zd*", "-o", output,
+         program.path], env=program.environment())
     calls, open_calls = collections.defaultdict(lambda: [0.0, collections.Counter()]), {}
     for line in output.read_text(errors="replace").splitlines():
         split = re.match(r"(\d+) \[(0x[0-9a-f]+)\] (.*?)(?:<([\d.]+)>)?$", line)
