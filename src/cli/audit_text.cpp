@@ -7,6 +7,7 @@
 
 #include "audit/readable.hpp"
 #include "bench/catalogue.hpp"
+#include "symbols/site.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -125,23 +126,30 @@ std::string name_of(const symbols::SourceFrame &frame) {
 
 /// A frame in one line: the function, and where it is. The end of the place says more than its beginning.
 std::string frame_line(std::string_view word, const symbols::SourceFrame &frame, const Look &look, Style style) {
-    constexpr std::size_t indent = 16, place_width = 44;
-    const std::string place = audit::without_beginning(readable(place_of(frame)), place_width);
-    const std::size_t room = width_of(look) - indent - audit::columns_in(place) - 2;
-    const std::string function = audit::without_end(readable(name_of(frame)), room);
+    constexpr std::size_t indent = 16, gap = 2, place_width = 44;
+    const std::size_t room = width_of(look) - indent - gap;
+    const std::string name = readable(name_of(frame)), whole_place = readable(place_of(frame));
+    const std::size_t beside_name = room - std::min(room, audit::columns_in(name));
+    const std::string place = audit::without_beginning(whole_place, std::max(place_width, beside_name));
+    const std::string function = audit::without_end(name, room - audit::columns_in(place));
     return fmt::format("{:>{}}  {}{}\n", word, indent - 2, look.dress(function, style),
                        place.empty() ? "" : "  " + look.dress(place, Style::faint));
 }
 
-/// The site and its two next callers. What calls main is the same in every program.
+/// Whether the frame is before main or before a thread's function, which is the same in every program.
+bool begins_every_program(const symbols::SourceFrame &frame) {
+    return frame.function == "_start" || symbols::is_run_time_library(frame.module);
+}
+
+/// The site and its two next callers.
 std::string stack_text(const Stall &stall, const Look &look) {
     constexpr std::size_t lines = 3;
     if (stall.site >= stall.stack.size()) return fmt::format("{:>14}  no stack was taken\n", "at");
-    const auto shown =
-        std::span(stall.stack).subspan(stall.site).first(std::min(lines, stall.stack.size() - stall.site));
+    auto shown = std::span(stall.stack).subspan(stall.site);
+    while (shown.size() > 1 && begins_every_program(shown.back())) shown = shown.first(shown.size() - 1);
+    shown = shown.first(std::min(lines, shown.size()));
     std::string text = frame_line("at", shown.front(), look, Style::strong);
-    for (std::size_t i = 1; i < shown.size() && shown[i - 1].function != "main"; ++i)
-        text += frame_line("from", shown[i], look, Style::plain);
+    for (const symbols::SourceFrame &frame : shown.subspan(1)) text += frame_line("from", frame, look, Style::plain);
     return text;
 }
 
