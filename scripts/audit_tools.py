@@ -130,7 +130,7 @@ def rtsan(program, folder):
     return [place] if place else []
 
 
-ALLOCATOR = re.compile(r"(malloc|calloc|realloc|free|malloc_trim|_Zn[wa]\w*|_Zd[la]\w*)\(")
+ALLOCATOR = re.compile(r"(?:\S+->)?(malloc|calloc|realloc|free|malloc_trim|_Zn[wa]\w*|_Zd[la]\w*)\(")
 
 
 def ltrace(program, folder):
