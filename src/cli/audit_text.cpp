@@ -160,6 +160,7 @@ std::string details_of(const Stall &stall, const Look &look) {
     if (stall.largest_bytes != 0) parts.push_back(fmt::format("up to {} bytes", count_text(stall.largest_bytes)));
     if (stall.page_faults != 0) parts.push_back(counted(stall.page_faults, "page fault"));
     if (stall.system_calls != 0) parts.push_back(counted(stall.system_calls, "system call"));
+    if (stall.count > 1 && stall.page_faults + stall.system_calls != 0) parts.back() += " in all";
     const std::size_t room = width_of(look) - indent;
     std::string text, line;
     const auto end_line = [&] {
