@@ -105,12 +105,24 @@ class Analysis {
     }
 
     void tell_sources() {
+        const bool attributes = history_.start().value("attributes", false);
         const std::uint64_t trouble = history_.end().value("trouble", std::uint64_t{0});
         const bool told = history_.start().value("tells_system_calls", false);
         const bool dispatch = told && (trouble & AUDIT_NO_DISPATCH) == 0;
+        const bool events = refused().empty();
+        findings_.first_touch = events && !attributes;
         for (const CauseKind cause : all_causes) {
             const bool by_dispatch = cause == CauseKind::system_call || cause == CauseKind::lock;
-            if (!by_dispatch || dispatch) findings_.available.push_back(cause);
+            const bool available = by_dispatch                      ? dispatch
+                                   : !attributes                    ? true
+                                   : cause == CauseKind::page_fault ? events
+                                                                    : false;
+            if (available)
+                findings_.available.push_back(cause);
+            else if (!by_dispatch)
+                findings_.missing.push_back({cause, cause == CauseKind::page_fault
+                                                        ? refused()
+                                                        : "calls were not timed, but only attributed (--causes)"});
         }
         if (!dispatch) {
             const std::string why = told ? "this kernel, a filter or this processor has no Syscall User Dispatch"
@@ -118,11 +130,11 @@ class Analysis {
             findings_.missing.push_back({CauseKind::system_call, why});
             findings_.missing.push_back({CauseKind::lock, why});
         }
-        findings_.first_touch = refused().empty();
         const auto note = [&](bool applies, std::string text) {
             if (applies) findings_.notes.push_back(std::move(text));
         };
-        note(!refused().empty(),
+        note(attributes, "No call was timed: a time is that of the page faults or system calls within a call.");
+        note(!events && !attributes,
              fmt::format("Page faults and switches are counted by getrusage around slow calls instead of told one by "
                          "one, and first touch is not told: {}.",
                          refused()));

@@ -89,6 +89,7 @@ Auditor::Auditor(const AuditorOptions &options)
     ticks_per_ns_ = clock.ticks_per_ns;
     memory_->over = static_cast<std::uint64_t>(options.over_ns * clock.ticks_per_ns);
     memory_->tells_system_calls = options.tells_system_calls ? 1 : 0;
+    memory_->attributes = options.attributes ? 1 : 0;
     memory_->begin = clocks_now().ticks;
     write_start(options);
 }
@@ -96,9 +97,13 @@ Auditor::Auditor(const AuditorOptions &options)
 void Auditor::write_start(const AuditorOptions &options) {
     std::string command;
     for (const std::string &word : options.words) command += (command.empty() ? "" : " ") + word;
-    const nlohmann::json start{{"command", command},           {"under", options.under},
-                               {"machine", options.machine},   {"begin_ticks", memory_->begin},
-                               {"over_ns", options.over_ns},   {"tells_system_calls", options.tells_system_calls},
+    const nlohmann::json start{{"command", command},
+                               {"under", options.under},
+                               {"machine", options.machine},
+                               {"begin_ticks", memory_->begin},
+                               {"over_ns", options.over_ns},
+                               {"tells_system_calls", options.tells_system_calls},
+                               {"attributes", options.attributes},
                                {"fault_ns", median_fault_ns()}};
     writer_.write_text(FrameKind::start, start.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -107,7 +112,7 @@ Auditor::~Auditor() { stop(); }
 
 void Auditor::begin(pid_t process) {
     try {
-        events_ = std::make_unique<KernelEvents>(process);
+        events_ = std::make_unique<KernelEvents>(process, memory_->attributes != 0);
     } catch (const EventsRefused &refusal) {
         refused_ = refusal.why;
         memory_->counts = 1;
@@ -123,7 +128,7 @@ void Auditor::run() {
         std::chrono::microseconds pause = shortest_pause;
         while (!ends_.load(std::memory_order_acquire)) {
             take_round();
-            pause = busiest_ > much ? shortest_pause : std::min(pause * 2, longest_pause);
+            pause = busiest_ > much || memory_->attributes != 0 ? shortest_pause : std::min(pause * 2, longest_pause);
             if (busiest_ < 8 * much) std::this_thread::sleep_for(pause);
         }
     } catch (...) {
@@ -146,15 +151,15 @@ std::uint64_t Auditor::finish(int status) {
     return memory_->processes;
 }
 
-/// Events are taken first: what a record says of a block was written before a thread could touch it.
+/// The clocks are read first: what happened before is in the rings and segments by now.
 void Auditor::take_round() {
     busiest_ = 0;
+    const ClockPair clocks = clocks_now();
     take_events();
     if (rounds_++ % rounds_between_looks == 0) close_those_of_ended_processes();
     take_records();
     if (!has_costs_ && measured_) write_costs(); // one round later: by now the events of that time are here
     measured_ = __atomic_load_n(&memory_->measured, __ATOMIC_ACQUIRE) != 0;
-    const ClockPair clocks = clocks_now();
     writer_.write_items<ClockPair>(FrameKind::clock, std::span(&clocks, 1));
     writer_.write(FrameKind::round, {});
 }
@@ -164,7 +169,15 @@ void Auditor::take_events() {
     found_.clear();
     events_->read(found_);
     if (!has_costs_) keep_touches();
+    put_places(found_);
     if (!found_.empty()) writer_.write_items<KernelEvent>(FrameKind::events, found_);
+}
+
+void Auditor::put_places(std::span<const KernelEvent> events) {
+    for (const KernelEvent &event : events) put_entry(event.within & ((1U << AUDIT_STACK_BITS) - 1), true);
+    if (new_entries_.empty()) return;
+    writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
+    new_entries_.clear();
 }
 
 /// Events of the pages that the first process has touched to measure that, and of no others: while it does so, nothing

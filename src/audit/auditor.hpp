@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,7 @@ struct AuditorOptions {
     std::string under, machine;     // the allocator and the machine, for the recording
     double over_ns = 10000;         // from which a call is slow
     bool tells_system_calls = true;
+    bool attributes = false; // calls are not timed: those with page faults or system calls alone are told
 };
 
 /// The memory of a session, and the file in memory that programs map it from.
@@ -71,6 +73,7 @@ class Auditor {
     void run();
     void take_round();
     void take_events();
+    void put_places(std::span<const KernelEvent> events);
     void keep_touches();
     std::uint64_t fault_outside() const;
     void take_records();

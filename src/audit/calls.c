@@ -30,68 +30,122 @@
 typedef struct timing {
     bool recorded; /* false: part of another call, or this process is not under an audit */
     uint64_t begin;
+    volatile uint64_t within; /* of a call that is only attributed: see session.h */
 } timing;
 
-ALWAYS_INLINE timing begin_call(void) {
+/* Where a stack stands in the thread's cache, and by which key. */
+typedef struct cached_stack {
+    uint64_t *place, key;
+} cached_stack;
+
+ALWAYS_INLINE cached_stack cached_stack_of(audit_writer *mine, const void *caller, uintptr_t frame) {
+    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
+    return (cached_stack){&mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)],
+                          hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS};
+}
+
+static NOINLINE uint64_t find_stack(const cached_stack *cached, const void *caller) {
+    const uint64_t stack = stack_of(&audit_shared->names, caller);
+    *cached->place = cached->key | stack;
+    return stack;
+}
+
+ALWAYS_INLINE void attribute_call(audit_writer *mine, timing *t, uint32_t operation, const void *caller,
+                                  uintptr_t frame) {
+    const cached_stack cached = cached_stack_of(mine, caller, frame);
+    uint64_t stack = *cached.place ^ cached.key;
+    if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0)) stack = find_stack(&cached, caller);
+    t->within = audit_within(operation, stack);
+    system_calls_selector = mine->watches;
+}
+
+ALWAYS_INLINE void begin_call(timing *t, uint32_t operation, const void *caller, uintptr_t frame) {
     audit_writer *mine = &audit_mine;
-    timing t = {false, 0};
-    if (UNLIKELY(mine->inside)) return t;
+    t->recorded = false;
+    if (UNLIKELY(mine->inside)) return;
     mine->inside = true;
     if (UNLIKELY(!mine->attached) && !audit_attach(mine)) {
         mine->inside = false;
-        return t;
+        return;
     }
-    t.recorded = true;
+    t->recorded = true;
+    if (mine->attributes) {
+        attribute_call(mine, t, operation, caller, frame);
+        return;
+    }
     if (UNLIKELY(mine->counts)) {
         const uint64_t now = ticks_now();
         if ((now - mine->asked) >> ASKED_TICKS_SHIFT != 0) audit_ask(mine, now);
     }
     system_calls_selector = mine->watches;
-    t.begin = ticks_now();
-    return t;
+    t->begin = ticks_now();
 }
 
-/* A slow call, one from a place that is new, or one larger than its record: the stack is found anew. */
-static NOINLINE uint64_t look_at_call(audit_writer *mine, uint64_t begin, uint64_t duration, uint64_t size,
-                                      const void *caller) {
+/* Before the record of a call that is slow or larger than its record. */
+static NOINLINE void tell_rare(audit_writer *mine, uint64_t begin, uint64_t duration, uint64_t size) {
     const uint64_t time = begin - mine->begin;
     if (duration >= mine->over && mine->counts) audit_tell_asked(mine, begin + duration);
     if (duration >= AUDIT_DURATION_MAX) audit_put_detail(mine, AUDIT_DURATION, time, duration, 0);
     if (size >= AUDIT_SIZE_MAX) audit_put_detail(mine, AUDIT_SIZE, time, size, 0);
-    return stack_of(&audit_shared->names, caller);
 }
 
-ALWAYS_INLINE void end_call(const timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
-                            uintptr_t frame) {
+/* Of a call in which a system call was told: from there on. */
+static NOINLINE void record_attributed(audit_writer *mine, uint32_t operation, uint64_t size, const void *block,
+                                       const void *caller) {
+    const uint64_t duration = ticks_now() - mine->told;
+    tell_rare(mine, mine->told, duration, size);
+    const audit_record record = audit_record_of_call(operation, mine->told - mine->begin, duration,
+                                                     stack_of(&audit_shared->names, caller), size, (uintptr_t)block);
+    if (!audit_put(mine, &record)) mine->slot->dropped++;
+    mine->told = 0;
+}
+
+/* A detail of every such call, as the block that realloc was given; none if the operation is AUDIT_NONE. */
+typedef struct call_detail {
+    uint32_t operation;
+    uint64_t value;
+} call_detail;
+
+ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const void *block, const void *caller,
+                            uintptr_t frame, call_detail detail) {
     if (UNLIKELY(!t->recorded)) return;
     audit_writer *mine = &audit_mine;
+    if (mine->attributes) {
+        system_calls_selector = 0;
+        t->within = 0;
+        mine->slot->calls++;
+        if (UNLIKELY(mine->told != 0)) record_attributed(mine, operation, size, block, caller);
+        mine->inside = false;
+        return;
+    }
     const uint64_t duration = ticks_now() - t->begin;
     system_calls_selector = 0;
     mine->slot->calls++;
-    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
-    const uint64_t key = hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS;
-    uint64_t *place = &mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)];
-    uint64_t stack = *place ^ key;
+    const cached_stack cached = cached_stack_of(mine, caller, frame);
+    uint64_t stack = *cached.place ^ cached.key;
     if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0 || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
-        stack = look_at_call(mine, t->begin, duration, size, caller);
-        *place = key | stack;
+        tell_rare(mine, t->begin, duration, size);
+        stack = find_stack(&cached, caller);
     }
+    if (detail.operation != AUDIT_NONE)
+        audit_put_detail(mine, detail.operation, t->begin - mine->begin, detail.value, 0);
     const audit_record record =
         audit_record_of_call(operation, t->begin - mine->begin, duration, stack, size, (uintptr_t)block);
     if (!audit_put(mine, &record)) mine->slot->dropped++;
     mine->inside = false;
 }
 
-#define END(operation, size, block) end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME)
-
-/* Before the call's own record. */
-ALWAYS_INLINE void tell(const timing *t, uint32_t operation, uint64_t value) {
-    if (t->recorded) audit_put_detail(&audit_mine, operation, t->begin - audit_mine.begin, value, 0);
-}
+#define BEGIN(operation)                                                                                               \
+    timing t;                                                                                                          \
+    begin_call(&t, operation, CALLER, (uintptr_t)FRAME)
+#define END_WITH(operation, size, block, ...)                                                                          \
+    end_call(&t, operation, size, block, CALLER, (uintptr_t)FRAME, (call_detail){__VA_ARGS__})
+#define END(operation, size, block) END_WITH(operation, size, block, AUDIT_NONE, 0)
+#define OLD_BLOCK(block) (block) != NULL ? AUDIT_OLD_BLOCK : AUDIT_NONE, (uintptr_t)(block)
 
 EXPORT void *malloc(size_t size) {
     if (!next_is_ready()) return first_memory_take(size);
-    timing t = begin_call();
+    BEGIN(AUDIT_MALLOC);
     void *block = next.malloc(size);
     END(AUDIT_MALLOC, size, block);
     return block;
@@ -101,7 +155,7 @@ EXPORT void *calloc(size_t count, size_t size) {
     size_t bytes;
     const bool wraps = __builtin_mul_overflow(count, size, &bytes);
     if (!next_is_ready()) return wraps ? NULL : first_memory_take(bytes);
-    timing t = begin_call();
+    BEGIN(AUDIT_CALLOC);
     void *block = next.calloc(count, size);
     END(AUDIT_CALLOC, wraps ? SIZE_MAX : bytes, block);
     return block;
@@ -110,10 +164,9 @@ EXPORT void *calloc(size_t count, size_t size) {
 EXPORT void *realloc(void *block, size_t size) {
     if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
     if (first_memory_owns(block)) return first_memory_outgrow(block, size);
-    timing t = begin_call();
+    BEGIN(AUDIT_REALLOC);
     void *moved = next.realloc(block, size);
-    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
-    END(AUDIT_REALLOC, size, moved);
+    END_WITH(AUDIT_REALLOC, size, moved, OLD_BLOCK(block));
     return moved;
 }
 
@@ -125,36 +178,33 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    timing t = begin_call();
+    BEGIN(AUDIT_REALLOC);
     void *moved = next.reallocarray(block, count, size);
-    if (block != NULL) tell(&t, AUDIT_OLD_BLOCK, (uintptr_t)block);
-    END(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved);
+    END_WITH(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved, OLD_BLOCK(block));
     return moved;
 }
 
 EXPORT void free(void *block) {
     if (first_memory_owns(block) || !next_is_ready()) return;
-    timing t = begin_call();
+    BEGIN(AUDIT_FREE);
     next.free(block);
     END(AUDIT_FREE, 0, block);
 }
 
 EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     if (!next_is_ready()) return ENOMEM;
-    timing t = begin_call();
+    BEGIN(AUDIT_POSIX_MEMALIGN);
     const int status = next.posix_memalign(block, alignment, size);
-    tell(&t, AUDIT_ALIGNMENT, alignment);
-    END(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL);
+    END_WITH(AUDIT_POSIX_MEMALIGN, size, status == 0 ? *block : NULL, AUDIT_ALIGNMENT, alignment);
     return status;
 }
 
 #define ALIGNED(name, operation)                                                                                       \
     EXPORT void *name(size_t alignment, size_t size) {                                                                 \
         if (!next_is_ready()) return NULL;                                                                             \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         void *block = next.name(alignment, size);                                                                      \
-        tell(&t, AUDIT_ALIGNMENT, alignment);                                                                          \
-        END(operation, size, block);                                                                                   \
+        END_WITH(operation, size, block, AUDIT_ALIGNMENT, alignment);                                                  \
         return block;                                                                                                  \
     }
 EXPORT void *memalign(size_t alignment, size_t size);
@@ -167,7 +217,7 @@ ALIGNED(aligned_alloc, AUDIT_ALIGNED_ALLOC)
 #define PAGE_ALIGNED(name, operation)                                                                                  \
     EXPORT void *name(size_t size) {                                                                                   \
         if (!next_is_ready() || next.name == NULL) return NULL;                                                        \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         void *block = next.name(size);                                                                                 \
         END(operation, size, block);                                                                                   \
         return block;                                                                                                  \
@@ -180,7 +230,7 @@ PAGE_ALIGNED(pvalloc, AUDIT_PVALLOC)
 EXPORT int malloc_trim(size_t pad);
 EXPORT int malloc_trim(size_t pad) {
     if (!next_is_ready() || next.malloc_trim == NULL) return 0;
-    timing t = begin_call();
+    BEGIN(AUDIT_MALLOC_TRIM);
     const int released = next.malloc_trim(pad);
     END(AUDIT_MALLOC_TRIM, pad, NULL);
     return released;
@@ -197,33 +247,34 @@ typedef struct open_call {
 } open_call;
 
 static void end_thrown(open_call *call) {
-    if (!call->ended) end_call(&call->t, call->operation, call->size, NULL, call->caller, call->frame);
+    if (!call->ended)
+        end_call(&call->t, call->operation, call->size, NULL, call->caller, call->frame, (call_detail){AUDIT_NONE, 0});
 }
 
 /* The C++ library may have been loaded late. Where none is found at all, malloc serves, as for a program that uses the
  * operators without one. */
-#define NEW(mangled, member, operation, parameters, arguments, otherwise)                                              \
+#define NEW(mangled, member, kind, parameters, arguments, otherwise)                                                   \
     EXPORT void *mangled parameters;                                                                                   \
     EXPORT void *mangled parameters {                                                                                  \
         if (!next_is_ready()) return first_memory_take(size);                                                          \
         if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
-        __attribute__((cleanup(end_thrown))) open_call call = {begin_call(), false,  operation,                        \
-                                                               size,         CALLER, (uintptr_t)FRAME};                \
+        __attribute__((cleanup(end_thrown))) open_call call = {                                                        \
+            .operation = (kind), .size = size, .caller = CALLER, .frame = (uintptr_t)FRAME};                           \
+        begin_call(&call.t, kind, CALLER, (uintptr_t)FRAME);                                                           \
         void *block = next.member != NULL ? next.member arguments : (otherwise);                                       \
         call.ended = true;                                                                                             \
-        TELL_ALIGNMENT                                                                                                 \
-        end_call(&call.t, operation, size, block, CALLER, (uintptr_t)FRAME);                                           \
+        end_call(&call.t, kind, size, block, CALLER, (uintptr_t)FRAME, (call_detail){ALIGNED_TO});                     \
         return block;                                                                                                  \
     }
 
-#define TELL_ALIGNMENT
+#define ALIGNED_TO AUDIT_NONE, 0
 NEW(_Znwm, new_one, AUDIT_NEW, (size_t size), (size), next.malloc(size))
 NEW(_Znam, new_array, AUDIT_NEW_ARRAY, (size_t size), (size), next.malloc(size))
 NEW(_ZnwmRKSt9nothrow_t, new_nothrow, AUDIT_NEW, (size_t size, const void *tag), (size, tag), next.malloc(size))
 NEW(_ZnamRKSt9nothrow_t, new_array_nothrow, AUDIT_NEW_ARRAY, (size_t size, const void *tag), (size, tag),
     next.malloc(size))
-#undef TELL_ALIGNMENT
-#define TELL_ALIGNMENT tell(&call.t, AUDIT_ALIGNMENT, to);
+#undef ALIGNED_TO
+#define ALIGNED_TO AUDIT_ALIGNMENT, to
 NEW(_ZnwmSt11align_val_t, new_aligned, AUDIT_NEW, (size_t size, size_t to), (size, to), next.memalign(to, size))
 NEW(_ZnamSt11align_val_t, new_array_aligned, AUDIT_NEW_ARRAY, (size_t size, size_t to), (size, to),
     next.memalign(to, size))
@@ -237,7 +288,7 @@ NEW(_ZnamSt11align_val_tRKSt9nothrow_t, new_array_aligned_nothrow, AUDIT_NEW_ARR
     EXPORT void mangled parameters {                                                                                   \
         if (first_memory_owns(block) || !next_is_ready()) return;                                                      \
         if (UNLIKELY(next.member == NULL)) next_look_up_operators(CALLER);                                             \
-        timing t = begin_call();                                                                                       \
+        BEGIN(operation);                                                                                              \
         if (next.member != NULL)                                                                                       \
             next.member arguments;                                                                                     \
         else                                                                                                           \

@@ -13,6 +13,10 @@ struct Way {
     const StackTime *stack;
 };
 
+bool takes_longer(const FlameNode &left, const FlameNode &right) {
+    return left.total_ns != right.total_ns ? left.total_ns > right.total_ns : left.name < right.name;
+}
+
 /// Adds what is below `node`: ways that are alike for `depth` names, in the order of their names.
 void grow(FlameNode &node, std::span<const Way> ways, std::size_t depth) {
     for (const Way &way : ways) {
@@ -27,7 +31,7 @@ void grow(FlameNode &node, std::span<const Way> ways, std::size_t depth) {
         grow(node.children.emplace_back(FlameNode{name, 0, 0, {}}), ways.first(count), depth + 1);
         ways = ways.subspan(count);
     }
-    std::ranges::stable_sort(node.children, std::ranges::greater{}, &FlameNode::total_ns);
+    std::ranges::sort(node.children, takes_longer);
 }
 
 bool stands_before(const Way &left, const Way &right) {

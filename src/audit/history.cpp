@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -124,22 +124,12 @@ class RoundOfHistory {
         runs_.emplace_back(first, items_.size());
     }
 
-    void tell() {
+    /// All that happened up to `horizon`. What was read before that is whole: the rest stays for the next time.
+    void tell(std::uint64_t horizon) {
         order();
-        for (const Item &item : items_) {
-            if (item.what == Item::call)
-                visitor_.on_call(calls_[item.index]);
-            else if (item.what == Item::event)
-                visitor_.on_event(events_[item.index]);
-            else
-                visitor_.on_phase(phases_[item.index].first, item.time, phases_[item.index].second);
-        }
-        items_.clear();
-        runs_.clear();
-        calls_.clear();
-        events_.clear();
-        phases_.clear();
-        details_.clear();
+        std::size_t told = 0;
+        for (; told < items_.size() && items_[told].time <= horizon; told++) tell(items_[told]);
+        keep_from(told);
     }
 
   private:
@@ -148,11 +138,48 @@ class RoundOfHistory {
         enum { call, event, phase } what;
         std::size_t index;
     };
+    /// A call, and what its details point at.
+    struct Kept {
+        Call call;
+        std::shared_ptr<const std::vector<audit_record>> details;
+    };
     /// Details of a thread whose call has not been read yet.
     struct Pending {
         std::uint64_t duration = 0, size = 0, old_block = 0, alignment = 0;
         std::vector<audit_record> told;
     };
+
+    void tell(const Item &item) {
+        if (item.what == Item::call)
+            visitor_.on_call(calls_[item.index].call);
+        else if (item.what == Item::event)
+            visitor_.on_event(events_[item.index]);
+        else
+            visitor_.on_phase(phases_[item.index].first, item.time, phases_[item.index].second);
+    }
+
+    void keep_from(std::size_t first) {
+        RoundOfHistory rest(history_, visitor_);
+        for (std::size_t i = first; i < items_.size(); i++) {
+            Item item = items_[i];
+            const auto keep = [&](auto &to, auto &from) {
+                to.push_back(std::move(from[item.index]));
+                item.index = to.size() - 1;
+            };
+            if (item.what == Item::call)
+                keep(rest.calls_, calls_);
+            else if (item.what == Item::event)
+                keep(rest.events_, events_);
+            else
+                keep(rest.phases_, phases_);
+            rest.items_.push_back(item);
+        }
+        items_ = std::move(rest.items_);
+        calls_ = std::move(rest.calls_);
+        events_ = std::move(rest.events_);
+        phases_ = std::move(rest.phases_);
+        runs_.assign(1, {0, items_.size()});
+    }
 
     void add(std::uint32_t serial, Pending &pending, const audit_record &record) {
         const std::uint32_t operation = audit_operation_of(&record);
@@ -184,14 +211,15 @@ class RoundOfHistory {
         call.block = audit_block_of(&record);
         call.old_block = pending.old_block;
         call.alignment = pending.alignment;
+        std::shared_ptr<const std::vector<audit_record>> details;
         if (!pending.told.empty()) {
-            details_.push_back(std::move(pending.told));
-            call.details = details_.back();
+            details = std::make_shared<const std::vector<audit_record>>(std::move(pending.told));
+            call.details = *details;
         }
         pending.duration = pending.size = pending.old_block = pending.alignment = 0;
         pending.told.clear();
         items_.push_back({call.end(), Item::call, calls_.size()});
-        calls_.push_back(call);
+        calls_.push_back({call, std::move(details)});
     }
 
     /// Each run is in order by itself; they are merged in pairs, neighbours first, so that of equal times the thread
@@ -219,16 +247,16 @@ class RoundOfHistory {
     HistoryVisitor &visitor_;
     std::vector<Item> items_;
     std::vector<std::pair<std::size_t, std::size_t>> runs_;
-    std::vector<Call> calls_;
+    std::vector<Kept> calls_;
     std::vector<KernelEvent> events_;
     std::vector<std::pair<std::uint32_t, std::string>> phases_;
-    std::deque<std::vector<audit_record>> details_;
     std::unordered_map<std::uint32_t, Pending> pending_;
 };
 
 void History::visit(HistoryVisitor &visitor) {
     reader_.rewind();
     RoundOfHistory round(*this, visitor);
+    std::uint64_t horizon = 0;
     Frame frame;
     while (reader_.read(frame)) {
         if (frame.kind == FrameKind::records && frame.payload.size() >= sizeof(std::uint64_t)) {
@@ -238,11 +266,13 @@ void History::visit(HistoryVisitor &visitor) {
                               items_in<audit_record>(std::span(frame.payload).subspan(sizeof serial)));
         } else if (frame.kind == FrameKind::events) {
             round.add_events(items_in<KernelEvent>(frame.payload));
+        } else if (frame.kind == FrameKind::clock) {
+            for (const ClockPair &pair : items_in<ClockPair>(frame.payload)) horizon = pair.ticks - begin_ticks_;
         } else if (frame.kind == FrameKind::round) {
-            round.tell();
+            round.tell(horizon);
         }
     }
-    round.tell(); // of a recording that was cut
+    round.tell(UINT64_MAX);
 }
 
 } // namespace flat::audit

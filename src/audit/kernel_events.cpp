@@ -1,5 +1,8 @@
 #include "kernel_events.hpp"
 
+#include "session.h"
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,7 +26,9 @@ constexpr std::array counted{PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULT
 constexpr std::array meant{KernelEventKind::fault_begins, KernelEventKind::minor_fault_ends,
                            KernelEventKind::major_fault_ends};
 
-perf_event_attr attributes_of(std::uint64_t event, bool with_switches) {
+constexpr std::uint32_t searched_bytes = 2048; // of the stack below a call of an allocator: glibc's needs 300
+
+perf_event_attr attributes_of(std::uint64_t event, bool with_switches, bool with_stack) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -31,6 +36,10 @@ perf_event_attr attributes_of(std::uint64_t event, bool with_switches) {
     attributes.sample_period = 1;
     attributes.sample_type =
         PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+    if (with_stack) {
+        attributes.sample_type |= PERF_SAMPLE_STACK_USER;
+        attributes.sample_stack_user = searched_bytes;
+    }
     attributes.disabled = 1;
     attributes.inherit = 1;
     attributes.exclude_kernel = 1; // all that perf_event_paranoid 2 allows
@@ -94,9 +103,9 @@ struct KernelEvents::Ring {
     static std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
     /// Throws EventsRefused. False: there is no such processor any more.
-    bool open(pid_t process, int processor) {
+    bool open(pid_t process, int processor, bool finds_calls) {
         for (std::size_t i = 0; i < counted.size(); i++) {
-            files[i] = open_event(attributes_of(counted[i], i == 0), process, processor);
+            files[i] = open_event(attributes_of(counted[i], i == 0, i == 0 && finds_calls), process, processor);
             if (files[i] < 0 && errno == ENODEV) return false;
             if (files[i] < 0) throw EventsRefused{refusal(errno)};
             if (i == 0) map();
@@ -153,6 +162,17 @@ KernelEvent fault_of(const std::byte *body) {
     return event;
 }
 
+/// The innermost mark on a piece of stack, which stands behind its size: see session.h.
+std::uint32_t call_on(const std::byte *stack, std::size_t bytes) {
+    const auto size = std::min<std::uint64_t>(value_at<std::uint64_t>(stack), bytes - sizeof(std::uint64_t));
+    for (std::size_t i = 0; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
+        const auto word = value_at<std::uint64_t>(stack + sizeof(std::uint64_t) + i);
+        if (word >> AUDIT_WITHIN_BITS == AUDIT_WITHIN_MARK)
+            return static_cast<std::uint32_t>(word & ((std::uint64_t{1} << AUDIT_WITHIN_BITS) - 1));
+    }
+    return 0;
+}
+
 /// Behind the head of a switch: process, thread, time.
 KernelEvent switch_of(const std::byte *body, std::uint16_t misc) {
     KernelEvent event;
@@ -169,10 +189,10 @@ constexpr std::size_t sample_bytes = 40, switch_bytes = 16, lost_bytes = 16;
 
 } // namespace
 
-KernelEvents::KernelEvents(pid_t process) {
+KernelEvents::KernelEvents(pid_t process, bool finds_calls) {
     for (const int processor : online_processors()) {
         auto ring = std::make_unique<Ring>();
-        if (ring->open(process, processor)) rings_.push_back(std::move(ring));
+        if (ring->open(process, processor, finds_calls)) rings_.push_back(std::move(ring));
     }
     if (rings_.empty()) throw EventsRefused{"no processor has perf's software events"};
 }
@@ -192,6 +212,8 @@ void KernelEvents::read(std::vector<KernelEvent> &events) {
                 events.push_back(fault_of(body));
                 for (std::size_t i = 0; i < counted.size(); i++)
                     if (ring->identities[i] == value_at<std::uint64_t>(body)) events.back().kind = meant[i];
+                if (rest > sample_bytes + sizeof(std::uint64_t))
+                    events.back().within = call_on(body + sample_bytes, rest - sample_bytes);
             } else if (head.type == PERF_RECORD_SWITCH && rest >= switch_bytes) {
                 events.push_back(switch_of(body, head.misc));
             } else if (head.type == PERF_RECORD_LOST && rest >= lost_bytes) {

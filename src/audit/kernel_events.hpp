@@ -20,8 +20,9 @@ struct EventsRefused {
 /// One ring a processor, for a process, its threads and its children. One thread at a time.
 class KernelEvents {
   public:
-    /// For a process that has not executed its program yet: it begins when that does. Throws EventsRefused.
-    explicit KernelEvents(pid_t process);
+    /// For a process that has not executed its program yet: it begins when that does. With `finds_calls`, the stack
+    /// that a fault finds is searched for the call that is on it. Throws EventsRefused.
+    explicit KernelEvents(pid_t process, bool finds_calls);
     ~KernelEvents();
     KernelEvents(const KernelEvents &) = delete;
     KernelEvents &operator=(const KernelEvents &) = delete;

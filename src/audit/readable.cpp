@@ -1,8 +1,10 @@
 #include "readable.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
+#include <unictype.h>
 #include <unistr.h>
 #include <uniwidth.h>
 
@@ -22,11 +24,15 @@ Character first_of(std::string_view text) {
     return {text.substr(0, static_cast<std::size_t>(length)), number};
 }
 
-/// Negative for a character that has no place in a line.
-int width_of(ucs4_t number) { return uc_width(number, "UTF-8"); }
+/// Whether the character ends a line, commands a terminal, or turns the order of what follows around.
+bool commands(ucs4_t number) {
+    constexpr std::uint32_t kinds =
+        UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;
+    return uc_is_general_category_withtable(number, kinds);
+}
 
 std::size_t columns_of(const Character &character) {
-    return static_cast<std::size_t>(std::max(0, width_of(character.number)));
+    return static_cast<std::size_t>(std::max(0, uc_width(character.number, "UTF-8")));
 }
 
 std::vector<Character> characters_of(std::string_view text) {
@@ -43,7 +49,7 @@ std::string readable(std::string_view bytes) {
     for (const Character &each : characters_of(bytes)) {
         if (each.number == replacement)
             text += "\uFFFD";
-        else if (width_of(each.number) < 0 || each.number == 0)
+        else if (commands(each.number))
             text += '?';
         else
             text += each.bytes;

@@ -7,7 +7,8 @@
 
 namespace flat::audit {
 
-/// The same text, with U+FFFD for what is not UTF-8, and '?' for characters that end a line or command a terminal.
+/// The same text, with U+FFFD for what is not UTF-8, and '?' for characters that end a line, command a terminal, or
+/// turn the order of what follows around.
 std::string readable(std::string_view bytes);
 
 /// The columns that readable text takes on a terminal.

@@ -40,7 +40,7 @@ struct KernelEvent {
     std::uint64_t time = 0, address = 0, instruction = 0;
     std::int32_t process = 0, thread = 0;
     KernelEventKind kind = KernelEventKind::fault_begins;
-    std::uint32_t unused = 0;
+    std::uint32_t within = 0; // of a fault within a call that is only attributed: operation and stack, as in session.h
 };
 
 /// Both clocks at one moment.
@@ -55,8 +55,8 @@ enum class FrameKind : std::uint32_t {
     thread,    // a ThreadEntry, again with each change
     records,   // a serial number in a word of 64 bits, and a thread's records, in their order
     events,    // KernelEvents, those of each processor in their order
-    clock,     // ClockPairs
-    round,     // empty: everything before it happened before what follows, up to what threads wrote meanwhile
+    clock,     // ClockPairs: of a round, when it began
+    round,     // empty: all that happened before this round began has been written
     end,       // JSON: how it ended
 };
 

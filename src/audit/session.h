@@ -41,6 +41,15 @@ typedef struct audit_slot {
     char name[AUDIT_NAME_BYTES];
 } audit_slot;
 
+/* While calls are only attributed, each has a word on its stack by which a page fault within it finds the place: this
+ * mark in the upper 36 bits, the operation in 8, the stack in 20. It is 0 once the call has ended. */
+#define AUDIT_WITHIN_MARK UINT64_C(0xf1a71e5a1)
+#define AUDIT_WITHIN_BITS (AUDIT_OPERATION_BITS + AUDIT_STACK_BITS)
+
+static inline uint64_t audit_within(uint64_t operation, uint64_t stack) {
+    return AUDIT_WITHIN_MARK << AUDIT_WITHIN_BITS | operation << AUDIT_STACK_BITS | stack;
+}
+
 /* What could not be done in some process, for the report. */
 enum audit_trouble {
     AUDIT_NO_DISPATCH = 1,        /* the kernel or a filter refuses Syscall User Dispatch */
@@ -50,9 +59,11 @@ enum audit_trouble {
 };
 
 typedef struct audit_session {
-    uint64_t mark, begin;                /* ticks */
-    uint64_t over;                       /* ticks from which a call is slow: its stack is found anew */
-    uint32_t tells_system_calls, counts; /* what the audit asks for; `counts`: getrusage, since perf is refused */
+    uint64_t mark, begin;        /* ticks */
+    uint64_t over;               /* ticks from which a call is slow: its stack is found anew */
+    uint32_t tells_system_calls; /* the audit asks for them */
+    uint32_t counts;             /* getrusage is asked around slow calls, since perf is refused */
+    uint32_t attributes;         /* no call is timed or recorded, but those in which a system call is told */
     uint32_t next_serial, trouble;
     uint64_t touched_from, touched_to; /* where the first process has touched fresh pages, one by one */
     uint64_t touch;                    /* the median of what that took, in ticks */

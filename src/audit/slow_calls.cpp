@@ -20,14 +20,20 @@ SlowCalls::SlowCalls(const History &history, const Limits &limits) : history_(hi
 SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
     const auto found = watched_.find(thread);
     if (found != watched_.end()) return found->second;
-    FirstTouch touch(limits_.apart, [this, thread](const TouchBurst &burst) { add_touch(burst, thread); });
-    return watched_.emplace(thread, Watched{{}, std::move(touch), 0}).first->second;
+    const auto bursts = [&](bool in_call) {
+        return FirstTouch(limits_.apart,
+                          [this, thread, in_call](const TouchBurst &burst) { add_touch(burst, thread, in_call); });
+    };
+    return watched_.emplace(thread, Watched{{}, bursts(false), bursts(true), 0}).first->second;
 }
 
 void SlowCalls::on_event(const KernelEvent &event) {
     Watched &thread = watched(event.thread);
     std::optional<LiveBlock> block;
-    if (event.kind == KernelEventKind::fault_begins)
+    if (event.within != 0)
+        block = LiveBlock{.operation = event.within >> AUDIT_STACK_BITS,
+                          .stack = event.within & ((1U << AUDIT_STACK_BITS) - 1)};
+    else if (event.kind == KernelEventKind::fault_begins)
         if (const auto blocks = blocks_.find(event.process); blocks != blocks_.end())
             block = blocks->second.at(event.address);
     thread.events.push_back({event, block});
@@ -36,7 +42,11 @@ void SlowCalls::on_event(const KernelEvent &event) {
 
 void SlowCalls::take_earlier(Watched &thread, std::uint64_t before) {
     while (!thread.events.empty() && thread.events.front().event.time < before) {
-        thread.touch.take(thread.events.front().event, thread.events.front().block);
+        const auto &[event, block] = thread.events.front();
+        const bool in_program = event.within == 0 || event.kind != KernelEventKind::fault_begins;
+        const bool in_call = event.within != 0 || event.kind != KernelEventKind::fault_begins;
+        if (in_program) thread.touch.take(event, block);
+        if (in_call) thread.within.take(event, block);
         thread.events.pop_front();
     }
 }
@@ -120,14 +130,14 @@ void SlowCalls::follow_blocks(const Call &call) {
     last_blocks_->add({call.block, call.size, call.end(), call.operation, call.stack});
 }
 
-void SlowCalls::add_touch(const TouchBurst &burst, std::int32_t thread) {
+void SlowCalls::add_touch(const TouchBurst &burst, std::int32_t thread, bool in_call) {
     if (burst.duration < limits_.over) return;
     SlowSample sample;
     sample.begin = burst.begin;
     sample.duration = burst.duration;
     sample.bytes = burst.block.size;
     sample.page_faults = burst.count;
-    sample.operation = first_touch_operation;
+    sample.operation = in_call ? burst.block.operation : first_touch_operation;
     sample.stack = burst.block.stack;
     sample.thread = watched(thread).serial;
     sample.cause = {CauseKind::page_fault, -1};
@@ -139,6 +149,7 @@ void SlowCalls::finish() {
     for (auto &[number, thread] : watched_) {
         take_earlier(thread, UINT64_MAX);
         thread.touch.finish();
+        thread.within.finish();
     }
 }
 

@@ -64,7 +64,7 @@ class SlowCalls : public HistoryVisitor {
     /// By the system's number of a thread.
     struct Watched {
         std::deque<Happened> events; // since the thread's last call
-        FirstTouch touch;
+        FirstTouch touch, within;    // `within`: faults of calls that are only attributed
         std::uint32_t serial = 0;
     };
 
@@ -74,7 +74,7 @@ class SlowCalls : public HistoryVisitor {
     void count(const Call &call);
     void keep_if_slow(const Call &call, std::span<const KernelEvent> events);
     void follow_blocks(const Call &call);
-    void add_touch(const TouchBurst &burst, std::int32_t thread);
+    void add_touch(const TouchBurst &burst, std::int32_t thread, bool in_call);
 
     const History &history_;
     Limits limits_;

@@ -12,15 +12,17 @@
 #define AUDIT_STACK_CACHE 512u
 
 typedef struct audit_writer {
-    bool inside;   /* in a call that is being timed: calls within it are part of it */
-    bool attached; /* `slot` is its own */
-    bool watches;  /* system calls are told */
-    bool counts;   /* page faults and switches are asked for by getrusage */
+    bool inside;     /* in a call that is being timed: calls within it are part of it */
+    bool attached;   /* `slot` is its own */
+    bool watches;    /* system calls are told */
+    bool counts;     /* page faults and switches are asked for by getrusage */
+    bool attributes; /* calls are not timed */
     audit_record *next, *end;
     audit_segment *segment;
     audit_slot *slot;
     uint32_t until_retry; /* calls to drop before a segment is looked for again */
     uint64_t begin, over; /* of the session */
+    uint64_t told;        /* when the first system call in this call was told, while calls are not timed; 0: none */
     uint64_t asked;       /* when getrusage was asked last, in ticks */
     uint64_t faults[2], switches[2];
     /* By return address and stack pointer: 44 bits of their hash above the stack's number. */

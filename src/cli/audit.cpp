@@ -2,7 +2,7 @@
 
 #include "audit_document.hpp"
 #include "audit_text.hpp"
-#include "installed_library.hpp"
+#include "library_path.hpp"
 #include "output.hpp"
 #include "preload.hpp"
 #include "terminal.hpp"
@@ -142,9 +142,10 @@ int run_and_show(const AuditOptions &options) {
                             .under = under,
                             .machine = machine_text(),
                             .over_ns = options.over_ns,
-                            .tells_system_calls = !options.without_system_calls});
-    preload_before_others(under.empty() ? preloaded : preloaded + ":" + under);
-    set_environment(AUDIT_SESSION_VARIABLE, auditor.session_path());
+                            .tells_system_calls = !options.without_system_calls,
+                            .attributes = options.causes});
+    preload_first(under.empty() ? preloaded : preloaded + ":" + under);
+    set_variable(AUDIT_SESSION_VARIABLE, auditor.session_path());
     const auto look = [&](pid_t process) {
         try {
             require_preloadable(process, preloaded);
@@ -183,6 +184,8 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
                                   CLI::AsNumberWithUnit::UNIT_REQUIRED));
     verb->add_option("--under", options.under, "Another allocator for the program: flatline-malloc, or a library")
         ->type_name("MALLOC");
+    verb->add_flag("--causes", options.causes,
+                   "Time no call: page faults, system calls and locks within the allocator alone are told");
     verb->add_flag("--without-system-calls", options.without_system_calls,
                    "Do not tell the allocator's system calls: each costs 1 to 3 us");
     add_outputs(verb, options);

@@ -11,7 +11,7 @@ namespace flat::cli {
 struct AuditOptions {
     std::string out, under, json, html, folded, trace, pprof;
     double over_ns = 10000;
-    bool without_system_calls = false;
+    bool causes = false, without_system_calls = false;
     std::vector<std::string> command;
     std::string recording; // of `audit report`
     CLI::App *report = nullptr;

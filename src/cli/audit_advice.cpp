@@ -27,7 +27,8 @@ const char *advice_on(CauseKind kind) {
         return "Threads wait for each other inside the allocator. Give each thread or core a pool of its own, with "
                "blocks that any thread may free (flat_percore_create).";
     case CauseKind::preempted:
-        return "Not the allocator: the scheduler gave the processor to another task. Use a real-time priority or an "
+        return "This is not the allocator: the scheduler gave the processor to another task. Use a real-time priority "
+               "or an "
                "isolated processor; `flatline env` shows how this machine is set up, and `flatline bench` how it "
                "disturbs a call.";
     case CauseKind::blocked:

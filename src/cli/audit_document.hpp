@@ -8,18 +8,16 @@
 namespace flat::cli {
 
 /// All times are in ns, and `seconds` in seconds; `at_ns` counts from the audit's beginning.
-/// - `calls` is what was recorded or dropped; `dropped` and `early` what is known of no more than their number.
+/// - `calls`: those that were recorded or dropped. Nothing else is known of the `dropped`, nor of the `early` ones,
+///   which came before the audit had begun in their process.
 /// - `causes_available`: the kinds that this machine could tell, and "first touch" where page faults could be charged
-/// to
-///   the blocks that were touched; `causes_missing`: `cause` and `why`.
+///   to the blocks that were touched; `causes_missing`: `cause` and `why`.
 /// - `floor`, `allocating.all`, `.undisturbed`, `freeing...`: percentiles, and `points` of the curve: a percentage of
 ///   the calls, and the time that they took at most.
 /// - `stalls`, the longest in total first. `site` is a frame of `stack`, null iff there is no stack. A `file` that is
-/// not
-///   known is empty, and its `line` 0.
+///   not known is empty, and its `line` 0.
 /// - `slow_calls`: the longest ones, by when they began; each is `at_ns`, `duration_ns`, and the places of its thread
-/// in
-///   `threads` and of its stall in `stalls`.
+///   in `threads` and of its stall in `stalls`.
 /// - `flame`: `name`, `value` (total time), `worst` (the longest single call) and `children`.
 ///
 /// Names of functions and files may hold any byte: what is not UTF-8 becomes U+FFFD.

@@ -45,8 +45,8 @@ std::string told(std::string_view topic, const std::string &sentence, const Look
 
 std::string calls_text(const Findings &findings, const Look &look) {
     std::string text =
-        fmt::format("{} in {}, {:.3g} s. {} took {} or longer.", counted(findings.calls, "call"),
-                    counted(findings.threads.size(), "thread"), findings.seconds,
+        fmt::format("{} in {}, {}. {} took {} or longer.", counted(findings.calls, "call"),
+                    counted(findings.threads.size(), "thread"), time_text(findings.seconds * 1e9),
                     findings.slow_count == 0 ? "None" : grouped(findings.slow_count), time_text(findings.over_ns));
     if (findings.early != 0)
         text += fmt::format(" {} before the audit had begun.", counted(findings.early, "more call"));
@@ -156,7 +156,7 @@ std::string stack_text(const Stall &stall, const Look &look) {
 /// Of which thread the slowest was, when, and what it went with, in as many lines as that takes.
 std::string details_of(const Stall &stall, const Look &look) {
     constexpr std::size_t indent = 10;
-    std::vector<std::string> parts{fmt::format("slowest in {} at {:.6g} s", readable(stall.thread), stall.at_ns / 1e9)};
+    std::vector<std::string> parts{fmt::format("slowest in {} at {:.3f} s", readable(stall.thread), stall.at_ns / 1e9)};
     if (stall.largest_bytes != 0) parts.push_back(fmt::format("up to {} bytes", count_text(stall.largest_bytes)));
     if (stall.page_faults != 0) parts.push_back(counted(stall.page_faults, "page fault"));
     if (stall.system_calls != 0) parts.push_back(counted(stall.system_calls, "system call"));
@@ -204,8 +204,8 @@ std::string no_stall_text(const Findings &findings, const Look &look) {
     const Curve &taking = findings.taking.all, &giving = findings.giving.all;
     if (taking.count + giving.count == 0) return text + " No call was recorded.\n";
     const bool took = taking.max_ns >= giving.max_ns;
-    return text + fmt::format(" The longest took {}, and {}.\n", time_text(took ? taking.max_ns : giving.max_ns),
-                              took ? "allocated" : "freed");
+    return text + fmt::format(" The longest call took {}; it {} a block.\n",
+                              time_text(took ? taking.max_ns : giving.max_ns), took ? "allocated" : "freed");
 }
 
 std::string stalls_text(const Findings &findings, const Look &look) {

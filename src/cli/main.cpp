@@ -6,6 +6,7 @@
 #include "bench.hpp"
 #include "compare.hpp"
 #include "env.hpp"
+#include "guard.hpp"
 #include "output.hpp"
 #include "peers.hpp"
 #include "plan.hpp"
@@ -94,6 +95,7 @@ int main(int argc, char **argv) {
     flat::cli::BenchOptions bench_options;
     flat::cli::CompareOptions compare_options;
     flat::cli::EnvOptions env_options;
+    flat::cli::GuardOptions guard_options;
     flat::cli::PeersOptions peers_options;
     flat::cli::PlanOptions plan_options;
     flat::cli::ProveOptions prove_options;
@@ -109,6 +111,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
         {flat::cli::add_compare(program, compare_options), [&] { return flat::cli::run_compare(compare_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
+        {flat::cli::add_guard(program, guard_options), [&] { return flat::cli::run_guard(guard_options); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
         {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
         {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},

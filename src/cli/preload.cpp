@@ -153,15 +153,16 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
     const std::string loader = loader_of(opened.get());
     const bool is_the_loader = shown.filename() == glibc_loader; // its first argument names what to load
     if (loader.empty() && !is_the_loader)
-        refuse(shown,
-               "is linked statically, so nothing can be preloaded into it: link flatline::malloc-static into it");
+        refuse(shown, "is linked statically, so nothing can be preloaded into it: link it dynamically, or "
+                      "flatline::malloc-static "
+                      "into it");
     if (!is_the_loader && fs::path(loader).filename() != glibc_loader)
         refuse(shown,
                fmt::format("is for a C library other than glibc (its loader is {}): name a program that uses glibc",
                            loader));
     if (changes_rights(file))
-        refuse(shown, "runs with other privileges than yours, so the loader preloads nothing: link flatline::malloc "
-                      "into it");
+        refuse(shown, "runs with other privileges than yours, so the loader preloads nothing: run a copy without "
+                      "them, or link flatline::malloc into it");
     if (!is_the_loader && exports_malloc(opened.get()))
         refuse(shown, "has its own malloc, which takes precedence over a preloaded one: build it without that, or link "
                       "flatline::malloc instead");
@@ -216,7 +217,7 @@ void require_preloadable(pid_t process, const std::string &preloaded) {
     const std::optional<std::string> value = environment_of(process, "LD_PRELOAD=");
     if (value && !names(*value, preloaded))
         refuse(program, "is started without LD_PRELOAD, because the program before it removed that from the "
-                        "environment: start it directly by flatline run");
+                        "environment: start it directly");
 }
 
 } // namespace flat::cli

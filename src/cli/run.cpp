@@ -1,6 +1,6 @@
 #include "run.hpp"
 
-#include "installed_library.hpp"
+#include "library_path.hpp"
 #include "preload.hpp"
 #include "watched_child.hpp"
 
@@ -46,10 +46,10 @@ int run_command(const RunOptions &options) {
                    program = find_program(options.command.front());
     require_preloadable(program);
     const std::string preloaded = bench::preload_path(library).string();
-    preload_before_others(preloaded);
-    if (!options.policy.empty()) set_environment("FLATLINE_POLICY", options.policy);
-    if (!options.misuse.empty()) set_environment("FLATLINE_MISUSE", options.misuse);
-    if (options.stats) set_environment("FLATLINE_STATS", "1");
+    preload_first(preloaded);
+    if (!options.policy.empty()) set_variable("FLATLINE_POLICY", options.policy);
+    if (!options.misuse.empty()) set_variable("FLATLINE_MISUSE", options.misuse);
+    if (options.stats) set_variable("FLATLINE_STATS", "1");
     const ChildEnding ending = run_watched(program, options.command, library, [&](pid_t process) {
         try {
             require_preloadable(process, preloaded);

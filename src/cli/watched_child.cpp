@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -242,13 +243,16 @@ class Lookout {
     }
 
   private:
+    /// A process that just begins another program, or ends, may look like one that `look` refuses: the second look at
+    /// it counts.
     void look_again() {
         const std::filesystem::path now = program_of(process_);
         if (now.empty() || now == runs_) return;
-        runs_ = now;
         try {
             look_(process_);
+            runs_ = now;
         } catch (...) {
+            if (std::exchange(refused_, now) != now) return;
             int status = 0;
             (void)kill(process_, SIGKILL);
             while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -269,7 +273,7 @@ class Lookout {
 
     pid_t process_;
     const LookAtProgram &look_;
-    std::filesystem::path runs_;
+    std::filesystem::path runs_, refused_;
     int handle_; // negative: the kernel has none
 };
 

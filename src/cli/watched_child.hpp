@@ -28,9 +28,9 @@ ChildEnding run_watched(const std::filesystem::path &program, const std::vector<
                         const std::filesystem::path &library, const LookAtProgram &look);
 
 /// The same without tracing, for a library that receives many signals, each of which would stop a traced program:
-/// returns the exit status alone. `look` sees another program only while that runs, up to some 10 ms after it has
-/// begun, and misses one that ends before. `begin`, if there is one, is called with the process before it executes the
-/// program.
+/// returns the exit status alone. `look` sees another program only while that runs, up to some 20 ms after it has
+/// begun, and misses one that ends before. What it throws counts if it throws again 10 ms later. `begin`, if there is
+/// one, is called with the process before it executes the program.
 int run_untraced(const std::filesystem::path &program, const std::vector<std::string> &words, const LookAtProgram &look,
                  const std::function<void(pid_t)> &begin = {});
 

@@ -1,7 +1,7 @@
 // The page of `flatline audit`.
 
 import { auditBar } from "./audit_bar";
-import { causeMark, everyCause } from "./audit_causes";
+import { adviceOn, causeMark, everyCause } from "./audit_causes";
 import { curvesSection } from "./audit_curve";
 import { readAudit } from "./audited";
 import { FlameSection } from "./audit_flame";
@@ -19,8 +19,8 @@ import { saveButton } from "./save";
 const terms: Term[] = [
   ["stall", "the slow calls of one operation at one site for one cause."],
   ["site", "the innermost function of the stack that is the program\u2019s own, and none of a library\u2019s."],
-  ["P50, P99.9", "half of the slow calls of a stall, 99.9 % of them, took this long or less; in the percentile curves: " +
-    "of all calls."],
+  ["P50, P99.9", "half of the slow calls of a stall, 99.9 % of them, took this long or less; in the percentile " +
+    "curves: of all calls."],
   ["total", "the time of the calls together: what the program would gain if they took no time."],
   ["first touch", "page faults that strike when the program uses memory for the first time, after it was allocated; " +
     "charged to where the block was allocated."],
@@ -32,10 +32,11 @@ const terms: Term[] = [
 
 function causesSection(): HTMLElement {
   return el("section", { id: "causes", "aria-labelledby": "causes-title" },
-    el("h2", { id: "causes-title" }, "Causes", el("span", { class: "meaning" }, "what each means, and what to do about it")),
+    el("h2", { id: "causes-title" }, "Causes",
+      el("span", { class: "meaning" }, "what each means, and what to do about it")),
     el("dl", { class: "glossary causes" }, ...everyCause.map((look) => el("div", {},
       el("dt", {}, causeMark(look), look.name),
-      el("dd", {}, el("p", {}, look.means), el("p", { class: "advice" }, look.advice))))));
+      el("dd", {}, el("p", {}, look.means), el("p", { class: "advice" }, ...adviceOn(look)))))));
 }
 
 /// Throws iff `text` is not the document of an audit.
@@ -56,7 +57,9 @@ export function showAudit(text: string, root: HTMLElement): void {
     title: `flatline audit: ${audit.command}`,
     head: auditHead(audit),
     bar: auditBar(shown, places, saveButton(text, "audit", "audit")),
-    sections: [stalls.element, timeline.element, curves?.element, flame.element, causesSection(), glossarySection(terms)],
+    sections: [
+      stalls.element, timeline.element, curves?.element, flame.element, causesSection(), glossarySection(terms),
+    ],
     footer: audit.schema,
     places,
     charts,

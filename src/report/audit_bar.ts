@@ -21,8 +21,9 @@ function causeButtons({ stalls }: Audit, view: AuditView): HTMLElement[] {
 }
 
 /// Threads with slow calls, those that lost the most time first; the others would leave nothing to see.
-function threadChoice({ threads }: Audit, view: AuditView): HTMLElement {
-  const slow = threads.map((thread, index) => ({ thread, index })).filter(({ thread }) => thread.slow_ns > 0)
+function threadChoice({ threads, slow_calls: calls }: Audit, view: AuditView): HTMLElement {
+  const haveSlow = new Set(calls.map((call) => call.thread));
+  const slow = threads.map((thread, index) => ({ thread, index })).filter(({ index }) => haveSlow.has(index))
     .sort((a, b) => b.thread.slow_ns - a.thread.slow_ns);
   const select = el("select", { "aria-label": "Thread shown", "data-thread-choice": true, change: () => {
     view.chooseThread(select.value === "" ? null : Number(select.value));

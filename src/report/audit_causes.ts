@@ -1,43 +1,49 @@
-// The causes of slow calls: how each is drawn, what it means, and what to do about it.
+// The causes of slow calls: how each is drawn, what it means, and what to do about it, in the words of the terminal's
+// report.
 
-import { svg } from "./dom";
+import { el, svg, type Child } from "./dom";
 
-/// A cause has a colour, which is the name of a custom property, and a shape, so that neither is needed alone. `outline`
-/// is the shape in a square from -1 to 1, as corners; without corners it is a circle.
+/// A cause has a colour, which is the name of a custom property, and a shape, so that neither is needed alone.
+/// `outline` is the shape around 0, 0, of a size of about 1, as corners; without corners it is a circle.
 export interface CauseLook { name: string; colour: string; outline: [number, number][]; means: string; advice: string }
 
 const square = 0.82, wide = 0.34; // half a side; half the width of an arm of the cross
 
 const causes: CauseLook[] = [
   { name: "page fault", colour: "--cause-fault", outline: [],
-    means: "the kernel had to supply or copy a page of memory: the first write to fresh memory, or to memory that was " +
-      "given back. In the row “first touch” it struck in the program, after the allocation, and is charged to the " +
-      "site of the block that was touched.",
-    advice: "Touch or lock the memory before it matters (a pool, an arena or a heap that is prefaulted), and do not let " +
-      "the allocator give it back." },
+    means: "the kernel had to supply or copy a page of memory: at the first write to fresh memory, or to memory that " +
+      "was given back. A first touch strikes in the program, after the allocation, and is charged to the site where " +
+      "the block was allocated.",
+    advice: "Allocate the memory and write to it before the deadline begins. A pool is resident before its first " +
+      "call (`flat_pool_create`). Without a change to the program, `flatline run --policy latency` makes many pages " +
+      "resident at once, and keeps them." },
   { name: "system call", colour: "--cause-call",
     outline: [[-square, -square], [square, -square], [square, square], [-square, square]],
     means: "the allocator asked the kernel for memory, gave some back or changed it, and the kernel took that long.",
-    advice: "Reserve the memory before the loop, and keep the allocator from trimming in it; a pool or a heap of fixed " +
-      "size makes no system call." },
+    advice: "The allocator gets memory from the kernel or returns it. A pool makes no system call once it is created " +
+      "(`flat_pool_create`). Without a change to the program, `flatline run --policy latency` returns nothing to the " +
+      "kernel." },
   { name: "lock", colour: "--cause-lock", outline: [[0, -1.15], [1.15, 0], [0, 1.15], [-1.15, 0]],
     means: "the call waited for a lock that another thread held.",
-    advice: "Give the thread memory of its own (a pool or heap that no other thread uses), or return blocks in the " +
-      "thread that allocated them." },
+    advice: "Threads wait for each other inside the allocator. Give each thread or core a pool of its own, with " +
+      "blocks that any thread may free (`flat_percore_create`)." },
   { name: "preempted", colour: "--cause-preempted", outline: [[-1.05, -0.85], [1.05, -0.85], [0, 1.05]],
-    means: "the kernel gave the processor to another task during the call: nothing that the allocator did.",
-    advice: "Give the thread a real-time priority or a processor of its own; no other allocator changes this." },
+    means: "the kernel gave the processor to another task during the call.",
+    advice: "Not the allocator: the scheduler gave the processor to another task. Use a real-time priority or an " +
+      "isolated processor; `flatline env` shows how this machine is set up, and `flatline bench` how it disturbs a " +
+      "call." },
   { name: "blocked", colour: "--cause-blocked", outline: [[-1.05, 0.85], [1.05, 0.85], [0, -1.05]],
-    means: "the thread slept in the kernel, and not for a lock that could be told: waiting for a device or a page on " +
-      "disk, or sleeping between attempts to take a spin lock.",
-    advice: "Look at the stack for what it slept in; lock the memory in place, and avoid spin locks that sleep." },
+    means: "the thread slept in the kernel, and not for a lock: it waited for a page from disk, a device or memory.",
+    advice: "The call waited in the kernel, as for memory to be reclaimed or a page to be read from disk. Keep " +
+      "memory free, and lock what the deadline needs: a region that is created locked (`flat_region_create`), or mlockall." },
   { name: "own work or the machine", colour: "--cause-own",
     outline: [[-1, -wide], [-wide, -wide], [-wide, -1], [wide, -1], [wide, -wide], [1, -wide], [1, wide], [wide, wide],
       [wide, 1], [-wide, 1], [-wide, wide], [-1, wide]],
-    means: "no event of the kernel explains it: the allocator searched, merged or purged, spun on a lock, or the " +
-      "machine itself stood still (the hypervisor, an interrupt, a cache miss).",
-    advice: "If it recurs at one site, it is the allocator's work: use one whose every call is bounded. If it is " +
-      "scattered over all sites, it is the machine." },
+    means: "the thread ran all the time and the kernel saw nothing: the allocator\u2019s own steps, spinning for a " +
+      "lock, or the hypervisor, an interrupt, a cache miss.",
+    advice: "No event of the kernel explains these. The allocator searched, merged or spun, or the machine itself " +
+      "was interrupted. A pool takes a bounded number of steps: `flatline plan` sizes one, and `flatline prove` shows " +
+      "the bound." },
 ];
 
 const unknown: CauseLook = {
@@ -56,6 +62,11 @@ export function lookOfCause(name: string): CauseLook {
 }
 
 export const everyCause = causes;
+
+/// What to do about a cause. What stands between backquotes is code.
+export function adviceOn({ advice }: CauseLook): Child[] {
+  return advice.split("`").map((text, i) => (i % 2 === 1 ? el("code", {}, text) : text));
+}
 
 /// Adds the shape around a place to a path.
 export function traceShape(path: CanvasPath, { outline }: CauseLook, x: number, y: number, radius: number): void {

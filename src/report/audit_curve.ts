@@ -1,4 +1,4 @@
-// The percentile curves of all allocating and freeing calls, beside the floor, with the worst call of each stall on them.
+// The percentile curves of allocating and freeing calls, beside the floor, and on them the worst call of each stall.
 
 import type uPlot from "uplot";
 import { lookOfCause, traceShape } from "./audit_causes";
@@ -56,12 +56,12 @@ class AuditCurves extends Chart<AuditRow> {
     const values = rows.flatMap((row) => (row.curve ?? []).map(([, value]) => value));
     const scale = chooseScale("log", values);
     const last = xs[xs.length - 1] ?? 1;
+    const axes = [percentileAxis(last), timeAxis(scale, "duration of a call, ns")];
     this.note.textContent = "log scale; a mark is the worst call of a stall that is shown";
     const read = (plot: uPlot) => this.say(plot, rows, (x) => percentileAt(x, last),
       (value) => (typeof value === "number" ? duration(value) : "\u2014"));
     return {
-      options: this.lineOptions(rows, width, height, scale, [percentileAxis(last), timeAxis(scale, "duration of a call, ns")],
-        [0, last], read),
+      options: this.lineOptions(rows, width, height, scale, axes, [0, last], read),
       data: [xs, ...columns.map((column) => column.map((value) => raised(scale, value)))],
     };
   }
@@ -118,9 +118,9 @@ export function curvesSection(shown: Shown): { element: HTMLElement; chart: Audi
     "“undisturbed” are the calls in which none was told." : "";
   const element = el("section", { id: "curves", "aria-labelledby": "curves-title" },
     el("h2", { id: "curves-title" }, "Percentiles",
-      el("span", { class: "meaning" }, "of all calls of all threads, whatever is chosen above; each further nine takes as much room")),
-    el("p", { class: "key" }, "The floor is an empty call, timed in the same process: what lies near it is the clock\u2019s " +
-      `own cost. Nothing is trimmed.${told}`),
+      el("span", { class: "meaning" }, "of all calls of all threads, whatever is chosen above")),
+    el("p", { class: "key" }, "Each further nine takes as much room as the one before. The floor is an empty call, " +
+      `timed in the same process: what lies near it is the clock\u2019s own cost. Nothing is trimmed.${told}`),
     el("div", { class: "audit-curves" }, el("div", { class: "pair" }, chart.element, table(lines, rows))));
   return { element, chart };
 }

@@ -12,8 +12,8 @@ type Node = FlameNode<Flame>;
 
 const cellHeight = 19, leastFrame = 0.7; // CSS pixels
 
-const keys = "Up and down arrow: to the callee and the caller. Left and right arrow: to the frame beside. Enter: zoom. " +
-  "Escape: the whole graph.";
+const keys = "Up and down arrow: to the callee and the caller. Left and right arrow: to the frame beside. " +
+  "Enter: zoom. Escape: the whole graph.";
 
 /// Warm, and light enough for dark text in both themes; the same name has the same colour everywhere.
 function colourOf(name: string): string {
@@ -39,11 +39,14 @@ export class FlameSection implements Drawable {
     this.holder = el("div", { class: "flame", tabindex: 0, role: "application", "aria-roledescription": "flame graph",
       "aria-label": `Flame graph. ${keys}`, keydown: (event) => this.onKey(event as KeyboardEvent),
       blur: () => this.goTo(null) });
-    const choice = (measure: Measure, text: string) => el("label", {}, el("input", { type: "radio", name: "flame-measure",
-      value: measure, checked: measure === this.measure, change: () => {
+    const choice = (measure: Measure, text: string) => {
+      const chosen = () => {
         this.measure = measure;
         this.draw();
-      } }), text);
+      };
+      const attributes = { type: "radio", name: "flame-measure", value: measure, checked: measure === this.measure };
+      return el("label", {}, el("input", { ...attributes, change: chosen }), text);
+    };
     this.element = el("section", { id: "flame", "aria-labelledby": "flame-title" },
       el("h2", { id: "flame-title" }, "Flame graph",
         el("span", { class: "meaning" }, "time in the allocator by stack, the outermost function at the bottom")),
@@ -71,7 +74,8 @@ export class FlameSection implements Drawable {
     this.holder.dataset["measure"] = this.measure;
     const of = view.isFiltered ? "the slow calls that are shown" : "all calls, slow or not";
     this.note.textContent = flame.value === 0 ? "There is no time to show."
-      : this.measure === "total" ? `Of ${of}: ${duration(flame.total)} in all. A frame is as wide as its calls took together.`
+      : this.measure === "total"
+        ? `Of ${of}: ${duration(flame.total)} in all. A frame is as wide as its calls took together.`
       : `Of ${of}: the longest took ${duration(flame.worst)}. A frame is as wide as the longest single calls of the ` +
         "stacks through it: a rare stall shows as much as a frequent one.";
     this.chart = undefined;
@@ -90,7 +94,8 @@ export class FlameSection implements Drawable {
       .setSearchMatch((node, term) => node.data.name.toLowerCase().includes(term.toLowerCase()))
       .setSearchHandler((nodes, sum, total) => {
         const frames = nodes.length === 1 ? "1 frame" : `${nodes.length} frames`;
-        this.found = nodes.length === 0 ? "Nothing is found." : `Found: ${frames}, ${percent(sum / total)} of the width.`;
+        this.found = nodes.length === 0 ? "Nothing is found."
+          : `Found: ${frames}, ${percent(sum / total)} of the width.`;
         this.said.textContent = this.found;
       })
       .onClick(() => this.mark());
@@ -128,7 +133,8 @@ export class FlameSection implements Drawable {
   private onKey(event: KeyboardEvent): void {
     const root = this.root(), { current } = this;
     if (!root || event.ctrlKey || event.altKey || event.metaKey) return;
-    const seen = (nodes: Node[] | undefined) => (nodes ?? []).filter((node) => (node.x1 - node.x0) * this.width > leastFrame);
+    const seen = (nodes: Node[] | undefined) =>
+      (nodes ?? []).filter((node) => (node.x1 - node.x0) * this.width > leastFrame);
     const beside = (step: number): Node | null => {
       const siblings = seen(current?.parent?.children);
       return (current && siblings[siblings.indexOf(current) + step]) ?? current;

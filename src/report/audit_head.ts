@@ -1,7 +1,7 @@
 // The top of an audit's page: what ran, the first answer in words, and which causes could be told apart here.
 
 import { placeInWords, type Audit, type Stall } from "./audited";
-import { causeMark, lookOfCause } from "./audit_causes";
+import { adviceOn, causeMark, lookOfCause } from "./audit_causes";
 import { el, type Child } from "./dom";
 import { count, duration, figure, roundDuration } from "./format";
 
@@ -36,7 +36,7 @@ function stallInWords(lead: string, stall: Stall, name: string): Child[] {
     el("p", { class: name }, lead, el("b", { class: "name" }, placeInWords(stall.site)),
       `: ${callsInWords(stall)} took ${duration(stall.total_ns)} together, ${duration(stall.max_ns)} at worst. ` +
       "The cause is ", el("b", { class: "cause" }, causeMark(look), stall.cause), "."),
-    look.advice !== "" && el("p", { class: "others" }, look.advice),
+    look.advice !== "" && el("p", { class: "others" }, ...adviceOn(look)),
   ];
 }
 
@@ -52,7 +52,7 @@ function answer(audit: Audit): Child[] {
   const own = others(worst) && audit.stalls.find((stall) => !others(stall));
   return [
     ...stallInWords("The most time is lost in ", worst, "verdict"),
-    ...(own ? stallInWords("Next, and not for another task, in ", own, "verdict next") : []),
+    ...(own ? stallInWords("Apart from other tasks, the most time is lost in ", own, "verdict next") : []),
   ];
 }
 
@@ -69,13 +69,13 @@ function doubts(audit: Audit): Child[] {
 }
 
 function causesTold({ causes_available: told, causes_missing: missing }: Audit): HTMLElement {
-  const known = told.flatMap((name): Child[] => [
-    el("span", { class: "cause" }, causeMark(lookOfCause(name)), name), " "]);
+  const markOf = (name: string) => causeMark(lookOfCause(name === firstTouch ? "page fault" : name));
+  const known = told.flatMap((name): Child[] => [el("span", { class: "cause" }, markOf(name), name), " "]);
   return el("div", { class: "told" },
     el("p", {}, el("b", {}, told.length > 0 ? "Causes told apart on this machine: "
       : "No cause could be told on this machine."), ...known),
     ...missing.map(({ cause, why }) => el("p", { class: "untold" },
-      el("b", {}, "Not told: "), el("span", { class: "cause" }, causeMark(lookOfCause(cause)), cause), ` \u2013 ${why}`)));
+      el("b", {}, "Not told: "), el("span", { class: "cause" }, markOf(cause), cause), ` \u2013 ${why}`)));
 }
 
 export function auditHead(audit: Audit): HTMLElement {

@@ -2,7 +2,7 @@
 
 import type { SlowCall } from "./audited";
 import { roundStep } from "./chart";
-import { figure, roundDuration } from "./format";
+import { figure, roundDuration, timeUnits } from "./format";
 
 export const mostLanes = 24;
 
@@ -97,7 +97,7 @@ export class Layout {
   /// Places of the time axis with their texts, and the unit of the latter.
   timeTicks(): { unit: string; ticks: { at: number; text: string }[] } {
     const [from, to] = this.window, span = to - from;
-    const [unit, size] = span >= 2e9 ? ["s", 1e9] as const : span >= 2e6 ? ["ms", 1e6] as const : ["\u00b5s", 1e3] as const;
+    const [unit, size] = timeUnits.find(([, each]) => span >= 2 * each) ?? ["ns", 1];
     const count = Math.max(2, Math.floor((this.right - this.left) / betweenTicks));
     const step = roundStep(span / size / count, 1);
     const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));

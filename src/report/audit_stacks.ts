@@ -10,8 +10,8 @@ export type Measure = "total" | "worst";
 /// below it.
 export interface Flame { name: string; value: number; total: number; worst: number; children: Flame[] }
 
-/// A frame as wide by worst calls as the stacks that pass through it. That of a stack which ends inside can be told only
-/// if it is the worst of all.
+/// A frame as wide by worst calls as the stacks that pass through it. The worst call of a stack that ends in it can be
+/// told only if it is the worst of all.
 function byWorst(frame: FlameFrame): Flame {
   const children = (frame.children ?? []).map(byWorst);
   const below = children.reduce((sum, child) => sum + child.value, 0);

@@ -1,7 +1,7 @@
 // The table of stalls: a row for each, which opens to its whole stack.
 
-import { callsInWords } from "./audit_head";
-import { causeMark, lookOfCause } from "./audit_causes";
+import { callsInWords, firstTouch } from "./audit_head";
+import { adviceOn, causeMark, lookOfCause } from "./audit_causes";
 import { nameInWords, sourceOf, type StackFrame, type Stall } from "./audited";
 import type { Shown, ShownStall } from "./audit_view";
 import { drawnSoon } from "./chart";
@@ -32,19 +32,19 @@ function frameItem(frame: StackFrame, isSite: boolean): HTMLElement {
 
 /// The frame that is the stall's site: the first that stands where the site does.
 function siteIndex({ site, stack }: Stall): number {
-  return site === null ? -1
-    : stack.findIndex((frame) => frame.function === site.function && frame.file === site.file && frame.line === site.line);
+  return stack.findIndex((frame) =>
+    frame.function === site?.function && frame.file === site.file && frame.line === site.line);
 }
 
 function details(stall: ShownStall): HTMLElement {
   const own = siteIndex(stall);
-  const bytes = stall.largest_bytes > 0 && ` ${stall.operation === "first touch" ? "The largest block has"
-    : "The largest request was for"} ${count(stall.largest_bytes)} bytes.`;
+  const size = stall.operation === firstTouch ? "The largest block has" : "The largest request was for";
+  const bytes = stall.largest_bytes > 0 && ` ${size} ${count(stall.largest_bytes)} bytes.`;
   return el("div", { class: "stall-details" },
-    el("p", {}, `${callsInWords(stall)}; the slowest began ${(stall.at_ns / 1e9).toFixed(6)} s after the audit, in thread `,
-      el("span", { class: "name" }, stall.thread), ".", bytes,
+    el("p", {}, `${callsInWords(stall)}; the slowest began ${(stall.at_ns / 1e9).toFixed(6)} s after the audit, `,
+      "in thread ", el("span", { class: "name" }, stall.thread), ".", bytes,
       ` In all of them: ${count(stall.page_faults)} page faults and ${count(stall.system_calls)} system calls.`),
-    el("p", {}, lookOfCause(stall.cause_kind).advice),
+    el("p", {}, ...adviceOn(lookOfCause(stall.cause_kind))),
     stall.stack.length === 0 ? el("p", {}, "Its stack is not known.")
       : el("ol", { class: "stack", "aria-label": "Stack of the slowest call, innermost first" },
         ...stall.stack.map((frame, i) => frameItem(frame, i === own))));

@@ -1,6 +1,6 @@
 // The timeline of an audit: every slow call that is shown, at its time, in the lane of its thread.
 
-import { looksOfCauses, traceShape, type CauseLook } from "./audit_causes";
+import { lookOfCause, traceShape, type CauseLook } from "./audit_causes";
 import { placeInWords, threadName, type SlowCall } from "./audited";
 import { counted } from "./audit_head";
 import { Layout, lanesOf, type Lane, type Window } from "./audit_lanes";
@@ -11,10 +11,11 @@ import { el } from "./dom";
 import { count, duration } from "./format";
 import { themeColour } from "./palette";
 
-const radius = 4, reach = 14; // CSS pixels: of a mark, and of the pointer around one
-const leastDrag = 6;          // CSS pixels from which on a drag is one
-const longestName = 15;       // characters of a thread's name over its lane: as many as Linux keeps
-const leastSpan = 1000;       // ns that can still be told apart
+const usualRadius = 4, smallRadius = 3; // CSS pixels: of a mark, and of one of many
+const crowd = 2000;                     // marks of a cause from which on they are small
+const reach = 14, leastDrag = 6;        // CSS pixels: of the pointer around a mark; from which on a drag is one
+const longestName = 15;                 // characters of a thread's name over its lane: as many as Linux keeps
+const leastSpan = 1000;                 // ns that can still be told apart
 const zoomStep = 2, panStep = 0.25;
 
 const keys = "Left and right arrow: previous and next call. Up and down arrow: the thread above and below. " +
@@ -51,15 +52,17 @@ export class Timeline implements Drawable {
     this.holder = el("div", { class: "lanes", tabindex: 0, role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of slow calls. ${keys}`,
       keydown: (event) => this.onKey(event as KeyboardEvent), blur: () => this.look(null),
-      pointerdown: (event) => this.onDown(event as PointerEvent), pointermove: (event) => this.onMove(event as PointerEvent),
-      pointerup: (event) => this.onUp(event as PointerEvent), pointercancel: () => this.endDrag(),
+      pointerdown: (event) => this.onDown(event as PointerEvent), pointercancel: () => this.endDrag(),
+      pointermove: (event) => this.onMove(event as PointerEvent),
+      pointerup: (event) => this.onUp(event as PointerEvent),
       pointerleave: () => { if (this.dragFrom === null) this.look(null); }, dblclick: () => this.zoomTo(this.whole) },
     this.canvas, this.names, this.band, this.ring, this.tip);
     const button = (text: string, label: string, click: () => void) =>
       el("button", { type: "button", "aria-label": label, title: label, click }, text);
     this.element = el("section", { id: "timeline", "aria-labelledby": "timeline-title" },
       el("h2", { id: "timeline-title" }, "Timeline",
-        el("span", { class: "meaning" }, "each slow call at its time, in the lane of its thread; the higher, the longer")),
+        el("span", { class: "meaning" },
+          "each slow call at its time, in the lane of its thread; the higher, the longer")),
       el("div", { class: "beside" }, this.note, el("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
         this.where,
         button("\u25c0", "Earlier", () => this.pan(-panStep)), button("\u25b6", "Later", () => this.pan(panStep)),
@@ -84,7 +87,8 @@ export class Timeline implements Drawable {
     this.paint(this.layout);
     const listed = audit.slow_calls.length, some = listed < audit.slow_count
       ? `The ${count(listed)} longest of ${count(audit.slow_count)} slow calls. ` : "";
-    const others = left.length > 0 ? `${counted(left.length, "further thread")} with less slow time: choose one above. ` : "";
+    const others = left.length > 0
+      ? `${counted(left.length, "further thread")} with less slow time: choose one above. ` : "";
     this.note.textContent = lanes.length === 0 ? "No slow call is shown."
       : `${some}${others}Drag to zoom, double-click for the whole run; press a mark to open its row.`;
     const [from, to] = this.window;
@@ -111,8 +115,14 @@ export class Timeline implements Drawable {
     context.scale(scale, scale);
     context.font = `11px ${themeColour("--font")}`;
     this.paintGrid(context, layout);
-    for (const look of looksOfCauses(this.shown.audit.stalls.map((stall) => stall.cause_kind))) {
-      for (const lane of layout.lanes) this.paintMarks(context, layout, lane, look);
+    const calls = new Map<string, number>();
+    for (const call of layout.lanes.flatMap((lane) => layout.inWindow(lane))) {
+      calls.set(this.causeOf(call), (calls.get(this.causeOf(call)) ?? 0) + 1);
+    }
+    const frequentFirst = [...calls].sort(([, one], [, other]) => other - one); // so that rare ones lie on top
+    for (const [cause, number] of frequentFirst) {
+      const radius = number > crowd ? smallRadius : usualRadius;
+      for (const lane of layout.lanes) this.paintMarks(context, layout, lane, lookOfCause(cause), radius);
     }
   }
 
@@ -148,7 +158,8 @@ export class Timeline implements Drawable {
 
   /// A stem from the lane's floor, a bar as long as the call if it is longer than its mark, and the mark of its cause.
   /// What would be painted on the very same pixels is left out.
-  private paintMarks(context: CanvasRenderingContext2D, layout: Layout, lane: Lane, look: CauseLook): void {
+  private paintMarks(context: CanvasRenderingContext2D, layout: Layout, lane: Lane, look: CauseLook,
+                     radius: number): void {
     const stems = new Path2D(), painted = new Set<string>(), base = layout.base(lane);
     context.fillStyle = context.strokeStyle = themeColour(look.colour);
     for (const call of layout.inWindow(lane)) {
@@ -238,7 +249,8 @@ export class Timeline implements Drawable {
     const call = lane.calls[place];
     if (!call) return;
     const [start, end] = this.window;
-    if (call.at_ns < start || call.at_ns > end) this.zoomTo([call.at_ns - (end - start) / 2, call.at_ns + (end - start) / 2]);
+    const half = (end - start) / 2;
+    if (call.at_ns < start || call.at_ns > end) this.zoomTo([call.at_ns - half, call.at_ns + half]);
     this.look(this.again({ lane, call }));
   }
 

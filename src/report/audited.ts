@@ -7,8 +7,9 @@ export interface Place { function: string; file: string; line: number }
 export interface StackFrame extends Place { inlined: boolean; module: string }
 
 /// Calls of one kind that were slow at one site for one cause: `cause` may say more than its kind, as which system call
-/// it was. Of first touch, the calls are bursts of page faults in one block's memory. `site` is the frame of `stack` that
-/// is the program's own; `stack` is innermost first. `thread` and `at_ns` are of the slowest call.
+/// it was. Of first touch, the calls are bursts of page faults in one block's memory. `stack` is innermost first, and
+/// `site` the frame of it that is the program's own, null iff there is no stack. `thread` and `at_ns` are of the
+/// slowest call.
 export interface Stall {
   operation: string; cause: string; cause_kind: string; count: number;
   p50_ns: number; p999_ns: number; max_ns: number; total_ns: number;
@@ -33,14 +34,15 @@ export interface AuditThread {
   in_calls_ns: number; slow_ns: number;
 }
 
-/// Time by stack, the outermost function first: `value` is the time of all calls below, `worst` that of the longest one.
+/// Time by stack, the outermost function first: `value` is the time of all calls below, `worst` that of the longest.
 export interface FlameFrame { name: string; value: number; worst: number; children: FlameFrame[] }
 
 export interface MissingCause { cause: string; why: string }
 
-/// `calls` counts those that were dropped too. `early` ones came before the audit had begun in their process. `whole` is
-/// false if the recording ends before the program did. `stalls` are by their total time, the longest first, and
-/// `slow_calls` the longest ones of `slow_count`, by when they began.
+/// `calls` counts those that were dropped too. `early` ones came before the audit had begun in their process. `whole`
+/// is false if the recording ends before the program did. Beside causes, `causes_available` may name first touches.
+/// `stalls` are by their total time, the longest first, and `slow_calls` the longest ones of `slow_count`, by when they
+/// began.
 export interface Audit {
   schema: string; command: string; machine: string; under: string; over_ns: number; seconds: number; whole: boolean;
   calls: number; dropped: number; early: number; told_ns: number;

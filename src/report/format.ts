@@ -79,7 +79,7 @@ export function inServices(value: number | null | undefined): string {
   return figure(value, 2);
 }
 
-const timeUnits: [string, number][] = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];
+export const timeUnits: [string, number][] = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];
 
 /// A duration with three digits, in the unit that suits it: "850 ns", "12.3 \u00b5s", "1.24 ms".
 export function duration(ns: number): string {

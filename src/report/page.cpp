@@ -14,9 +14,7 @@ constexpr std::string_view token = "__FLATLINE_DATA__";
 std::string compact(std::string_view json) {
     const auto data = nlohmann::ordered_json::parse(json, nullptr, false);
     if (!data.is_object()) {
-        throw std::runtime_error(
-            "the report's data is not a JSON object: write it with `flatline bench --json` and try "
-            "again");
+        throw std::runtime_error("the report's data is not a JSON object: write it again with --json, and try again");
     }
     std::string out;
     for (const char c : data.dump()) {

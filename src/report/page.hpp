@@ -1,4 +1,5 @@
-// The page of `flatline bench --html`: a template made at build time, filled with the JSON of one run.
+// The pages of `flatline audit`, `bench` and `simulate --html`: one template, made at build time, which is filled with
+// the JSON of one run.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,8 @@
 
 namespace flat::report {
 
-/// Returns the template with its token `__FLATLINE_DATA__` replaced by `json`, a `flatline.bench/1` object.
+/// Returns the template with its token `__FLATLINE_DATA__` replaced by `json`, an object whose `schema` says which page
+/// it becomes: `flatline.audit/1`, `flatline.bench/1` or `flatline.simulate/1`.
 ///
 /// The data is written without white space. Every `<` is written as \u003c, so that no text can end the script element.
 /// Nothing is reordered or left out, and each number reads back as the same number.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/syscall.h>
+
 namespace test {
 
 using flat::audit::Findings;
@@ -61,7 +63,9 @@ inline Findings made_findings() {
     findings.giving = {curve_of(534'567, 41, 12'000), curve_of(534'567, 41, 12'000)};
     findings.threads = {{"render", "/home/a/render", 100, 101, 1'000'000, 0, 5e7, 3e6},
                         {"worker", "/home/a/render", 100, 102, 234'567, 0, 1e7, 0}};
-    Stall faults{.operation = "operator new", .cause = {CauseKind::page_fault, -1}};
+    Stall faults;
+    faults.operation = "operator new";
+    faults.cause = {CauseKind::page_fault, -1};
     faults.count = 17;
     faults.p50_ns = 120'000, faults.p999_ns = 1'900'000, faults.max_ns = 2'000'000, faults.total_ns = 3'000'000;
     faults.thread = "render (101)";
@@ -70,14 +74,18 @@ inline Findings made_findings() {
     faults.page_faults = 2040;
     faults.site = 1;
     faults.stack = render;
-    Stall call{.operation = "free", .cause = {CauseKind::system_call, 0}}; // of x86-64: read
+    Stall call;
+    call.operation = "free";
+    call.cause = {CauseKind::system_call, SYS_read};
     call.count = 1;
     call.p50_ns = call.p999_ns = call.max_ns = call.total_ns = 12'000;
     call.thread = "worker (102)";
     call.at_ns = 2e9;
     call.system_calls = 1;
     call.stack = worker;
-    Stall own{.operation = "malloc", .cause = {CauseKind::own_work, -1}};
+    Stall own;
+    own.operation = "malloc";
+    own.cause = {CauseKind::own_work, -1};
     own.count = 1;
     own.p50_ns = own.p999_ns = own.max_ns = own.total_ns = 11'000;
     own.thread = "worker (102)";

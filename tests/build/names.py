@@ -18,9 +18,10 @@ CALLED = re.compile(r"^(?!static\b|typedef\b|ALWAYS_INLINE\b|inline\b)[A-Za-z_][
                     re.M)
 TYPE = re.compile(r"^(?:typedef )?(?:struct|class|enum|enum class|union) (?:FLAT_API )?(\w+)(?= \{| final| :)", re.M)
 # Parts that are read together: folders and file name endings.
-PARTS = ((("include", "src/core", "src/os", "src/malloc", "src/engine"), (".h", ".c")),
+PARTS = ((("include", "src/core", "src/os", "src/malloc", "src/engine", "src/preload",
+           "src/guard"), (".h", ".c")),
          (("src/bench/driver",), (".h", ".c")),
-         (("include", "src/bench", "src/cli", "src/plan", "src/prove", "src/report", "src/simulate",
+         (("include", "src/bench", "src/cli", "src/guard", "src/plan", "src/prove", "src/report", "src/simulate",
            "src/symbols"), (".hpp", ".cpp")))
 
 

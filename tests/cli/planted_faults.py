@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
-PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lfmt", "-ldl", "-pthread"]
+PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lseccomp", "-lunistring", "-lz", "-lzstd",
+            "-lfmt", "-ldl", "-pthread"]
 RUN, FILES, TOP = "run_program_test.py", "files_test.py", "top_program_test.py"
 SIMULATE = "simulate_program_test.py"
 TEXTS = "cli_test"  # of GoogleTest, and no script

@@ -10,11 +10,13 @@ import { after, before, test } from "node:test";
 import {
   append, fill, folder, open, problemsFound, requireGivenBack, startBrowser, stopBrowser, visit,
 } from "./browser.mjs";
-import { hostile, makeAudit, makeCalm, makeHostile } from "./audit_fixture.mjs";
+import { hostile, makeAudit, makeCalm, makeCrowd, makeHostile } from "./audit_fixture.mjs";
 import {
-  markup, tooManyElements, wrongFilteredFlame, wrongFlame, wrongHead, wrongKeys, wrongPercentiles, wrongPointer,
-  wrongSearch, wrongStacks, wrongTable, wrongTimeline,
+  markup, missingLicences, tooManyElements, wrongCrowd, wrongHead, wrongStacks, wrongTable,
 } from "./audited.mjs";
+import {
+  wrongFilteredFlame, wrongFlame, wrongKeys, wrongPercentiles, wrongPointer, wrongSearch, wrongTimeline,
+} from "./audited_charts.mjs";
 import { clippedElements, oversize, poorContrast } from "./checks.mjs";
 
 const { FLATLINE_AUDIT_PAGE, FLATLINE_AUDIT_JSON, FLATLINE_FILL } = process.env;
@@ -35,8 +37,10 @@ test("every row, stack, mark, curve and flame is the JSON's, filters act on them
   await page.close();
 });
 
-test("the page is one file under 2 MB, and gives back the JSON it was filled with", async () => {
-  assert.deepEqual(oversize(readFileSync(file, "utf8")), []);
+test("the page is one file under 2 MB with its licences, and gives back the JSON it was filled with", async () => {
+  const html = readFileSync(file, "utf8");
+  assert.deepEqual([...oversize(html), ...missingLicences(html)], []);
+  assert.equal(missingLicences(html.replace(/<!--[^]*?-->/, "<!-- -->")).length, 3);
   await requireGivenBack(file, audit);
 });
 
@@ -56,7 +60,7 @@ for (const scheme of ["light", "dark"]) {
 
 const planted = FLATLINE_FILL && !FLATLINE_AUDIT_JSON ? test : test.skip;
 
-planted("the page can be read by keyboard and by pointer, the flame graph filtered and searched, the theme changed", async () => {
+planted("keys and pointer read the page, the flame graph is filtered and searched, the theme changes", async () => {
   const { page, noise } = await open(file, { scheme: "dark" });
   assert.deepEqual(await problemsFound([wrongKeys, wrongPointer, wrongFilteredFlame, wrongSearch], page, audit), []);
   await page.click(".theme");
@@ -65,11 +69,22 @@ planted("the page can be read by keyboard and by pointer, the flame graph filter
   await page.close();
 });
 
+planted("on paper the page is light, whole and unclipped", async () => {
+  const { page, noise } = await open(file, { width: 1046, scheme: "dark" }); // A4 landscape less its margins
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  assert.deepEqual(await clippedElements(page), []);
+  assert.deepEqual(noise, []);
+  await page.close();
+});
+
 planted("an audit without stalls says so", async () => {
   const calm = makeCalm();
   for (const width of [1280, 400]) {
     const { page, noise } = await open(fill(calm, "audit-calm"), { width });
-    assert.deepEqual(await problemsFound([wrongHead, wrongTable, wrongPercentiles, wrongFlame, clippedElements], page, calm), []);
+    const all = [wrongHead, wrongTable, wrongPercentiles, wrongFlame, clippedElements];
+    assert.deepEqual(await problemsFound(all, page, calm), []);
     assert.match(await page.textContent("#stalls"), /There is no stall to show/);
     assert.match(await page.textContent("#timeline"), /No slow call is shown/);
     assert.deepEqual(noise, []);
@@ -88,8 +103,8 @@ planted("names that look like HTML stay text", async () => {
     assert.deepEqual(noise, []);
     await page.close();
   }
-  const believing = append(path, "<script>const cell = document.querySelector('[data-field=thread]'); " +
-    "cell.innerHTML = cell.textContent;</script>");
+  const believing = append(path, "<script>const told = document.querySelector('.told'); " +
+    "told.innerHTML = told.textContent;</script>");
   const { page } = await open(believing);
   assert.ok((await markup(page)).includes("a name has become an element"));
   await page.close();
@@ -111,6 +126,18 @@ planted("20,000 slow calls are shown without an element for each", async () => {
   assert.equal((await tooManyElements(page)).length, 1);
   assert.deepEqual(noise, []);
   await page.close();
+});
+
+planted("many rows and lanes are shown on demand", async () => {
+  const crowd = makeCrowd();
+  const { page, noise } = await open(fill(crowd, "audit-crowd"), { width: 400 });
+  assert.deepEqual(await problemsFound([clippedElements, wrongCrowd], page, crowd), []);
+  assert.deepEqual(noise, []);
+  await page.close();
+  const few = await open(file);
+  assert.deepEqual((await wrongCrowd(few.page, { ...crowd, slow_calls: audit.slow_calls })).slice(0, 2),
+    ["7 rows at first", "5 lanes"]);
+  await few.page.close();
 });
 
 // The checks themselves, shown pages with faults planted in them.
@@ -137,7 +164,8 @@ planted("what the page shows otherwise than the JSON is caught, wherever it is",
   wrong.stalls[2].p999_ns *= 1.5;
   wrong.stalls[1].stack.splice(3, 1);
   wrong.stalls[3].operation = "first touch again";
-  wrong.stalls[4].max_ns += 1;
+  wrong.stalls[4].operation = "free";
+  wrong.stalls[5].max_ns += 1;
   wrong.freeing.all.points[4][1] *= 1.01;
   wrong.floor.p99_ns += 1;
   wrong.flame.children[0].name = "another";
@@ -148,9 +176,10 @@ planted("what the page shows otherwise than the JSON is caught, wherever it is",
   await requireCaught(wrongTable, page, "thread null, null: 2/p999_ns: ", "thread null, null: 0/source: ");
   await requireCaught(wrongStacks, page, "1: the page has ");
   await requireCaught(wrongTimeline, page, "lock: 1 of ", "system call: ", "blocked: the lanes are ");
-  await requireCaught(wrongPercentiles, page, "freeing: the line is not ", "floor/p99_ns: ", "the marks are ");
+  await requireCaught(wrongPercentiles, page, "freeing: the line is not ", "floor/p99_ns: ", "the marks are ",
+    "the mark of stall 4 is not on ");
   await requireCaught(wrongFlame, page, "total: another (1) is not in the JSON", "worst: ");
-  await requireCaught(wrongHead, page, "not said: Not told: ", "not said: The most time is lost in ");
+  await requireCaught(wrongHead, page, "not said: Not told: ", "not said: at ");
   await page.close();
 });
 
@@ -162,7 +191,8 @@ planted("filters, switches, searches, keys and drags that do nothing are caught"
   await requireCaught(wrongFilteredFlame, page, "0 stacks, and not ");
   await requireCaught(wrongFlame, page, "worst: ");
   await requireCaught(wrongSearch, page, "found , and not ");
-  await requireCaught(wrongKeys, page, "the first call is told as ", "plus does not zoom", "Enter opens ", "the flame graph is at ");
+  await requireCaught(wrongKeys, page, "the first call is told as ", "plus does not zoom", "Enter opens ",
+    "the flame graph is at ");
   await requireCaught(wrongPointer, page, "a drag shows ");
   await page.close();
 });

@@ -17,22 +17,27 @@ const below = [frame("audio::Engine::run(std::stop_token)", "/src/synth/engine.c
 const longName = "std::__detail::_Map_base<std::basic_string<char>, std::pair<std::basic_string<char> const, " +
   "audio::Voice>, std::allocator<std::pair<std::basic_string<char> const, audio::Voice>>>::operator[](key_type const&)";
 
+const unloading = [frame("operator delete(void*)", "", 0, { module: "/lib/libc.so.6" }),
+  frame("synth::Sample::~Sample()", "/src/synth/sample.cpp", 33, { inlined: true }),
+  frame("synth::unload(synth::Bank&)", "/src/synth/bank.cpp", 204)];
+
 // operation, kind and words of the cause, the frames above those of all threads, which of them is the site,
 // slow calls, median in us, spread in decades, bytes, faults and system calls in all
 const kinds = [
-  ["first touch", "page fault", "page fault", [frame("audio::Delay::resize(std::size_t)", "/src/synth/delay.cpp", 61)], 0,
-    220, 24, 0.5, 1 << 22, 2210, 0],
-  ["free", "system call", "system call madvise", [frame("operator delete(void*)", "", 0, { module: "/lib/libc.so.6" }),
-    frame("synth::Sample::~Sample()", "/src/synth/sample.cpp", 33, { inlined: true }),
-    frame("synth::unload(synth::Bank&)", "/src/synth/bank.cpp", 204)], 1, 9, 2400, 0.4, 1 << 24, 0, 9],
-  ["malloc", "lock", "lock", [frame("audio::Mixer::mix(Block&)", "/src/synth/mixer.cpp", 87)], 0, 63, 31, 0.6, 512, 0, 71],
-  ["operator new", "own work or the machine", "own work or the machine", [frame(longName, "/usr/include/c++/12/map", 501),
-    frame("audio::Voices::start(Note)", "/src/synth/voices.cpp", 140)], 1, 40, 14, 0.2, 96, 0, 0],
-  ["realloc", "page fault", "page fault", [frame("record", "/src/synth/record.c", 58)], 0, 34, 17, 0.3, 1 << 20, 130, 0],
+  ["first touch", "page fault", "page fault", [frame("audio::Delay::resize(std::size_t)", "/src/synth/delay.cpp", 61)],
+    0, 220, 24, 0.5, 1 << 22, 2210, 0],
+  ["free", "system call", "system call madvise", unloading, 1, 9, 2400, 0.4, 1 << 24, 0, 9],
+  ["malloc", "lock", "lock", [frame("audio::Mixer::mix(Block&)", "/src/synth/mixer.cpp", 87)], 0,
+    63, 31, 0.6, 512, 0, 71],
+  ["operator new", "own work or the machine", "own work or the machine", [
+    frame(longName, "/usr/include/c++/12/map", 501), frame("audio::Voices::start(Note)", "/src/synth/voices.cpp", 140)],
+  1, 40, 14, 0.2, 96, 0, 0],
+  ["realloc", "page fault", "page fault", [frame("record", "/src/synth/record.c", 58)], 0,
+    34, 17, 0.3, 1 << 20, 130, 0],
   ["malloc", "preempted", "preempted", [frame("audio::Mixer::mix(Block&)", "/src/synth/mixer.cpp", 91)], 0,
     21, 950, 0.5, 512, 0, 0],
-  ["free", "blocked", "blocked", [frame("log_line", "", 0, { module: "/opt/synth/lib/libplug in.so" })], 0,
-    5, 2050, 0.05, 128, 0, 5],
+  ["free", "blocked", "blocked", [frame("log_line", "", 0, { module: "/opt/synth/lib/libplug in.so" }),
+    frame("free", "", 0, { module: "/opt/synth/lib/libplug in.so" }), ...unloading], 0, 5, 2050, 0.05, 128, 0, 5],
 ];
 const over = 10000; // ns
 const names = ["render", "mixer", "loader", "ui", "synth-helper"];
@@ -42,8 +47,9 @@ function curveOf(count, base, growth, worst) {
   const at = (percent) => rounded(Math.min(worst, base * growth ** -Math.log10(1 - percent / 100)));
   const nines = [0, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999]
     .filter((percent) => -Math.log10(1 - percent / 100) < Math.log10(count));
+  const points = [...nines.map((percent) => [percent, at(percent)]), [100, worst]];
   return { count, p50_ns: at(50), p90_ns: at(90), p99_ns: at(99), p999_ns: at(99.9), p9999_ns: at(99.99), max_ns: worst,
-    mean_ns: at(60), total_ns: at(60) * count, points: [...nines.map((percent) => [percent, at(percent)]), [100, worst]] };
+    mean_ns: at(60), total_ns: at(60) * count, points };
 }
 
 const empty = { count: 0, p50_ns: 0, p90_ns: 0, p99_ns: 0, p999_ns: 0, p9999_ns: 0, max_ns: 0, mean_ns: 0, total_ns: 0,
@@ -53,8 +59,8 @@ function stallOf([operation, cause_kind, cause, own, site, , , , bytes, faults, 
   const rank = (percent) => durations[Math.ceil((percent / 100) * durations.length - 1e-9) - 1];
   const { function: name, file, line } = own[site];
   return { operation, count: durations.length, p50_ns: rank(50), p999_ns: rank(99.9),
-    max_ns: durations[durations.length - 1], total_ns: durations.reduce((sum, each) => sum + each, 0), cause, cause_kind,
-    thread, at_ns, largest_bytes: bytes, page_faults: faults, system_calls: calls,
+    max_ns: durations[durations.length - 1], total_ns: durations.reduce((sum, each) => sum + each, 0),
+    cause, cause_kind, thread, at_ns, largest_bytes: bytes, page_faults: faults, system_calls: calls,
     site: { function: name, file, line }, stack: [...own, ...below] };
 }
 
@@ -97,19 +103,21 @@ export function makeAudit(times = 1) {
   });
   found.sort(([a], [b]) => b.total_ns - a.total_ns);
   const place = new Map(found.map(([, k], i) => [k, i]));
-  const slow_calls = slow.map(([at, length, thread, k]) => [at, length, thread, place.get(k)]).sort((a, b) => a[0] - b[0]);
+  const slow_calls = slow.map(([at, length, thread, k]) => [at, length, thread, place.get(k)])
+    .sort((a, b) => a[0] - b[0]);
   const stalls = found.map(([stall]) => stall);
   const worst = (frees) => Math.max(...stalls.filter(({ operation }) =>
     operation !== "first touch" && operation.startsWith("free") === frees).map(({ max_ns }) => max_ns));
   const taking = curveOf(1_204_551, 31, 3.1, worst(false)), giving = curveOf(1_198_020, 22, 2.6, worst(true));
   return {
     schema: "flatline.audit/1", command: "/opt/synth/bin/synth --bank \"grand piano.bank\" --seconds 12",
-    machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: over, seconds,
-    whole: true, calls: 2_402_571, dropped: 12, early: 3,
-    causes_available: ["page fault", "system call", "lock", "blocked", "own work or the machine"],
+    machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: over,
+    seconds, whole: true, calls: 2_402_571, dropped: 12, early: 3,
+    causes_available: ["page fault", "system call", "lock", "blocked", "own work or the machine", "first touch"],
     causes_missing: [{ cause: "preempted", why: "perf_event_open is refused (perf_event_paranoid is 3)" }],
     notes: ["Page faults inside system calls are counted by getrusage, once in 8 calls."], told_ns: 812.5,
-    floor: curveOf(100_000, 24, 1.3, 5210), allocating: { all: taking, undisturbed: curveOf(1_204_400, 31, 2.9, 61_000) },
+    floor: curveOf(100_000, 24, 1.3, 5210),
+    allocating: { all: taking, undisturbed: curveOf(1_204_400, 31, 2.9, 61_000) },
     freeing: { all: giving, undisturbed: empty },
     threads: names.map((name, i) => ({ name, program: "/opt/synth/bin/synth", process: i === 4 ? 4800 : 4711,
       thread: 4711 + i, calls: 480_000 + i, dropped: i === 0 ? 12 : 0, in_calls_ns: 9e7,
@@ -125,6 +133,19 @@ export function makeCalm() {
     threads: audit.threads.map((thread) => ({ ...thread, dropped: 0, slow_ns: 0 })),
     flame: { name: "all", value: 35_000_000, worst: 9900, children: [{ name: "main", value: 35_000_000, worst: 9900,
       children: [] }] } };
+}
+
+/// An audit of more stalls and threads than a page shows at once: 150 and 40.
+export function makeCrowd() {
+  const audit = makeAudit(), count = audit.slow_calls.length;
+  const threads = Array.from({ length: 40 }, (_, i) =>
+    ({ ...audit.threads[0], name: `worker ${i}`, thread: 9000 + i }));
+  const stalls = Array.from({ length: 150 }, (_, i) => {
+    const stall = audit.stalls[i % audit.stalls.length], site = { ...stall.site, line: 1000 + i };
+    return { ...stall, site, stack: [{ ...stall.stack[0], ...site }, ...stall.stack], total_ns: 1e9 - i };
+  });
+  const slow_calls = audit.slow_calls.map(([at, length], i) => [at, length, i % 40, (count - 1 - i) % 150]);
+  return { ...audit, threads, stalls, slow_calls };
 }
 
 /// An audit of a program whose every name is hostile.

@@ -1,4 +1,4 @@
-// Headless Chromium and the pages that it opens, for the tests of both pages.
+// Headless Chromium and the pages that it opens, for the tests of all pages.
 //
 // FLATLINE_FILL (the program built from fill.cpp) fills FLATLINE_TEMPLATE with a document. FLATLINE_SHOTS is the folder
 // that receives the pages and the screenshots; FLATLINE_CHROMIUM the browser, /usr/bin/chromium unless told.

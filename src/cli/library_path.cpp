@@ -1,4 +1,4 @@
-#include "installed_library.hpp"
+#include "library_path.hpp"
 
 #include <cstdlib>
 #include <stdexcept>
@@ -17,14 +17,13 @@ fs::path installed_library(const std::string &name) {
                                          (prefix / FLATLINE_LIBRARY_FOLDER).string()));
 }
 
-void set_environment(const char *name, const std::string &value) {
+void set_variable(const char *name, const std::string &value) {
     if (setenv(name, value.c_str(), 1) != 0) throw std::runtime_error("there is not enough memory for the environment");
 }
 
-void preload_before_others(const std::string &libraries) {
+void preload_first(const std::string &library) {
     const char *others = std::getenv("LD_PRELOAD");
-    set_environment("LD_PRELOAD",
-                    others == nullptr || *others == 0 ? libraries : fmt::format("{}:{}", libraries, others));
+    set_variable("LD_PRELOAD", others == nullptr || *others == 0 ? library : fmt::format("{}:{}", library, others));
 }
 
 } // namespace flat::cli

@@ -1,0 +1,70 @@
+/* The process under guard: its start, its forks, the ends of its threads, its own end. */
+#define _GNU_SOURCE
+#include "faults.h"
+#include "named_sections.h"
+#include "sections.h"
+#include "violations.h"
+
+#include "../preload/session_map.h"
+#include "../preload/stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+static void end_thread(void *thread) {
+    guard_thread *mine = thread;
+    system_calls_unwatch();
+    mine->depth = 0;
+    mine->is_counting = false;
+    faults_end(mine);
+    named_sections_end_thread();
+    mine->is_armed = false;
+}
+
+/* A fork in a section is one violation, and both processes go on in it. */
+static void before_fork(void) {
+    guard_thread *mine = &guard_mine;
+    mine->was_watched = guard_watches();
+    if (mine->was_watched) guard_tell(GUARD_SYSTEM_CALL, SYS_clone, __builtin_return_address(0));
+}
+
+static void after_fork(void) {
+    if (guard_mine.was_watched) guard_resume();
+}
+
+static void in_child(void) {
+    guard_thread *mine = &guard_mine;
+    faults_forget(mine);
+    mine->is_armed = mine->counts_faults = false;
+    if (mine->depth == 0 || !guard_arm(mine)) return;
+    (void)__atomic_fetch_add(&guard_shared->children, 1, __ATOMIC_RELAXED);
+    after_fork();
+}
+
+__attribute__((constructor)) static void prepare(void) {
+    static bool is_prepared;
+    if (is_prepared) return;
+    is_prepared = true;
+    guard_session *session = session_map(GUARD_VARIABLE, sizeof *session);
+    if (session == NULL || pthread_key_create(&guard_self.at_thread_end, end_thread) != 0) return;
+    stacks_prepare();
+    guard_self.warm_up = session->warm_up;
+    guard_self.calls = violations_watch_system_calls();
+    guard_self.faults = faults_prepare();
+    if (!guard_self.calls) session->no_system_calls = 1;
+    if (!guard_self.faults) session->no_faults = EINVAL;
+    if (pthread_atfork(before_fork, after_fork, in_child) != 0) return;
+    (void)__atomic_fetch_add(&session->loads, 1, __ATOMIC_RELAXED);
+    guard_shared = session;
+    named_sections_look();
+}
+
+/* A program may have set its handler after its last section: it has ended, but what was found is not the whole. */
+__attribute__((destructor)) static void look_at_signals(void) {
+    system_calls_unwatch();
+    if (guard_shared == NULL || guard_shared->threads == 0) return;
+    const guard_refusal why = guard_taken_signal();
+    if (why != GUARD_NOT_REFUSED) __atomic_store_n(&guard_shared->refusal, (uint32_t)why, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,225 @@
+"""What `flatline guard` finds in programs whose violations are marked, and how it treats programs that it cannot guard.
+
+usage: guard_test.py FLATLINE PROGRAMS [TEST...]
+(PROGRAMS: the folder with the programs and libraries that tests/guard/CMakeLists.txt builds)
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+FLATLINE, PROGRAMS = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+SOURCES = pathlib.Path(__file__).resolve().parent
+MARK = re.compile(r"// guard: (.*)")
+WAITS = ("lock wait", "system call")  # a thread may wake without reason, and wait again
+
+
+def marks_of(*names):
+    """The (file, line, kind) of all marks in these sources."""
+    found = []
+    for name in names:
+        for number, line in enumerate((SOURCES / name).read_text(encoding="utf-8").splitlines(), 1):
+            mark = MARK.search(line)
+            found += [(name, number, kind) for kind in mark.group(1).split(", ")] if mark else []
+    return found
+
+
+def guard(*arguments, **options):
+    return subprocess.run([str(FLATLINE), "guard", *(str(each) for each in arguments)], capture_output=True, text=True,
+                          timeout=60, **options)
+
+
+class Guard(unittest.TestCase):
+    maxDiff = None
+
+    def found_in(self, *arguments, status=0, **options):
+        """The document that a run leaves, of which nothing else is printed on standard output."""
+        result = guard("--json", self.json, *arguments, **options)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.text, self.output = result.stderr, result.stdout
+        return json.loads(pathlib.Path(self.json).read_text(encoding="utf-8"))
+
+    def setUp(self):
+        self.json = str(PROGRAMS / ("%s.json" % self._testMethodName))
+
+    def tearDown(self):
+        pathlib.Path(self.json).unlink(missing_ok=True)
+
+    def assert_refused(self, result, *parts, before=""):
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertEqual(result.stdout, before)
+        for part in ("flatline guard: ", *parts):
+            self.assertIn(part, result.stderr)
+
+    def assert_as_marked(self, document, *sources):
+        def site(violation):
+            return (os.path.basename(violation["site"]["file"]), violation["site"]["line"], violation["kind"])
+
+        found, marked = (collections.Counter(each) for each in (map(site, document["violations"]), marks_of(*sources)))
+        self.assertEqual((found - marked, marked - found), ({}, {}), "found without a mark, marked and not found")
+        for each in document["violations"]:
+            if each["kind"] not in WAITS:
+                self.assertEqual(each["count"], 1, each)
+
+    def test_each_violation_is_found_once_at_its_line_and_nothing_else(self):
+        document = self.found_in("--warm-up", "1", "--", PROGRAMS / "violations", PROGRAMS / "liblate.so")
+        self.assertEqual(self.output, "done\n")
+        self.assert_as_marked(document, "violations.cpp", "late.cpp")
+        self.assertEqual(document["schema"], "flatline.guard/1")
+        self.assertEqual(document["kinds_unavailable"], [])
+        self.assertEqual(document["warnings"], [])
+
+    def test_a_violation_has_its_section_thread_and_stack(self):
+        document = self.found_in("--warm-up", "1", "--", PROGRAMS / "violations", PROGRAMS / "liblate.so")
+        sections = {each["section"].split("::")[-1].split("(")[0]: each for each in document["violations"]}
+        nested, own = sections["in_a_nested_call"], sections["allocate_in_a_section"]
+        functions = [frame["function"].split("::")[-1] for frame in nested["stack"]]
+        self.assertEqual(functions[:4], ["third()", "second()", "in_a_nested_call()", "main"])
+        self.assertNotEqual(nested["thread"], own["thread"])
+        self.assertEqual(sections["by_getpid"]["system_call"], "getpid")
+        for each in document["violations"]:
+            self.assertNotIn("flat_guard", json.dumps(each["stack"]))
+        self.assertRegex(self.text, r"(?m)^  > .*third\(\) .*violations.cpp:\d+$")
+
+
+    def test_a_function_is_a_section_by_its_name_alone(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("--section works on x86-64 alone")
+        names = re.findall(r"(?:void|Numbers|double|int) (named_\w+)\(", (SOURCES / "named.cpp").read_text()) + ["late_call"]
+        sections = [word for name in names for word in ("--section", name)]
+        document = self.found_in("--warm-up", "1", *sections, "--", PROGRAMS / "named", PROGRAMS / "liblate.so")
+        self.assertEqual(self.output, "done\n")
+        self.assert_as_marked(document, "named.cpp", "late.cpp")
+        self.assertEqual({each["section"] for each in document["violations"]}, set(names))
+
+    def test_a_section_that_is_nowhere_is_refused(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("--section works on x86-64 alone")
+        result = guard("--section", "no_such_function", "--", PROGRAMS / "cases", "section")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--section no_such_function", result.stderr.splitlines()[-1])
+
+    def cases(self, *arguments, before=(), **options):
+        return self.found_in(*before, "--", PROGRAMS / "cases", *arguments, **options)
+
+    def kinds(self, document):
+        return sorted((each["kind"], each["count"]) for each in document["violations"] if each["kind"] != "page fault")
+
+    def test_the_status_is_the_programs_unless_a_violation_is_to_fail(self):
+        self.assertEqual(self.kinds(self.cases("section", status=4)), [("free", 1), ("malloc", 1)])
+        self.assertEqual(self.output, "ended\n")
+        self.cases("section", before=["--fail"], status=1)
+        self.assertEqual(self.cases("section", before=["--fail", "--warm-up", "1"], status=4)["violations"], [])
+
+    def test_a_program_without_a_section_is_no_pass(self):
+        for options in [], ["--fail"]:
+            result = guard(*options, "--", PROGRAMS / "cases", "nothing")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("entered no section", result.stderr.splitlines()[-1])
+        result = guard("--warm-up", "5", "--", "true")
+        self.assertEqual(result.returncode, 2)
+
+    def test_known_violations_are_accepted_and_unused_suppressions_told(self):
+        known = PROGRAMS / "known.supp"
+        known.write_text("# accepted\nmalloc:alloc*\nfree:section\npage fault:*\nsystem call:write\n")
+        document = self.cases("section", before=["--fail", "--suppress", known], status=4)
+        unused = [each for each in document["unused_suppressions"] if each != "page fault:*"]  # there may be none
+        self.assertEqual((document["violations"], unused), ([], ["system call:write"]))
+        self.assertGreaterEqual(document["suppressed"], 2)
+        self.assertIn("matched nothing: system call:write", self.text)
+        known.write_text("malloc:other\n")
+        self.assertEqual(len(self.kinds(self.cases("section", before=["--suppress", known], status=4))), 2)
+        known.write_text("malloc:a\nmalice:alloc*\n")
+        self.assert_refused(guard("--suppress", known, "--", "true"), "known.supp:2", "malice")
+
+    def test_a_program_that_handles_the_signals_of_the_guard_is_refused(self):
+        for signal_name in "sigsys", "sigtrap":
+            self.assert_refused(guard("--", PROGRAMS / "cases", signal_name), signal_name.upper())
+        self.assert_refused(guard("--", PROGRAMS / "cases", "sigsys-late"), "SIGSYS", before="ended\n")
+
+    def test_a_library_that_is_bound_to_itself_is_refused(self):
+        self.assert_refused(guard("--", PROGRAMS / "cases", "deep", PROGRAMS / "liblate.so"), "RTLD_DEEPBIND", "liblate")
+
+    def test_programs_into_which_nothing_can_be_preloaded_are_refused(self):
+        self.assert_refused(guard("--", PROGRAMS / "static", "section"), "statically")
+        self.assert_refused(guard("--", PROGRAMS / "own_malloc"), "its own malloc")
+        result = guard("--", "env", "-u", "LD_PRELOAD", PROGRAMS / "cases", "section")
+        self.assertEqual((result.returncode, result.stdout in ("", "ended\n")), (2, True), result.stderr)
+
+    def test_the_report_survives_the_program(self):
+        for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP):
+            self.assertEqual(self.kinds(self.cases(how, status=128 + number)), [("free", 1), ("malloc", 1)], how)
+
+    def test_a_fork_and_its_child_go_on_in_the_section(self):
+        document = self.cases("fork")
+        found = [(each["kind"], each.get("system_call"), each["process"]) for each in document["violations"]]
+        self.assertEqual(len([each for each in found if each[0] == "malloc"]), 2)
+        self.assertEqual(len({process for kind, _, process in found if kind == "malloc"}), 2)
+        self.assertEqual([call for kind, call, _ in found if kind == "system call"].count("clone"), 1)
+
+    def test_the_next_program_is_guarded_too(self):
+        document = self.cases("exec", status=4)
+        self.assertEqual(self.kinds(document), [("free", 1), ("malloc", 1), ("system call", 1)])
+
+    def test_a_section_is_watched_on_behind_a_signals_handler(self):
+        calls = {each["system_call"] for each in self.cases("signal")["violations"] if each["kind"] == "system call"}
+        self.assertIn("getpid", calls)
+        self.assertNotIn("rt_sigreturn", calls)
+
+    def faults_and_calls(self, document):
+        return sorted((each["kind"], each["count"], each["site"]["function"]) for each in document["violations"])
+
+    def test_each_page_is_a_fault(self):
+        document = self.cases("touch", before=["--warm-up", "1"])
+        self.assertEqual(self.faults_and_calls(document), [("page fault", 3, "touch"), ("page fault", 7, "touch"),
+                                                           ("system call", 1, "touch_in_section")])
+
+    def test_without_perf_the_faults_of_a_section_are_counted_and_this_is_told(self):
+        document = self.cases("without", "perf", "touch", before=["--warm-up", "1"])
+        found = self.faults_and_calls(document)
+        self.assertEqual([each[0] for each in found], ["page fault", "system call"])
+        self.assertTrue(10 <= found[0][1] <= 12, found)  # the guard's own may be among them
+        self.assertEqual(found[0][2], "touch_in_section")
+        self.assertEqual(len(document["warnings"]), 1)
+        self.assertRegex(document["warnings"][0], "counted by section.*Operation not permitted")
+
+    def test_without_dispatch_it_is_told_what_cannot_be(self):
+        document = self.cases("without", "dispatch", "touch", before=["--warm-up", "1"])
+        self.assertEqual([each["kind"] for each in document["violations"]], ["page fault", "page fault"])
+        self.assertEqual([each.split(" (")[0] for each in document["kinds_unavailable"]], ["system call", "lock wait"])
+        self.assertRegex(self.text, r"(?m)^flatline guard: not watched: system call \(")
+
+    def test_a_realtime_thread_is_in_a_section_between_its_waits(self):
+        result = subprocess.run([PROGRAMS / "cases", "realtime"], capture_output=True, check=False)
+        if result.returncode == 77:
+            self.skipTest("the system refuses SCHED_FIFO")
+        document = self.cases("realtime", before=["--realtime"])
+        self.assertEqual({each["section"] for each in document["violations"]}, {"real-time thread"})
+        self.assertEqual([(each["kind"], each["count"], each["site"]["function"]) for each in document["violations"]
+                          if each["kind"] != "page fault"], [("malloc", 3, "work")])
+
+    def test_a_section_that_is_jumped_out_of_is_told(self):
+        document = self.cases("jump")
+        self.assertEqual(len(document["warnings"]), 1)
+        self.assertRegex(document["warnings"][0], "jump_in_section was entered 2 more times without having been left")
+
+    def test_other_mallocs_are_watched_alike(self):
+        document = self.found_in("--under", "flatline-malloc", "--warm-up", "1", "--", PROGRAMS / "violations",
+                                 PROGRAMS / "liblate.so")
+        self.assert_as_marked(document, "violations.cpp", "late.cpp")
+        self.assert_refused(guard("--under", "no-such.so", "--", "true"), "--under", "no-such.so")
+
+    def test_flatlines_own_memory_is_silent(self):
+        document = self.found_in("--fail", "--warm-up", "1", "--", PROGRAMS / "silent")
+        self.assertEqual((document["violations"], document["entries"]), ([], 4))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
