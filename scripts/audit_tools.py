@@ -1,7 +1,8 @@
 """What other tools say about a program whose stall is known, for scripts/compare-audit.
 
-Each function runs a program under one tool, and returns the tool's own list of places in its own order. A place is the
-innermost line of the program's own source, wherever the tool names one.
+Each function runs a program under one tool. It returns the tool's own list of places in its own order, and what the
+program has said meanwhile, which includes the times by its own stopwatch. A place is the innermost line of the program's
+own source, wherever the tool names one.
 """
 import collections
 import dataclasses
@@ -59,7 +60,7 @@ def without_repeats(places):
 
 def heaptrack(program, folder):
     """The allocators by calls, by peak and by temporary allocations; the best of the three lists counts for a place."""
-    run(["heaptrack", "--raw", "-o", folder / "heaptrack", program.path], env=program.environment())
+    said = run(["heaptrack", "--raw", "-o", folder / "heaptrack", program.path], env=program.environment())
     raw, text = folder / "heaptrack.raw.zst", folder / "heaptrack.txt"
     with open(text, "wb") as file:
         unpacked = subprocess.Popen(["zstdcat", raw], stdout=subprocess.PIPE)
@@ -78,19 +79,19 @@ def heaptrack(program, folder):
     ordered = [without_repeats([place for frames in entries if (place := own_place(frames, program))])
                for entries in lists]
     return without_repeats([places[i] for i in range(max(map(len, ordered), default=0))
-                            for places in ordered if i < len(places)])
+                            for places in ordered if i < len(places)]), said
 
 
 def dhat(program, folder):
     """The places by bytes, as its page sorts them."""
     output = folder / "dhat.json"
-    run(["valgrind", "--tool=dhat", "--dhat-out-file=%s" % output, program.path], env=program.environment())
+    said = run(["valgrind", "--tool=dhat", "--dhat-out-file=%s" % output, program.path], env=program.environment())
     report = json.loads(output.read_text())
     places = []
     for point in sorted(report["pps"], key=lambda point: -point["tb"]):
         at = [re.search(r"\(([^():]+):(\d+)\)$", report["ftbl"][frame]) for frame in point["fs"]]
         places.append(own_place([(match[1], int(match[2])) for match in at if match], program))
-    return without_repeats([place for place in places if place])
+    return without_repeats([place for place in places if place]), said
 
 
 SECTIONS = """
@@ -123,11 +124,11 @@ def rtsan(program, folder):
     """Built anew, with what the scenario's stopwatch times as a real-time section. It ends at the first violation."""
     said = run([program.path], env=program.environment(RTSAN_SYMBOLIZER_PATH=str(SYMBOLIZER)))
     if "Real-time violation" not in said:
-        return []
+        return [], said
     frames = [(at[1], int(at[2])) for line in said.splitlines()
               if (at := re.match(r"\s+#\d+ .*?([^/ :]+):(\d+)(?::\d+)?$", line))]
     place = own_place(frames, program)
-    return [place] if place else []
+    return ([place] if place else []), said
 
 
 ALLOCATOR = re.compile(r"(?:\S+->)?(malloc|calloc|realloc|free|malloc_trim|_Zn[wa]\w*|_Zd[la]\w*)\(")
@@ -136,20 +137,20 @@ ALLOCATOR = re.compile(r"(?:\S+->)?(malloc|calloc|realloc|free|malloc_trim|_Zn[w
 def ltrace(program, folder):
     """The calls by their total time, with the system calls in them. It names addresses."""
     output = folder / "ltrace"
-    run(["ltrace", "-f", "-S", "-T", "-i", "-e", "malloc+calloc+realloc+free+malloc_trim+_Zn*+_Zd*", "-o", output,
-         program.path], env=program.environment())
+    said = run(["ltrace", "-f", "-S", "-T", "-i", "-e", "malloc+calloc+realloc+free+malloc_trim+_Zn*+_Zd*", "-o", output,
+                program.path], env=program.environment())
     calls, open_calls = collections.defaultdict(lambda: [0.0, collections.Counter()]), {}
     for line in output.read_text(errors="replace").splitlines():
         split = re.match(r"(\d+) \[(0x[0-9a-f]+)\] (.*?)(?:<([\d.]+)>)?$", line)
         if not split:
             continue
-        thread, address, said, seconds = split[1], int(split[2], 16), split[3], float(split[4] or 0)
-        system_call = re.match(r"(?:<\.\.\. )?SYS_(\w+)", said)
+        thread, address, call, seconds = split[1], int(split[2], 16), split[3], float(split[4] or 0)
+        system_call = re.match(r"(?:<\.\.\. )?SYS_(\w+)", call)
         if system_call and thread in open_calls:
             open_calls[thread][system_call[1]] += seconds
-        elif ALLOCATOR.match(said) and said.rstrip().endswith("<unfinished ...>"):
+        elif ALLOCATOR.match(call) and call.rstrip().endswith("<unfinished ...>"):
             open_calls[thread] = collections.Counter()
-        elif ALLOCATOR.match(said) or said.startswith("<... ") and thread in open_calls:
+        elif ALLOCATOR.match(call) or call.startswith("<... ") and thread in open_calls:
             calls[address][0] += seconds
             calls[address][1].update(open_calls.pop(thread, {}))
     places = []
@@ -162,4 +163,4 @@ def ltrace(program, folder):
         cause = "lock" if name == "futex" else "system call " + name
         places.append(Place(file, int(re.match(r"\d+", number)[0]), True, seconds * 1e9,
                             cause if longest > seconds / 2 else None))
-    return without_repeats(places)
+    return without_repeats(places), said

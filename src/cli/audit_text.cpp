@@ -61,12 +61,15 @@ std::string calls_text(const Findings &findings, const Look &look) {
 /// Which causes could be told apart, and why not the others.
 std::string causes_text(const Findings &findings, const Look &look) {
     std::vector<std::string> kinds;
-    for (const audit::CauseKind kind : findings.available)
-        if (kind != audit::CauseKind::own_work) kinds.push_back(in_words(kind));
+    std::string remains;
+    for (const audit::CauseKind kind : findings.available) {
+        if (kind == audit::CauseKind::own_work)
+            remains = fmt::format(" What remains is {}.", in_words(kind));
+        else
+            kinds.push_back(in_words(kind));
+    }
     if (findings.first_touch) kinds.push_back("first touch of a block");
-    std::string text =
-        told("Told apart", fmt::format("{}. What remains is {}.", listed(kinds), in_words(audit::CauseKind::own_work)),
-             look);
+    std::string text = told("Told apart", listed(kinds) + "." + remains, look);
     for (auto from = findings.missing.begin(); from != findings.missing.end();) {
         const auto to =
             std::find_if(from, findings.missing.end(), [&](const auto &each) { return each.why != from->why; });

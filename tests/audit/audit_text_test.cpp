@@ -58,6 +58,13 @@ TEST(audit_text, says_first_what_ran_and_which_causes_could_be_told) {
     EXPECT_TRUE(has(head, "Times of one thread are not known."));
 }
 
+TEST(audit_text, says_what_remains_only_where_that_is_told) {
+    audit::Findings findings = test::made_findings();
+    EXPECT_TRUE(has(text_of(findings), "What remains is own work or the"));
+    findings.available = {audit::CauseKind::page_fault};
+    EXPECT_FALSE(has(text_of(findings), "What remains"));
+}
+
 TEST(audit_text, says_what_was_dropped_and_that_a_recording_was_cut) {
     audit::Findings findings = test::made_findings();
     findings.dropped = 1'234;

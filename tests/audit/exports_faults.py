@@ -46,6 +46,7 @@ FAULTS = {
     "details_cut_off": (TEXT, r"end_line\(\);\s*line\.clear\(\);", ""),
     "all_stalls_shown": (TEXT, r"std::min\(all\.size\(\), most_stalls_shown\)", "all.size()"),
     "missing_causes_not_said": (TEXT, r"text \+= told\(\"Not told\"[^;]*;", ""),
+    "a_remainder_that_is_not_told": (TEXT, r'\+ "\." \+ remains', '+ ". What remains is own work." + remains'),
     "dropped_calls_not_said": (TEXT, r"if \(findings\.dropped == 0\) return", "return"),
     "advice_on_what_does_not_occur": (ADVICE, r"if \(stall\.cause\.kind != kind\) continue;", ""),
     "long_words_in_sentences": (WORDS, r"audit::without_end\(std::string_view\(clean\)\.substr\(at, end - at\), columns\)",
