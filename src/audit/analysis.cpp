@@ -10,6 +10,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +21,13 @@ namespace {
 
 constexpr double apart_ns = 10000; // between two faults of a burst of first touch
 constexpr std::size_t most_stacks = 20000;
+
+/// Leaves out the word for namespaces that have none: it makes names long, and tells nobody anything.
+void shorten(std::string &name) {
+    constexpr std::string_view nameless = "(anonymous namespace)::";
+    for (std::size_t at = name.find(nameless); at != std::string::npos; at = name.find(nameless, at))
+        name.erase(at, nameless.size());
+}
 
 /// Stacks in the words of the source, each looked up once.
 class StackTexts {
@@ -37,6 +46,7 @@ class StackTexts {
             const auto &found = frames_.at(history_.text(file), frame_offset(frame), true);
             place->second.insert(place->second.end(), found.begin(), found.end());
         }
+        for (symbols::SourceFrame &frame : place->second) shorten(frame.function);
         if (place->second.empty()) place->second.push_back({"not known", "", 0, false, ""});
         return place->second;
     }

@@ -118,20 +118,12 @@ std::string place_of(const symbols::SourceFrame &frame) {
     return frame.line == 0 ? file : fmt::format("{}:{}", file, frame.line);
 }
 
-/// The function's name without the word for namespaces that have none, which tells nobody anything.
-std::string name_of(const symbols::SourceFrame &frame) {
-    constexpr std::string_view nameless = "(anonymous namespace)::";
-    std::string name = frame.function.empty() ? "?" : frame.function;
-    for (std::size_t at = name.find(nameless); at != std::string::npos; at = name.find(nameless, at))
-        name.erase(at, nameless.size());
-    return name;
-}
-
 /// A frame in one line: the function, and where it is. The end of the place says more than its beginning.
 std::string frame_line(std::string_view word, const symbols::SourceFrame &frame, const Look &look, Style style) {
     constexpr std::size_t indent = 16, gap = 2, place_width = 44;
     const std::size_t room = width_of(look) - indent - gap;
-    const std::string name = readable(name_of(frame)), whole_place = readable(place_of(frame));
+    const std::string name = readable(frame.function.empty() ? "?" : frame.function),
+                      whole_place = readable(place_of(frame));
     const std::size_t beside_name = room - std::min(room, audit::columns_in(name));
     const std::string place = audit::without_beginning(whole_place, std::max(place_width, beside_name));
     const std::string function = audit::without_end(name, room - audit::columns_in(place));

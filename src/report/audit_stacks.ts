@@ -1,6 +1,6 @@
 // The trees of a flame graph: of all calls, or of the slow calls that are shown.
 
-import { nameInWords, type FlameFrame } from "./audited";
+import type { FlameFrame } from "./audited";
 import type { ShownStall } from "./audit_view";
 
 /// By what a frame is as wide: the time of its calls together, or the longest single call of each stack.
@@ -17,11 +17,11 @@ function byWorst(frame: FlameFrame): Flame {
   const below = children.reduce((sum, child) => sum + child.value, 0);
   const worstBelow = children.reduce((worst, child) => Math.max(worst, child.worst), 0);
   const own = frame.worst > worstBelow ? frame.worst : 0;
-  return { name: nameInWords(frame.name), value: below + own, total: frame.value, worst: frame.worst, children };
+  return { name: frame.name, value: below + own, total: frame.value, worst: frame.worst, children };
 }
 
 function byTotal({ name, value, worst, children }: FlameFrame): Flame {
-  return { name: nameInWords(name), value, total: value, worst, children: (children ?? []).map(byTotal) };
+  return { name, value, total: value, worst, children: (children ?? []).map(byTotal) };
 }
 
 export function flameOf(root: FlameFrame, measure: Measure): Flame {

@@ -2,7 +2,7 @@
 
 import { callsInWords, firstTouch } from "./audit_head";
 import { adviceOn, causeMark, lookOfCause } from "./audit_causes";
-import { nameInWords, sourceOf, type StackFrame, type Stall } from "./audited";
+import { sourceOf, type StackFrame, type Stall } from "./audited";
 import type { Shown, ShownStall } from "./audit_view";
 import { drawnSoon } from "./chart";
 import { el, type Child } from "./dom";
@@ -107,7 +107,7 @@ export class StallTable {
 
   private row(stall: ShownStall): HTMLElement[] {
     const isOpen = this.opened.has(stall.index), id = `stack-${stall.index}`;
-    const name = nameInWords(stall.site?.function ?? "an unknown place"), source = stall.site ? sourceOf(stall.site) : "";
+    const name = stall.site?.function ?? "an unknown place", source = stall.site ? sourceOf(stall.site) : "";
     const button = el("button", { type: "button", class: "opener", "aria-expanded": String(isOpen),
       "aria-controls": isOpen && id, click: () => this.toggle(stall.index) },
       el("span", { class: "function" }, shortened(name)), el("span", { class: "source" }, source));

@@ -83,14 +83,9 @@ export function sourceOf({ file, line }: Place): string {
   return line > 0 && name !== "" ? `${name}:${line}` : name;
 }
 
-/// A function's name without the word for namespaces that have none, which tells nobody anything.
-export function nameInWords(name: string): string {
-  return name.split("(anonymous namespace)::").join("");
-}
-
 /// "mix at render.c:42".
 export function placeInWords(place: Place | null): string {
   if (!place) return "an unknown place";
   const source = sourceOf(place);
-  return nameInWords(source === "" ? place.function : `${place.function} at ${source}`);
+  return source === "" ? place.function : `${place.function} at ${source}`;
 }

@@ -98,12 +98,6 @@ TEST(audit_text, names_files_from_the_working_folder_on) {
     EXPECT_TRUE(has(text_of(findings), "at  mix  source/mix.cpp:31\n"));
 }
 
-TEST(audit_text, leaves_out_the_word_for_namespaces_without_a_name) {
-    audit::Findings findings = test::made_findings();
-    findings.stalls.front().stack[1].function = "(anonymous namespace)::mix<(anonymous namespace)::Track>";
-    EXPECT_TRUE(has(text_of(findings), "at  mix<Track>  /home/a/mix.cpp:31\n"));
-}
-
 TEST(audit_text, shows_as_much_of_a_place_as_the_function_leaves_room_for) {
     audit::Findings findings = test::made_findings();
     const std::string path = "/home/a/" + std::string(60, 'p') + ".cpp";

@@ -41,7 +41,6 @@ FAULTS = {
     "names_of_any_length": (TEXT, r"audit::without_end\(name, room - audit::columns_in\(place\)\)", "name"),
     "places_cut_where_there_is_room": (TEXT, r"std::max\(place_width, beside_name\)", "place_width"),
     "files_by_their_whole_path": (TEXT, r"below \? frame\.file\.substr\(here\.size\(\)\) : ", ""),
-    "nameless_namespaces_named": (TEXT, r"name\.erase\(at, nameless\.size\(\)\);", "at += nameless.size();"),
     "what_comes_before_main_shown": (TEXT, r"while \(shown\.size\(\) > 1 && begins_every_program[^;]*;", ""),
     "details_cut_off": (TEXT, r"end_line\(\);\s*line\.clear\(\);", ""),
     "all_stalls_shown": (TEXT, r"std::min\(all\.size\(\), most_stalls_shown\)", "all.size()"),
