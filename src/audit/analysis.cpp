@@ -57,6 +57,12 @@ class StackTexts {
     std::map<std::uint32_t, Stack> known_;
 };
 
+/// What other tasks have caused stands behind all others: no change to the program's allocations takes it away.
+bool is_worse(const Stall &a, const Stall &b) {
+    const bool a_last = a.cause.kind == CauseKind::preempted, b_last = b.cause.kind == CauseKind::preempted;
+    return a_last != b_last ? b_last : a.total_ns > b.total_ns;
+}
+
 class Analysis {
   public:
     explicit Analysis(History &history) : history_(history), texts_(history), slow_(history, limits()) {}
@@ -238,8 +244,7 @@ class Analysis {
         std::vector<std::pair<Stall, const Group *>> stalls;
         for (auto &[key, group] : groups)
             stalls.emplace_back(stall_of(std::get<0>(key), std::get<1>(key), group), &group);
-        std::stable_sort(stalls.begin(), stalls.end(),
-                         [](auto &a, auto &b) { return a.first.total_ns > b.first.total_ns; });
+        std::stable_sort(stalls.begin(), stalls.end(), [](auto &a, auto &b) { return is_worse(a.first, b.first); });
         for (auto &[stall, group] : stalls) {
             for (const SlowSample *sample : *group)
                 stall_index_[sample] = static_cast<std::uint32_t>(findings_.stalls.size());
@@ -290,12 +295,12 @@ class Analysis {
     }
 
     void tell_stacks() {
-        std::vector<std::pair<std::uint64_t, StackSum>> sums(slow_.stacks().begin(), slow_.stacks().end());
-        std::sort(sums.begin(), sums.end(), [](auto &a, auto &b) { return a.second.total > b.second.total; });
+        std::vector<StackSum> sums = slow_.stacks();
+        std::sort(sums.begin(), sums.end(), [](auto &a, auto &b) { return a.total > b.total; });
         if (sums.size() > most_stacks) sums.resize(most_stacks);
-        for (const auto &[key, sum] : sums)
-            findings_.stacks.push_back({name_of(static_cast<std::uint32_t>(key >> 32)), sum.count, sum.bytes,
-                                        ns(sum.total), ns(sum.greatest), texts_.of(static_cast<std::uint32_t>(key))});
+        for (const StackSum &sum : sums)
+            findings_.stacks.push_back(
+                {name_of(sum.operation), sum.count, sum.bytes, ns(sum.total), ns(sum.greatest), texts_.of(sum.stack)});
     }
 
     History &history_;

@@ -86,7 +86,7 @@ struct Findings {
     double told_ns = 0;             // what telling a system call costs, which is subtracted
     Curves taking, giving;          // malloc, calloc, realloc, operator new; free, operator delete
     std::vector<ThreadFinding> threads;
-    std::vector<Stall> stalls;        // by their total time, the longest first
+    std::vector<Stall> stalls;        // by their total time, the longest first; preempted ones behind all others
     std::vector<SlowCall> slow_calls; // the longest ones, at most `most_slow_calls`, by when they began
     std::uint64_t slow_count = 0;     // of all of them
     std::vector<StackTime> stacks;    // by total time, the longest first

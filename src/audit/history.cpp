@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
+#include <deque>
+#include <functional>
+#include <queue>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace flat::audit {
 namespace {
 
-#define KIND_OF(name, text, what) what,
 #define NAME_OF(name, text, what) text,
-enum Kind { NONE, TAKES, GIVES, TRIMS };
-constexpr std::array kinds{NONE, AUDIT_CALLS(KIND_OF)};
 constexpr std::array names{"", AUDIT_CALLS(NAME_OF)};
-#undef KIND_OF
 #undef NAME_OF
+
+#define TAKES CallKind::takes
+#define GIVES CallKind::gives
+#define TRIMS CallKind::trims
+#define KIND_IS_RIGHT(name, text, what) static_assert(kind_of(AUDIT_##name) == (what));
+AUDIT_CALLS(KIND_IS_RIGHT)
+#undef KIND_IS_RIGHT
 
 template <typename Item> std::vector<Item> items_in(std::span<const std::byte> payload) {
     std::vector<Item> items(payload.size() / sizeof(Item));
@@ -34,11 +40,6 @@ nlohmann::json object_in(std::span<const std::byte> payload) {
 bool is_call(std::uint32_t operation) { return operation > AUDIT_NONE && operation < AUDIT_CALLS_END; }
 
 } // namespace
-
-CallKind kind_of(std::uint32_t operation) {
-    if (!is_call(operation)) return CallKind::trims;
-    return kinds[operation] == TAKES ? CallKind::takes : kinds[operation] == GIVES ? CallKind::gives : CallKind::trims;
-}
 
 const char *name_of(std::uint32_t operation) { return is_call(operation) ? names[operation] : ""; }
 
@@ -101,178 +102,165 @@ std::span<const std::uint64_t> History::frames(std::uint32_t stack) const {
     return found == entries_.end() ? std::span<const std::uint64_t>() : std::span(found->second);
 }
 
-/// What was taken out at a time, put into its order.
-class RoundOfHistory {
+/// The records of one thread that have not been told yet.
+class ThreadHistory {
   public:
-    RoundOfHistory(const History &history, HistoryVisitor &visitor) : history_(history), visitor_(visitor) {}
+    ThreadHistory(const History &history, std::uint32_t serial) : history_(history) { call_.thread = serial; }
 
-    void add_records(std::uint32_t serial, std::span<const audit_record> records) {
-        Pending &pending = pending_[serial];
-        const std::size_t first = items_.size();
-        for (const audit_record &record : records) add(serial, pending, record);
-        runs_.emplace_back(first, items_.size());
+    void add(std::vector<audit_record> records) {
+        blocks_.push_back(std::move(records));
+        if (!is_ready_) advance();
+    }
+
+    bool is_ready() const { return is_ready_; } // there is a call or a phase
+    bool is_idle() const {                      // nothing is left of what was added
+        const bool detail = !details_.empty() || (duration_ | size_ | call_.old_block | call_.alignment) != 0;
+        return !is_ready_ && blocks_.empty() && !detail;
+    }
+    std::uint64_t time() const { return time_; }
+
+    /// Tells the next one.
+    void tell(HistoryVisitor &visitor) {
+        if (is_phase_)
+            visitor.on_phase(call_.thread, time_, phase_);
+        else
+            visitor.on_call(call_);
+        advance();
+    }
+
+  private:
+    /// To the next call or phase, with the details before it. What has been read of one whose record is still to come
+    /// stays.
+    void advance() {
+        if (is_ready_) forget();
+        is_ready_ = false;
+        while (!is_ready_ && !blocks_.empty()) {
+            if (at_ == blocks_.front().size()) {
+                blocks_.pop_front();
+                at_ = 0;
+                continue;
+            }
+            take(blocks_.front()[at_++]);
+        }
+    }
+
+    void forget() {
+        call_.old_block = call_.alignment = duration_ = size_ = 0;
+        if (!details_.empty()) details_.clear();
+        call_.details = {};
+        is_phase_ = false;
+    }
+
+    void take(const audit_record &record) {
+        const std::uint32_t operation = audit_operation_of(&record);
+        if (is_call(operation)) {
+            take_call(operation, record);
+            return;
+        }
+        switch (operation) {
+        case AUDIT_DURATION: duration_ = record.words[1]; break;
+        case AUDIT_SIZE: size_ = record.words[1]; break;
+        case AUDIT_OLD_BLOCK: call_.old_block = record.words[1]; break;
+        case AUDIT_ALIGNMENT: call_.alignment = record.words[1]; break;
+        case AUDIT_PHASE:
+            phase_ = history_.text(static_cast<std::uint32_t>(record.words[1]));
+            time_ = audit_time_of(&record);
+            is_ready_ = is_phase_ = true;
+            break;
+        default: details_.push_back(record); break;
+        }
+    }
+
+    void take_call(std::uint32_t operation, const audit_record &record) {
+        call_.operation = operation;
+        call_.stack = audit_stack_of(&record);
+        call_.begin = audit_time_of(&record);
+        call_.duration = duration_ != 0 ? duration_ : audit_duration_of(&record);
+        call_.size = size_ != 0 ? size_ : audit_size_of(&record);
+        call_.block = audit_block_of(&record);
+        call_.details = details_;
+        time_ = call_.end();
+        is_ready_ = true;
+    }
+
+    const History &history_;
+    std::deque<std::vector<audit_record>> blocks_;
+    std::size_t at_ = 0; // in the first block
+    bool is_ready_ = false, is_phase_ = false;
+    std::uint64_t time_ = 0, duration_ = 0, size_ = 0;
+    Call call_;
+    std::string phase_;
+    std::vector<audit_record> details_;
+};
+
+/// All threads and the kernel's events, in the order of time.
+class MergedHistory {
+  public:
+    MergedHistory(const History &history, HistoryVisitor &visitor) : history_(history), visitor_(visitor) {}
+
+    void add_records(std::uint32_t serial, std::vector<audit_record> records) {
+        threads_.try_emplace(serial, history_, serial).first->second.add(std::move(records));
     }
 
     void add_events(std::vector<KernelEvent> events) {
         for (KernelEvent &event : events) event.time = history_.ticks_of(event.time);
-        std::stable_sort(events.begin(), events.end(), [](auto &a, auto &b) { return a.time < b.time; });
-        const std::size_t first = items_.size();
-        for (const KernelEvent &event : events) {
-            items_.push_back({event.time, Item::event, events_.size()});
-            events_.push_back(event);
-        }
-        runs_.emplace_back(first, items_.size());
+        events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(told_events_));
+        told_events_ = 0;
+        events_.insert(events_.end(), events.begin(), events.end());
+        std::stable_sort(events_.begin(), events_.end(), [](auto &a, auto &b) { return a.time < b.time; });
     }
 
-    /// All that happened up to `horizon`. What was read before that is whole: the rest stays for the next time.
+    /// All that happened up to `horizon`: what has been added is whole up to there.
     void tell(std::uint64_t horizon) {
-        order();
-        std::size_t told = 0;
-        for (; told < items_.size() && items_[told].time <= horizon; told++) tell(items_[told]);
-        keep_from(told);
+        std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
+        for (auto &[serial, thread] : threads_)
+            if (thread.is_ready()) waiting.emplace(thread.time(), &thread);
+        while (!waiting.empty() && waiting.top().first <= horizon) {
+            ThreadHistory &thread = *waiting.top().second;
+            waiting.pop();
+            const std::uint64_t others = waiting.empty() ? horizon : std::min(horizon, waiting.top().first);
+            while (thread.is_ready() && thread.time() <= others) {
+                if (told_events_ < events_.size()) tell_events(thread.time());
+                thread.tell(visitor_);
+            }
+            if (thread.is_ready()) waiting.emplace(thread.time(), &thread);
+        }
+        tell_events(horizon);
+        std::erase_if(threads_, [](const auto &thread) { return thread.second.is_idle(); });
     }
 
   private:
-    struct Item {
-        std::uint64_t time;
-        enum { call, event, phase } what;
-        std::size_t index;
-    };
-    /// A call, and what its details point at.
-    struct Kept {
-        Call call;
-        std::shared_ptr<const std::vector<audit_record>> details;
-    };
-    /// Details of a thread whose call has not been read yet.
-    struct Pending {
-        std::uint64_t duration = 0, size = 0, old_block = 0, alignment = 0;
-        std::vector<audit_record> told;
-    };
+    using Waiting = std::pair<std::uint64_t, ThreadHistory *>;
 
-    void tell(const Item &item) {
-        if (item.what == Item::call)
-            visitor_.on_call(calls_[item.index].call);
-        else if (item.what == Item::event)
-            visitor_.on_event(events_[item.index]);
-        else
-            visitor_.on_phase(phases_[item.index].first, item.time, phases_[item.index].second);
-    }
-
-    void keep_from(std::size_t first) {
-        RoundOfHistory rest(history_, visitor_);
-        for (std::size_t i = first; i < items_.size(); i++) {
-            Item item = items_[i];
-            const auto keep = [&](auto &to, auto &from) {
-                to.push_back(std::move(from[item.index]));
-                item.index = to.size() - 1;
-            };
-            if (item.what == Item::call)
-                keep(rest.calls_, calls_);
-            else if (item.what == Item::event)
-                keep(rest.events_, events_);
-            else
-                keep(rest.phases_, phases_);
-            rest.items_.push_back(item);
-        }
-        items_ = std::move(rest.items_);
-        calls_ = std::move(rest.calls_);
-        events_ = std::move(rest.events_);
-        phases_ = std::move(rest.phases_);
-        runs_.assign(1, {0, items_.size()});
-    }
-
-    void add(std::uint32_t serial, Pending &pending, const audit_record &record) {
-        const std::uint32_t operation = audit_operation_of(&record);
-        if (is_call(operation)) {
-            add_call(serial, pending, record);
-            return;
-        }
-        switch (operation) {
-        case AUDIT_DURATION: pending.duration = record.words[1]; break;
-        case AUDIT_SIZE: pending.size = record.words[1]; break;
-        case AUDIT_OLD_BLOCK: pending.old_block = record.words[1]; break;
-        case AUDIT_ALIGNMENT: pending.alignment = record.words[1]; break;
-        case AUDIT_PHASE:
-            items_.push_back({audit_time_of(&record), Item::phase, phases_.size()});
-            phases_.emplace_back(serial, history_.text(static_cast<std::uint32_t>(record.words[1])));
-            break;
-        default: pending.told.push_back(record); break;
-        }
-    }
-
-    void add_call(std::uint32_t serial, Pending &pending, const audit_record &record) {
-        Call call;
-        call.operation = audit_operation_of(&record);
-        call.thread = serial;
-        call.stack = audit_stack_of(&record);
-        call.begin = audit_time_of(&record);
-        call.duration = pending.duration != 0 ? pending.duration : audit_duration_of(&record);
-        call.size = pending.size != 0 ? pending.size : audit_size_of(&record);
-        call.block = audit_block_of(&record);
-        call.old_block = pending.old_block;
-        call.alignment = pending.alignment;
-        std::shared_ptr<const std::vector<audit_record>> details;
-        if (!pending.told.empty()) {
-            details = std::make_shared<const std::vector<audit_record>>(std::move(pending.told));
-            call.details = *details;
-        }
-        pending.duration = pending.size = pending.old_block = pending.alignment = 0;
-        pending.told.clear();
-        items_.push_back({call.end(), Item::call, calls_.size()});
-        calls_.push_back({call, std::move(details)});
-    }
-
-    /// Each run is in order by itself; they are merged in pairs, neighbours first, so that of equal times the thread
-    /// that was read first comes first.
-    void order() {
-        const auto before = [](const Item &a, const Item &b) { return a.time < b.time; };
-        const auto at = [&](std::size_t i) { return items_.begin() + static_cast<std::ptrdiff_t>(i); };
-        for (const auto &[first, last] : runs_) // a thread's time may step back where processors' clocks differ
-            if (!std::is_sorted(at(first), at(last), before)) std::stable_sort(at(first), at(last), before);
-        while (runs_.size() > 1) {
-            std::vector<std::pair<std::size_t, std::size_t>> merged;
-            for (std::size_t i = 0; i < runs_.size(); i += 2) {
-                if (i + 1 == runs_.size()) {
-                    merged.push_back(runs_[i]);
-                    break;
-                }
-                std::inplace_merge(at(runs_[i].first), at(runs_[i + 1].first), at(runs_[i + 1].second), before);
-                merged.emplace_back(runs_[i].first, runs_[i + 1].second);
-            }
-            runs_ = std::move(merged);
-        }
+    void tell_events(std::uint64_t until) {
+        while (told_events_ < events_.size() && events_[told_events_].time <= until)
+            visitor_.on_event(events_[told_events_++]);
     }
 
     const History &history_;
     HistoryVisitor &visitor_;
-    std::vector<Item> items_;
-    std::vector<std::pair<std::size_t, std::size_t>> runs_;
-    std::vector<Kept> calls_;
+    std::map<std::uint32_t, ThreadHistory> threads_; // by serial number
     std::vector<KernelEvent> events_;
-    std::vector<std::pair<std::uint32_t, std::string>> phases_;
-    std::unordered_map<std::uint32_t, Pending> pending_;
+    std::size_t told_events_ = 0;
 };
 
 void History::visit(HistoryVisitor &visitor) {
     reader_.rewind();
-    RoundOfHistory round(*this, visitor);
+    MergedHistory merged(*this, visitor);
     std::uint64_t horizon = 0;
     Frame frame;
     while (reader_.read(frame)) {
-        if (frame.kind == FrameKind::records && frame.payload.size() >= sizeof(std::uint64_t)) {
-            std::uint64_t serial = 0;
-            std::memcpy(&serial, frame.payload.data(), sizeof serial);
-            round.add_records(static_cast<std::uint32_t>(serial),
-                              items_in<audit_record>(std::span(frame.payload).subspan(sizeof serial)));
+        if (frame.kind == FrameKind::records) {
+            merged.add_records(frame.serial, std::move(frame.records));
         } else if (frame.kind == FrameKind::events) {
-            round.add_events(items_in<KernelEvent>(frame.payload));
+            merged.add_events(items_in<KernelEvent>(frame.payload));
         } else if (frame.kind == FrameKind::clock) {
             for (const ClockPair &pair : items_in<ClockPair>(frame.payload)) horizon = pair.ticks - begin_ticks_;
         } else if (frame.kind == FrameKind::round) {
-            round.tell(horizon);
+            merged.tell(horizon);
         }
     }
-    round.tell(UINT64_MAX);
+    merged.tell(UINT64_MAX);
 }
 
 } // namespace flat::audit

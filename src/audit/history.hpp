@@ -33,8 +33,13 @@ struct Call {
 
 enum class CallKind { takes, gives, trims };
 
-/// Of an operation of AUDIT_CALLS; its function's name.
-CallKind kind_of(std::uint32_t operation);
+/// Of an operation of AUDIT_CALLS; of any other: `trims`.
+constexpr CallKind kind_of(std::uint32_t operation) {
+    if (operation > AUDIT_NONE && operation < AUDIT_FREE) return CallKind::takes;
+    return operation >= AUDIT_FREE && operation <= AUDIT_DELETE_ARRAY ? CallKind::gives : CallKind::trims;
+}
+
+/// The function's name.
 const char *name_of(std::uint32_t operation);
 
 /// What a visit is told. A phase begins at `time`, and `name` is interned.
@@ -76,7 +81,7 @@ class History {
     void read_entries(std::span<const std::byte> payload);
     void set_clock(const ClockPair &first, const ClockPair &last);
     std::uint64_t ticks_of(std::uint64_t ns) const;
-    friend class RoundOfHistory;
+    friend class MergedHistory;
 
     RecordingReader reader_;
     nlohmann::json start_ = nlohmann::json::object(), end_ = nlohmann::json::object();

@@ -3,6 +3,39 @@
 #include <algorithm>
 
 namespace flat::audit {
+namespace {
+
+std::size_t home_of(std::uint64_t start, std::size_t places) {
+    return static_cast<std::size_t>((start >> 3) * 0x9e3779b97f4a7c15u >> 20) & (places - 1);
+}
+
+} // namespace
+
+/// Where the block at `start` stands, or else the empty place at which it would.
+std::size_t LiveBlocks::place_of(std::uint64_t start) const {
+    std::size_t place = home_of(start, small_.size());
+    while (small_[place].start != start && small_[place].start != 0) place = (place + 1) & (small_.size() - 1);
+    return place;
+}
+
+void LiveBlocks::grow() {
+    std::vector<LiveBlock> before(2 * small_.size());
+    before.swap(small_);
+    for (const LiveBlock &block : before)
+        if (block.start != 0) small_[place_of(block.start)] = block;
+}
+
+/// Moves back what stands behind a gap and would not be found across it.
+void LiveBlocks::close_gap(std::size_t gap) {
+    const std::size_t mask = small_.size() - 1;
+    for (std::size_t place = (gap + 1) & mask; small_[place].start != 0; place = (place + 1) & mask) {
+        const std::size_t home = home_of(small_[place].start, small_.size());
+        if (((place - home) & mask) < ((place - gap) & mask)) continue;
+        small_[gap] = small_[place];
+        gap = place;
+    }
+    small_[gap] = {};
+}
 
 void LiveBlocks::add(const LiveBlock &block) {
     if (block.start == 0) return;
@@ -10,39 +43,32 @@ void LiveBlocks::add(const LiveBlock &block) {
         large_.insert_or_assign(block.start, block);
         return;
     }
-    std::vector<LiveBlock> &here = small_[block.start >> page_bits];
-    const auto same = std::find_if(here.begin(), here.end(), [&](auto &other) { return other.start == block.start; });
-    if (same == here.end())
-        here.push_back(block);
-    else
-        *same = block;
+    std::size_t place = place_of(block.start);
+    if (small_[place].start == 0 && ++small_count_ > small_.size() / 2) {
+        grow();
+        place = place_of(block.start);
+    }
+    small_[place] = block;
 }
 
 void LiveBlocks::remove(std::uint64_t start, std::uint64_t begin) {
+    if (start == 0) return;
+    const std::size_t place = place_of(start);
+    if (small_[place].start == start && small_[place].born <= begin) {
+        small_count_--;
+        close_gap(place);
+        return;
+    }
     if (const auto found = large_.find(start); found != large_.end() && found->second.born <= begin)
         large_.erase(found);
-    const auto found = small_.find(start >> page_bits);
-    if (found == small_.end()) return;
-    std::vector<LiveBlock> &here = found->second;
-    const auto block = std::find_if(here.begin(), here.end(), [&](auto &other) { return other.start == start; });
-    if (block == here.end() || block->born > begin) return;
-    *block = here.back();
-    here.pop_back();
-    if (here.empty()) small_.erase(found);
-}
-
-const LiveBlock *LiveBlocks::small_at(std::uint64_t number, std::uint64_t address) const {
-    const auto found = small_.find(number);
-    if (found == small_.end()) return nullptr;
-    for (const LiveBlock &block : found->second)
-        if (address - block.start < std::max<std::uint64_t>(block.size, 1)) return &block;
-    return nullptr;
 }
 
 std::optional<LiveBlock> LiveBlocks::at(std::uint64_t address) const {
-    const std::uint64_t number = address >> page_bits;
-    for (const std::uint64_t i : {number, number - 1})
-        if (const LiveBlock *block = small_at(i, address)) return *block;
+    const std::uint64_t first = address & ~(granule - 1);
+    for (std::uint64_t start = first; start != 0 && address - start < page; start -= granule) {
+        const LiveBlock &block = small_[place_of(start)];
+        if (block.start == start && address - start < std::max<std::uint64_t>(block.size, 1)) return block;
+    }
     auto after = large_.upper_bound(address);
     if (after == large_.begin()) return std::nullopt;
     const LiveBlock &block = std::prev(after)->second;

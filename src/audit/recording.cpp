@@ -1,5 +1,7 @@
 #include "recording.hpp"
 
+#include "columns.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,41 +20,6 @@ constexpr std::uint32_t largest_payload = 1U << 28;
 
 [[noreturn]] void fail_to_write() {
     throw std::system_error(errno, std::generic_category(), "the recording cannot be written");
-}
-
-/// The bytes of each column behind one another, since those of neighbouring records resemble each other; in the first
-/// word the time since the record before.
-std::vector<std::byte> to_columns(std::span<const audit_record> records) {
-    constexpr std::size_t width = sizeof(audit_record);
-    std::vector<std::byte> columns(records.size() * width);
-    std::uint64_t before = 0;
-    for (std::size_t i = 0; i < records.size(); i++) {
-        audit_record record = records[i];
-        const std::uint64_t time = audit_time_of(&record), operation = audit_operation_of(&record);
-        record.words[0] = (time - before) << AUDIT_OPERATION_BITS | operation;
-        before = time;
-        std::array<std::byte, width> bytes;
-        std::memcpy(bytes.data(), &record, width);
-        for (std::size_t k = 0; k < width; k++) columns[k * records.size() + i] = bytes[k];
-    }
-    return columns;
-}
-
-std::vector<std::byte> from_columns(std::span<const std::byte> columns) {
-    constexpr std::size_t width = sizeof(audit_record);
-    const std::size_t count = columns.size() / width;
-    std::vector<std::byte> records(count * width);
-    std::uint64_t time = 0;
-    for (std::size_t i = 0; i < count; i++) {
-        std::byte *place = records.data() + i * width;
-        for (std::size_t k = 0; k < width; k++) place[k] = columns[k * count + i];
-        std::uint64_t word = 0;
-        std::memcpy(&word, place, sizeof word);
-        time += word >> AUDIT_OPERATION_BITS;
-        word = time << AUDIT_OPERATION_BITS | (word & ((1U << AUDIT_OPERATION_BITS) - 1));
-        std::memcpy(place, &word, sizeof word);
-    }
-    return records;
 }
 
 } // namespace
@@ -163,11 +130,13 @@ bool RecordingReader::unpack(const FrameHead &head, Frame &frame) {
     std::memcpy(&checked, unpacker_->raw.data(), sizeof checked);
     if (checked.kind != head.kind || checked.raw != head.raw) return false;
     frame.kind = static_cast<FrameKind>(head.kind);
-    frame.payload.assign(unpacker_->raw.begin() + sizeof head, unpacker_->raw.end());
-    if (frame.kind == FrameKind::records && frame.payload.size() >= sizeof(std::uint64_t)) {
-        const std::vector<std::byte> records = from_columns(std::span(frame.payload).subspan(sizeof(std::uint64_t)));
-        frame.payload.resize(sizeof(std::uint64_t));
-        frame.payload.insert(frame.payload.end(), records.begin(), records.end());
+    const std::span<const std::byte> payload = std::span(unpacker_->raw).subspan(sizeof head);
+    if (frame.kind == FrameKind::records && payload.size() >= sizeof(std::uint64_t)) {
+        std::memcpy(&frame.serial, payload.data(), sizeof frame.serial);
+        frame.records = from_columns(payload.subspan(sizeof(std::uint64_t)));
+        frame.payload.clear();
+    } else {
+        frame.payload.assign(payload.begin(), payload.end());
     }
     whole_ = frame.kind == FrameKind::end;
     return true;

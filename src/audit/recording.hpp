@@ -90,7 +90,9 @@ struct FrameHead {
 
 struct Frame {
     FrameKind kind;
-    std::vector<std::byte> payload; // of `records`: unpacked, behind the serial number
+    std::vector<std::byte> payload;    // of all kinds but `records`
+    std::vector<audit_record> records; // of `records` alone
+    std::uint32_t serial = 0;          // the thread whose they are
 };
 
 /// Reads the frames of a recording in their order. Throws std::runtime_error, which says what to do, iff the file

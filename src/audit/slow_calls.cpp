@@ -81,10 +81,22 @@ void SlowCalls::on_call(const Call &call) {
     follow_blocks(call);
 }
 
+/// A stack ends in the call itself, so that it has one operation, as long as its number is known.
+StackSum &SlowCalls::sum_of(const Call &call) {
+    std::uint32_t *place = &sum_of_stack_[call.stack];
+    if (*place != 0 && stacks_[*place - 1].operation != call.operation)
+        place = &other_sums_[{call.stack, call.operation}];
+    if (*place == 0) {
+        stacks_.push_back({.operation = call.operation, .stack = call.stack});
+        *place = static_cast<std::uint32_t>(stacks_.size());
+    }
+    return stacks_[*place - 1];
+}
+
 void SlowCalls::count(const Call &call) {
     last_sum_->calls++;
     last_sum_->total += call.duration;
-    StackSum &sum = stacks_[std::uint64_t{call.operation} << 32 | call.stack];
+    StackSum &sum = sum_of(call);
     sum.count++;
     sum.bytes += kind_of(call.operation) == CallKind::takes ? call.size : 0;
     sum.total += call.duration;

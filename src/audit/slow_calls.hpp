@@ -24,7 +24,9 @@ struct SlowSample {
     Cause cause;
 };
 
+/// All calls of one operation with one stack.
 struct StackSum {
+    std::uint32_t operation = 0, stack = 0;
     std::uint64_t count = 0, bytes = 0, total = 0, greatest = 0;
 };
 
@@ -52,8 +54,7 @@ class SlowCalls : public HistoryVisitor {
     const Durations &undisturbed(CallKind kind) const {
         return kind == CallKind::takes ? taking_undisturbed_ : giving_undisturbed_;
     }
-    /// By operation above the stack's number.
-    const std::unordered_map<std::uint64_t, StackSum> &stacks() const { return stacks_; }
+    const std::vector<StackSum> &stacks() const { return stacks_; }
     const std::map<std::uint32_t, ThreadSum> &threads() const { return threads_; } // by serial number
 
   private:
@@ -71,6 +72,7 @@ class SlowCalls : public HistoryVisitor {
     Watched &watched(std::int32_t thread);
     void take_earlier(Watched &thread, std::uint64_t before);
     std::vector<KernelEvent> take_inner(Watched &thread, std::uint64_t end);
+    StackSum &sum_of(const Call &call);
     void count(const Call &call);
     void keep_if_slow(const Call &call, std::span<const KernelEvent> events);
     void follow_blocks(const Call &call);
@@ -80,7 +82,9 @@ class SlowCalls : public HistoryVisitor {
     Limits limits_;
     std::vector<SlowSample> samples_;
     Durations taking_, giving_, taking_undisturbed_, giving_undisturbed_;
-    std::unordered_map<std::uint64_t, StackSum> stacks_;
+    std::vector<StackSum> stacks_;
+    std::vector<std::uint32_t> sum_of_stack_ = std::vector<std::uint32_t>(1U << AUDIT_STACK_BITS); // its place and 1
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> other_sums_; // where a stack has two operations
     std::map<std::uint32_t, ThreadSum> threads_;
     std::unordered_map<std::int32_t, Watched> watched_;
     std::unordered_map<std::int32_t, LiveBlocks> blocks_; // by process

@@ -14,7 +14,8 @@ namespace flat::cli {
 ///   to the blocks that were touched; `causes_missing`: `cause` and `why`.
 /// - `floor`, `allocating.all`, `.undisturbed`, `freeing...`: percentiles, and `points` of the curve: a percentage of
 ///   the calls, and the time that they took at most.
-/// - `stalls`, the longest in total first. `site` is a frame of `stack`, null iff there is no stack. A `file` that is
+/// - `stalls`, the longest in total first, preempted ones behind all others. `site` is a frame of `stack`, null iff
+/// there is no stack. A `file` that is
 ///   not known is empty, and its `line` 0.
 /// - `slow_calls`: the longest ones, by when they began; each is `at_ns`, `duration_ns`, and the places of its thread
 ///   in `threads` and of its stall in `stalls`.

@@ -4,6 +4,7 @@
 // what to do.
 #include "audit.hpp"
 #include "bench.hpp"
+#include "command_words.hpp"
 #include "compare.hpp"
 #include "env.hpp"
 #include "guard.hpp"
@@ -91,6 +92,11 @@ int main(int argc, char **argv) {
                      "flatline");
     program.set_version_flag("--version", "flatline " FLAT_VERSION_STRING);
     program.require_subcommand(0, 1);
+    flat::cli::CommandWords words(argc, argv);
+    const auto with_command = [&](auto &options, auto run) {
+        words.complete(options.command);
+        return run(options);
+    };
     flat::cli::AuditOptions audit_options;
     flat::cli::BenchOptions bench_options;
     flat::cli::CompareOptions compare_options;
@@ -107,22 +113,24 @@ int main(int argc, char **argv) {
         const CLI::App *app;
         std::function<int()> run;
     } verbs[] = {
-        {flat::cli::add_audit(program, audit_options), [&] { return flat::cli::run_audit(audit_options); }},
+        {flat::cli::add_audit(program, audit_options),
+         [&] { return with_command(audit_options, flat::cli::run_audit); }},
         {flat::cli::add_bench(program, bench_options), [&] { return flat::cli::run_bench(bench_options); }},
         {flat::cli::add_compare(program, compare_options), [&] { return flat::cli::run_compare(compare_options); }},
         {flat::cli::add_env(program, env_options), [&] { return flat::cli::run_env(env_options); }},
-        {flat::cli::add_guard(program, guard_options), [&] { return flat::cli::run_guard(guard_options); }},
+        {flat::cli::add_guard(program, guard_options),
+         [&] { return with_command(guard_options, flat::cli::run_guard); }},
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
         {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
         {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
-        {flat::cli::add_run(program, run_options), [&] { return flat::cli::run_command(run_options); }},
+        {flat::cli::add_run(program, run_options), [&] { return with_command(run_options, flat::cli::run_command); }},
         {flat::cli::add_simulate(program, simulate_options), [&] { return flat::cli::run_simulate(simulate_options); }},
         {flat::cli::add_top(program, top_options), [&] { return flat::cli::run_top(top_options); }},
     };
     get_errors_for_files_too_large();
     try {
-        program.parse(argc, argv);
+        program.parse(words.count(), words.own());
     } catch (const CLI::Success &asked) { // --help, --version
         return run_as("flatline", [&] { return program.exit(asked); });
     } catch (const CLI::ParseError &error) {

@@ -105,6 +105,16 @@ class Run(unittest.TestCase):
         result = self.run_it("--stats", "--", "./served")
         self.assertRegex(result.stderr, r"flatline-malloc: \S+\[\d+\]: policy: balanced")
 
+    def test_words_behind_the_dashes_stay_as_they_are(self):
+        words = ["[a,b]", "[.[] | x]", "", "[]", "a b", "--policy", "--", "{}", "%%", "[", "]"]
+        result = self.run_it("--", sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
+        self.assertEqual(result.stdout.strip(), str(words))
+
+    def test_words_that_the_parser_would_take_apart_need_the_dashes(self):
+        for word in "[a,b]", "":
+            self.assert_refused(self.run_it("/bin/echo", word), "put -- in front of the program")
+        self.assert_refused(self.run_it("/bin/echo", "--", "/bin/echo"), "put the program and its arguments behind it")
+
     def test_what_was_preloaded_stays(self):
         (self.folder / "other.c").write_text("int other;\n")
         other = self.compile("libother.so", self.folder / "other.c", "-shared", "-fPIC")
