@@ -10,6 +10,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +21,13 @@ namespace {
 
 constexpr double apart_ns = 10000; // between two faults of a burst of first touch
 constexpr std::size_t most_stacks = 20000;
+
+/// Leaves out the word for namespaces that have none: it makes names long, and tells nobody anything.
+void shorten(std::string &name) {
+    constexpr std::string_view nameless = "(anonymous namespace)::";
+    for (std::size_t at = name.find(nameless); at != std::string::npos; at = name.find(nameless, at))
+        name.erase(at, nameless.size());
+}
 
 /// Stacks in the words of the source, each looked up once.
 class StackTexts {
@@ -37,6 +46,7 @@ class StackTexts {
             const auto &found = frames_.at(history_.text(file), frame_offset(frame), true);
             place->second.insert(place->second.end(), found.begin(), found.end());
         }
+        for (symbols::SourceFrame &frame : place->second) shorten(frame.function);
         if (place->second.empty()) place->second.push_back({"not known", "", 0, false, ""});
         return place->second;
     }
@@ -191,21 +201,25 @@ class Analysis {
         findings_.floor = curve_of(floor);
     }
 
+    /// A thread that has ended, and then frees what belongs to it, comes a second time.
     void tell_threads() {
+        std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> known;
         for (const auto &[serial, entry] : history_.threads()) {
-            ThreadFinding thread;
+            const auto [place, is_new] =
+                known.try_emplace({entry.process, entry.thread}, static_cast<std::uint32_t>(findings_.threads.size()));
+            if (is_new) findings_.threads.emplace_back();
+            thread_index_[serial] = place->second;
+            ThreadFinding &thread = findings_.threads[place->second];
             thread.name = std::string(entry.name, strnlen(entry.name, sizeof entry.name));
             thread.program = history_.text(entry.program);
             thread.process = entry.process;
             thread.thread = entry.thread;
-            thread.calls = entry.calls;
-            thread.dropped = entry.dropped;
+            thread.calls += entry.calls;
+            thread.dropped += entry.dropped;
             if (const auto sum = slow_.threads().find(serial); sum != slow_.threads().end()) {
-                thread.in_calls_ns = ns(sum->second.total);
-                thread.slow_ns = ns(sum->second.slow);
+                thread.in_calls_ns += ns(sum->second.total);
+                thread.slow_ns += ns(sum->second.slow);
             }
-            thread_index_[serial] = static_cast<std::uint32_t>(findings_.threads.size());
-            findings_.threads.push_back(std::move(thread));
         }
         if (findings_.threads.empty()) findings_.threads.push_back({});
     }

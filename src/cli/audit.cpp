@@ -171,12 +171,11 @@ int run_and_show(const AuditOptions &options) {
 
 CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
     CLI::App *verb = program.add_subcommand("audit", "Find the allocations that stall a program, and why");
-    verb->footer(
-        "Times every call of malloc, free, operator new and the like, in the program as it is. The report goes\n"
-        "to standard error. Refuses a program into which nothing can be preloaded, as flatline run does.\n"
-        "`flatline audit report FILE` shows a recording again.\n"
-        "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
-        "run, or ran without the audit.");
+    verb->footer("Times every call of malloc, free, operator new and the like, in the program as it is. The report\n"
+                 "goes to standard error. Refuses a program into which nothing can be preloaded, as flatline run\n"
+                 "does. `flatline audit report FILE` shows a recording again.\n"
+                 "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
+                 "run, or ran without the audit.");
     verb->add_option("--out", options.out, "Keep the recording: for audit report, replay and plan")->type_name("FILE");
     verb->add_option("--over", options.over_ns, "How long a call takes that is a stall (default: 10us)")
         ->type_name("TIME")
@@ -188,12 +187,15 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
     verb->add_flag("--causes", options.causes,
                    "Time no call: page faults, system calls and locks within the allocator alone are told");
     verb->add_flag("--without-system-calls", options.without_system_calls,
-                   "Do not tell system calls within the allocator apart: each costs the program 1 to 3 us");
+                   "Do not tell the allocator's system calls: each costs 1 to 3 us");
     add_outputs(verb, options);
     verb->add_option("command", options.command, "After --: the program, and its arguments")->type_name("PROGRAM");
     verb->positionals_at_end();
     options.report = verb->add_subcommand("report", "Show a recording again");
-    options.report->add_option("recording", options.recording, "What flatline audit --out has written")
+    options.report->footer(
+        "Shows on standard output what flatline audit has shown, and writes the same files. Source files are\n"
+        "named from your working folder on.");
+    options.report->add_option("recording", options.recording, "The recording: what flatline audit --out has written")
         ->type_name("FILE")
         ->required();
     add_outputs(options.report, options);

@@ -7,12 +7,14 @@
 
 #include "audit/readable.hpp"
 #include "bench/catalogue.hpp"
+#include "symbols/site.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -59,12 +61,15 @@ std::string calls_text(const Findings &findings, const Look &look) {
 /// Which causes could be told apart, and why not the others.
 std::string causes_text(const Findings &findings, const Look &look) {
     std::vector<std::string> kinds;
-    for (const audit::CauseKind kind : findings.available)
-        if (kind != audit::CauseKind::own_work) kinds.push_back(in_words(kind));
+    std::string remains;
+    for (const audit::CauseKind kind : findings.available) {
+        if (kind == audit::CauseKind::own_work)
+            remains = fmt::format(" What remains is {}.", in_words(kind));
+        else
+            kinds.push_back(in_words(kind));
+    }
     if (findings.first_touch) kinds.push_back("first touch of a block");
-    std::string text =
-        told("Told apart", fmt::format("{}. What remains is {}.", listed(kinds), in_words(audit::CauseKind::own_work)),
-             look);
+    std::string text = told("Told apart", listed(kinds) + "." + remains, look);
     for (auto from = findings.missing.begin(); from != findings.missing.end();) {
         const auto to =
             std::find_if(from, findings.missing.end(), [&](const auto &each) { return each.why != from->why; });
@@ -101,39 +106,70 @@ std::string stall_heading() {
     return fmt::format("{:>10}{:>9}{:>9}{:>9}{:>9}   operation: cause", "count", "P50", "P99.9", "worst", "total");
 }
 
-/// Where the code of a frame is: "render.cpp:123", the library if the file is not known, or nothing.
+/// Where the code of a frame is: "render.cpp:123", from the working folder on if it is below that; the library if the
+/// file is not known; or nothing.
 std::string place_of(const symbols::SourceFrame &frame) {
-    if (frame.file.empty()) return std::filesystem::path(frame.module).filename().string();
-    return frame.line == 0 ? frame.file : fmt::format("{}:{}", frame.file, frame.line);
+    namespace fs = std::filesystem;
+    if (frame.file.empty()) return fs::path(frame.module).filename().string();
+    std::error_code unknown;
+    const std::string here = fs::current_path(unknown).string() + "/";
+    const bool below = here.size() > 1 && frame.file.starts_with(here);
+    const std::string file = below ? frame.file.substr(here.size()) : frame.file;
+    return frame.line == 0 ? file : fmt::format("{}:{}", file, frame.line);
 }
 
 /// A frame in one line: the function, and where it is. The end of the place says more than its beginning.
 std::string frame_line(std::string_view word, const symbols::SourceFrame &frame, const Look &look, Style style) {
-    constexpr std::size_t indent = 16, place_width = 44;
-    const std::string place = audit::without_beginning(readable(place_of(frame)), place_width);
-    const std::size_t room = width_of(look) - indent - audit::columns_in(place) - 2;
-    const std::string function = audit::without_end(readable(frame.function.empty() ? "?" : frame.function), room);
+    constexpr std::size_t indent = 16, gap = 2, place_width = 44;
+    const std::size_t room = width_of(look) - indent - gap;
+    const std::string name = readable(frame.function.empty() ? "?" : frame.function),
+                      whole_place = readable(place_of(frame));
+    const std::size_t beside_name = room - std::min(room, audit::columns_in(name));
+    const std::string place = audit::without_beginning(whole_place, std::max(place_width, beside_name));
+    const std::string function = audit::without_end(name, room - audit::columns_in(place));
     return fmt::format("{:>{}}  {}{}\n", word, indent - 2, look.dress(function, style),
                        place.empty() ? "" : "  " + look.dress(place, Style::faint));
+}
+
+/// Whether the frame is before main or before a thread's function, which is the same in every program.
+bool begins_every_program(const symbols::SourceFrame &frame) {
+    return frame.function == "_start" || symbols::is_run_time_library(frame.module);
 }
 
 /// The site and its two next callers.
 std::string stack_text(const Stall &stall, const Look &look) {
     constexpr std::size_t lines = 3;
     if (stall.site >= stall.stack.size()) return fmt::format("{:>14}  no stack was taken\n", "at");
-    const auto shown =
-        std::span(stall.stack).subspan(stall.site).first(std::min(lines, stall.stack.size() - stall.site));
+    auto shown = std::span(stall.stack).subspan(stall.site);
+    while (shown.size() > 1 && begins_every_program(shown.back())) shown = shown.first(shown.size() - 1);
+    shown = shown.first(std::min(lines, shown.size()));
     std::string text = frame_line("at", shown.front(), look, Style::strong);
     for (const symbols::SourceFrame &frame : shown.subspan(1)) text += frame_line("from", frame, look, Style::plain);
     return text;
 }
 
-/// Of which thread the slowest was, when, and what it went with.
-std::string details_of(const Stall &stall) {
-    std::string text = fmt::format("slowest in {} at {:.3f} s", readable(stall.thread), stall.at_ns / 1e9);
-    if (stall.largest_bytes != 0) text += fmt::format(", up to {} bytes", count_text(stall.largest_bytes));
-    if (stall.page_faults != 0) text += ", " + counted(stall.page_faults, "page fault");
-    if (stall.system_calls != 0) text += ", " + counted(stall.system_calls, "system call");
+/// Of which thread the slowest was, when, and what it went with, in as many lines as that takes.
+std::string details_of(const Stall &stall, const Look &look) {
+    constexpr std::size_t indent = 10;
+    std::vector<std::string> parts{fmt::format("slowest in {} at {:.3f} s", readable(stall.thread), stall.at_ns / 1e9)};
+    if (stall.largest_bytes != 0) parts.push_back(fmt::format("up to {} bytes", count_text(stall.largest_bytes)));
+    if (stall.page_faults != 0) parts.push_back(counted(stall.page_faults, "page fault"));
+    if (stall.system_calls != 0) parts.push_back(counted(stall.system_calls, "system call"));
+    if (stall.count > 1 && stall.page_faults + stall.system_calls != 0) parts.back() += " in all";
+    const std::size_t room = width_of(look) - indent;
+    std::string text, line;
+    const auto end_line = [&] {
+        text += look.dress(std::string(indent, ' ') + audit::without_end(line, room), Style::faint) + "\n";
+    };
+    for (const std::string &part : parts) {
+        if (!line.empty()) line += ",";
+        if (!line.empty() && audit::columns_in(line) + 1 + audit::columns_in(part) + 1 > room) {
+            end_line();
+            line.clear();
+        }
+        line += (line.empty() ? "" : " ") + part;
+    }
+    end_line();
     return text;
 }
 
@@ -143,9 +179,7 @@ std::string stall_text(const Stall &stall, const Look &look) {
                     time_text(stall.p999_ns), time_text(stall.max_ns), time_text(stall.total_ns));
     const std::string cause =
         audit::without_end(readable(stall.operation + ": " + in_words(stall.cause)), width_of(look) - figures_width);
-    const std::string details = audit::without_end(details_of(stall), width_of(look) - 10);
-    return figures + look.dress(cause, Style::bad) + "\n" + stack_text(stall, look) +
-           look.dress(fmt::format("{:>10}{}", "", details), Style::faint) + "\n";
+    return figures + look.dress(cause, Style::bad) + "\n" + stack_text(stall, look) + details_of(stall, look);
 }
 
 std::string unshown_text(std::span<const Stall> stalls) {

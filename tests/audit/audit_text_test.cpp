@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -57,6 +58,13 @@ TEST(audit_text, says_first_what_ran_and_which_causes_could_be_told) {
     EXPECT_TRUE(has(head, "Times of one thread are not known."));
 }
 
+TEST(audit_text, says_what_remains_only_where_that_is_told) {
+    audit::Findings findings = test::made_findings();
+    EXPECT_TRUE(has(text_of(findings), "What remains is own work or the"));
+    findings.available = {audit::CauseKind::page_fault};
+    EXPECT_FALSE(has(text_of(findings), "What remains"));
+}
+
 TEST(audit_text, says_what_was_dropped_and_that_a_recording_was_cut) {
     audit::Findings findings = test::made_findings();
     findings.dropped = 1'234;
@@ -82,6 +90,43 @@ TEST(audit_text, shows_a_stall_with_its_figures_and_its_stack_from_the_site_on) 
         has(line_with("slowest in", text, at), "render (101) at 1.500 s, up to 65,536 bytes, 2,040 page faults"));
     EXPECT_LT(at, text.find("free: system call read"));
     EXPECT_LT(text.find("free: system call read"), text.find("malloc: own work or the machine"));
+}
+
+TEST(audit_text, names_files_from_the_working_folder_on) {
+    audit::Findings findings = test::made_findings();
+    findings.stalls.front().stack[1].file = std::filesystem::current_path() / "source/mix.cpp";
+    EXPECT_TRUE(has(text_of(findings), "at  mix  source/mix.cpp:31\n"));
+}
+
+TEST(audit_text, shows_as_much_of_a_place_as_the_function_leaves_room_for) {
+    audit::Findings findings = test::made_findings();
+    const std::string path = "/home/a/" + std::string(60, 'p') + ".cpp";
+    findings.stalls.front().stack[1].file = path;
+    EXPECT_TRUE(has(text_of(findings), "at  mix  " + path + ":31\n"));
+    findings.stalls.front().stack[1].function = std::string(60, 'f');
+    EXPECT_TRUE(has(text_of(findings), "ppp.cpp:31\n"));
+    EXPECT_FALSE(has(text_of(findings), path));
+    expect_narrow(findings, 100);
+}
+
+TEST(audit_text, ends_a_stack_with_main) {
+    audit::Findings findings = test::made_findings();
+    audit::Stack &stack = findings.stalls.front().stack;
+    stack.erase(stack.begin() + 2); // render
+    stack.push_back({"_start", "", 0, false, "/home/a/render"});
+    const std::string text = text_of(findings);
+    EXPECT_TRUE(has(text, "from  main  /home/a/main.cpp:7\n          slowest in"));
+}
+
+TEST(audit_text, breaks_what_is_known_of_a_stall_between_its_parts) {
+    audit::Findings findings = test::made_findings();
+    audit::Stall &stall = findings.stalls.front();
+    stall.thread = "a thread with a very long name (1234567)";
+    stall.page_faults = stall.system_calls = 12'345'678;
+    const std::string text = text_of(findings);
+    EXPECT_TRUE(has(
+        text, "at 1.500 s, up to 65,536 bytes,\n          12,345,678 page faults, 12,345,678 system calls in all\n"));
+    expect_narrow(findings, 100);
 }
 
 TEST(audit_text, counts_the_stalls_that_it_does_not_show) {

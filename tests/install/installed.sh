@@ -41,7 +41,8 @@ complete)
     ;;
 program_complete)
     for file in bin/flatline share/flatline/report.html libexec/flatline/bench-pool \
-        libexec/flatline/libflatline-probe.so; do
+        libexec/flatline/libflatline-probe.so lib/libflatline-audit.so lib/libflatline-guard.so \
+        lib/libflatline-malloc.so; do
         [ -e "$prefix/$file" ] || fail "$file is not there"
     done
     ;;
