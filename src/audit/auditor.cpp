@@ -74,7 +74,9 @@ SessionMemory::SessionMemory() : file_(memfd_create("flatline-audit", MFD_CLOEXE
     if (start == MAP_FAILED) {
         const int error = errno;
         (void)close(file_);
-        throw std::system_error(error, std::generic_category(), "there is no memory for the audit");
+        throw std::system_error(error, std::generic_category(),
+                                error == EFBIG ? "no file can have the size of the audit's memory: raise ulimit -f"
+                                               : "there is no memory for the audit");
     }
     session_ = static_cast<audit_session *>(start);
 }
