@@ -124,22 +124,20 @@ class RoundOfHistory {
         runs_.emplace_back(first, items_.size());
     }
 
-    void tell() {
+    /// What happened up to `until`. The rest waits for what belongs before it.
+    void tell(std::uint64_t until) {
         order();
-        for (const Item &item : items_) {
-            if (item.what == Item::call)
-                visitor_.on_call(calls_[item.index]);
-            else if (item.what == Item::event)
-                visitor_.on_event(events_[item.index]);
+        const auto later = std::upper_bound(items_.begin(), items_.end(), until,
+                                            [](std::uint64_t time, const Item &item) { return time < item.time; });
+        for (auto item = items_.begin(); item != later; ++item) {
+            if (item->what == Item::call)
+                visitor_.on_call(calls_[item->index]);
+            else if (item->what == Item::event)
+                visitor_.on_event(events_[item->index]);
             else
-                visitor_.on_phase(phases_[item.index].first, item.time, phases_[item.index].second);
+                visitor_.on_phase(phases_[item->index].first, item->time, phases_[item->index].second);
         }
-        items_.clear();
-        runs_.clear();
-        calls_.clear();
-        events_.clear();
-        phases_.clear();
-        details_.clear();
+        keep({later, items_.end()});
     }
 
   private:
@@ -148,29 +146,76 @@ class RoundOfHistory {
         enum { call, event, phase } what;
         std::size_t index;
     };
-    /// Details of a thread whose call has not been read yet.
+    /// Details of a thread whose call has not been read yet. It never is where the call's own record was dropped.
     struct Pending {
+        std::uint64_t begin = 0; // of the call to which the next four belong
         std::uint64_t duration = 0, size = 0, old_block = 0, alignment = 0;
         std::vector<audit_record> told;
     };
 
+    /// These alone, which are in order.
+    void keep(const std::vector<Item> &items) {
+        std::vector<Call> calls;
+        std::vector<KernelEvent> events;
+        std::vector<std::pair<std::uint32_t, std::string>> phases;
+        std::deque<std::vector<audit_record>> details;
+        items_.clear();
+        for (const Item &item : items) {
+            if (item.what == Item::call) {
+                items_.push_back({item.time, item.what, calls.size()});
+                calls.push_back(calls_[item.index]);
+                if (!calls.back().details.empty()) {
+                    details.emplace_back(calls.back().details.begin(), calls.back().details.end());
+                    calls.back().details = details.back();
+                }
+            } else if (item.what == Item::event) {
+                items_.push_back({item.time, item.what, events.size()});
+                events.push_back(events_[item.index]);
+            } else {
+                items_.push_back({item.time, item.what, phases.size()});
+                phases.push_back(phases_[item.index]);
+            }
+        }
+        runs_.assign(1, {0, items_.size()});
+        calls_ = std::move(calls);
+        events_ = std::move(events);
+        phases_ = std::move(phases);
+        details_ = std::move(details);
+    }
+
     void add(std::uint32_t serial, Pending &pending, const audit_record &record) {
         const std::uint32_t operation = audit_operation_of(&record);
         if (is_call(operation)) {
+            forget_others(pending, audit_time_of(&record));
             add_call(serial, pending, record);
             return;
         }
         switch (operation) {
-        case AUDIT_DURATION: pending.duration = record.words[1]; break;
-        case AUDIT_SIZE: pending.size = record.words[1]; break;
-        case AUDIT_OLD_BLOCK: pending.old_block = record.words[1]; break;
-        case AUDIT_ALIGNMENT: pending.alignment = record.words[1]; break;
+        case AUDIT_DURATION: of_call(pending, record).duration = record.words[1]; break;
+        case AUDIT_SIZE: of_call(pending, record).size = record.words[1]; break;
+        case AUDIT_OLD_BLOCK: of_call(pending, record).old_block = record.words[1]; break;
+        case AUDIT_ALIGNMENT: of_call(pending, record).alignment = record.words[1]; break;
         case AUDIT_PHASE:
             items_.push_back({audit_time_of(&record), Item::phase, phases_.size()});
             phases_.emplace_back(serial, history_.text(static_cast<std::uint32_t>(record.words[1])));
             break;
         default: pending.told.push_back(record); break;
         }
+    }
+
+    /// The details of the call that this one belongs to, whose beginning is its time.
+    static Pending &of_call(Pending &pending, const audit_record &detail) {
+        if (pending.begin != audit_time_of(&detail)) {
+            pending.begin = audit_time_of(&detail);
+            pending.duration = pending.size = pending.old_block = pending.alignment = 0;
+        }
+        return pending;
+    }
+
+    /// Details of calls before the one that began at `begin`.
+    static void forget_others(Pending &pending, std::uint64_t begin) {
+        if (pending.begin != begin) pending.duration = pending.size = pending.old_block = pending.alignment = 0;
+        std::erase_if(pending.told, [&](const audit_record &detail) { return audit_time_of(&detail) < begin; });
     }
 
     void add_call(std::uint32_t serial, Pending &pending, const audit_record &record) {
@@ -230,6 +275,9 @@ void History::visit(HistoryVisitor &visitor) {
     reader_.rewind();
     RoundOfHistory round(*this, visitor);
     Frame frame;
+    /* When the last round had been taken out: all until then is in the recording by the end of the next one. What came
+     * later may belong between what that brings, as events of a call that was taken out before them. */
+    std::uint64_t taken_at = 0, complete_until = 0;
     while (reader_.read(frame)) {
         if (frame.kind == FrameKind::records && frame.payload.size() >= sizeof(std::uint64_t)) {
             std::uint64_t serial = 0;
@@ -239,10 +287,14 @@ void History::visit(HistoryVisitor &visitor) {
         } else if (frame.kind == FrameKind::events) {
             round.add_events(items_in<KernelEvent>(frame.payload));
         } else if (frame.kind == FrameKind::round) {
-            round.tell();
+            round.tell(complete_until);
+            complete_until = taken_at;
+        } else if (frame.kind == FrameKind::clock) {
+            for (const ClockPair &pair : items_in<ClockPair>(frame.payload))
+                taken_at = pair.ticks > begin_ticks_ ? pair.ticks - begin_ticks_ : 0;
         }
     }
-    round.tell(); // of a recording that was cut
+    round.tell(UINT64_MAX);
 }
 
 } // namespace flat::audit

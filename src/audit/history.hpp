@@ -53,9 +53,9 @@ class History {
     /// nothing to read in it.
     explicit History(const std::filesystem::path &file);
 
-    /// By the order in which calls ended, those of different threads as closely as the recording tells: exactly within
-    /// what the audit took out at a time, some milliseconds. Each thread's own are always in their order. Memory grows
-    /// with what was taken out at a time, not with the recording.
+    /// By the order in which calls ended and events happened. One whose record was written late, as by a thread that
+    /// was preempted meanwhile, comes later; each thread's own are always in their order. Memory grows with what was
+    /// taken out at a time, not with the recording.
     void visit(HistoryVisitor &visitor);
 
     const nlohmann::json &start() const { return start_; }
