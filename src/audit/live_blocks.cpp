@@ -7,7 +7,8 @@ namespace flat::audit {
 void LiveBlocks::add(const LiveBlock &block) {
     if (block.start == 0) return;
     if (block.size >= page) {
-        large_.insert_or_assign(block.start, block);
+        remove(block.start, UINT64_MAX); // a smaller one, if its free was dropped
+        large_.emplace(block.start, block);
         return;
     }
     std::vector<LiveBlock> &here = small_[block.start >> page_bits];
