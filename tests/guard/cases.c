@@ -173,6 +173,7 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "without") == 0) return run_without(words[2], words);
     if (strcmp(how, "touch") == 0) return touch_in_section();
     if (strcmp(how, "realtime") == 0) return run_realtime();
+    if (strcmp(how, "slow") == 0) return (int)sleep(2);
     if (strcmp(how, "exec") == 0) {
         flat_guard_enter();
         return execl(words[0], words[0], "section", (char *)NULL);

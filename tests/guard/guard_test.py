@@ -155,6 +155,19 @@ class Guard(unittest.TestCase):
         result = guard("--", "env", "-u", "LD_PRELOAD", PROGRAMS / "cases", "section")
         self.assertEqual((result.returncode, result.stdout in ("", "ended\n")), (2, True), result.stderr)
 
+    def test_a_program_behind_another_is_refused_while_it_runs(self):
+        result = guard("--", "sh", "-c", "exec %s slow" % (PROGRAMS / "static"))
+        self.assert_refused(result, "statically", " executed)")
+
+    def test_signals_reach_the_program(self):
+        command = [FLATLINE, "guard", "--", "sh", "-c",
+                   "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.01; done"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            self.assertEqual(started.stdout.readline(), "ready\n")
+            started.send_signal(signal.SIGTERM)
+            self.assertEqual(started.stdout.read(), "got it\n")
+            self.assertIn("entered no section", started.stderr.read())
+
     def test_the_report_survives_the_program(self):
         for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP):
             self.assertEqual(self.kinds(self.cases(how, status=128 + number)), [("free", 1), ("malloc", 1)], how)

@@ -95,6 +95,8 @@ FAULTS = {
                              "test_a_program_without_a_section_is_no_pass"),
     "a_section_that_is_nowhere_is_not_missed": ("cli/guarded_run.cpp", r"\(session\.found_named >> i & 1\) == 0", "false",
                                                 "test_a_section_that_is_nowhere_is_refused"),
+    "programs_behind_another_are_not_looked_at": ("cli/watched_child.cpp", r"now\.empty\(\) \|\| now == runs_", "true",
+                                                  "test_a_program_behind_another_is_refused_while_it_runs"),
     "any_program_is_run": ("cli/guarded_run.cpp", r"require_preloadable\(program\);", "",
                            "test_programs_into_which_nothing_can_be_preloaded_are_refused"),
 }
