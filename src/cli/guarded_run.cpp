@@ -84,13 +84,13 @@ void warn(const guard_session &session, symbols::SourceFrames &frames, GuardedRu
                                            std::strerror(static_cast<int>(session.no_faults))));
     if (session.unwatched > 0)
         run.warnings.push_back(
-            fmt::format("{} time{} the rest of a section was not watched for system calls, behind one "
-                        "that starts a process",
+            fmt::format("{} time{} the rest of a section was not watched, behind a thread that was made without the C "
+                        "library",
                         session.unwatched, session.unwatched == 1 ? "" : "s"));
     if (session.unhooked > 0)
         run.warnings.push_back(
             fmt::format("{} calls of named sections were not watched: too many threads at a time", session.unhooked));
-    if (session.unrecorded + session.names.refused > 0)
+    if (session.unrecorded > 0)
         run.warnings.push_back(fmt::format("there was no room for {} violations", session.unrecorded));
 }
 

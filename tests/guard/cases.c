@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -66,6 +67,36 @@ static void fork_in_section(void) {
     if (child == 0) _exit(7);
     flat_guard_leave();
     if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) abort();
+}
+
+/* Each of them starts a process: the section is watched behind them. */
+static void spawn_in_section(void) {
+    char *const words[] = {(char *)"true", NULL};
+    pid_t child = 0;
+    flat_guard_enter();
+    if (posix_spawnp(&child, "true", NULL, NULL, words, NULL) != 0) abort();
+    allocate();
+    (void)getpid();
+    flat_guard_leave();
+    if (waitpid(child, NULL, 0) != child) abort();
+    flat_guard_enter();
+    child = vfork();
+    if (child == 0) _exit(0);
+    (void)getppid();
+    flat_guard_leave();
+    if (waitpid(child, NULL, 0) != child) abort();
+}
+
+static void use_alternate_stack(void) {
+    static char room[1 << 15];
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room}, none = {.ss_flags = SS_DISABLE};
+    stack_t now;
+    flat_guard_enter();
+    (void)sigaltstack(&stack, NULL);
+    (void)getppid();
+    (void)sigaltstack(NULL, &now);
+    flat_guard_leave();
+    if (now.ss_sp != room || sigaltstack(&none, NULL) != 0) abort();
 }
 
 static void jump_in_section(void) {
@@ -165,6 +196,8 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "sigsys-late") == 0) return section(), (void)signal(SIGSYS, strike), 0;
     if (strcmp(how, "signal") == 0) be_struck_in_section();
     if (strcmp(how, "fork") == 0) fork_in_section();
+    if (strcmp(how, "spawn") == 0) spawn_in_section();
+    if (strcmp(how, "stack") == 0) use_alternate_stack();
     if (strcmp(how, "kill") == 0) return section(), kill(getpid(), SIGKILL);
     if (strcmp(how, "crash") == 0) return section(), raise(SIGSEGV);
     if (strcmp(how, "trap") == 0) return section(), raise(SIGTRAP);

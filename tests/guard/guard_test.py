@@ -180,6 +180,16 @@ class Guard(unittest.TestCase):
         self.assertEqual([call for kind, call, _ in found if kind == "system call"].count("clone"), 1)
         self.assertEqual(document["warnings"], [])
 
+    def test_a_section_is_watched_on_behind_what_a_handler_cannot_do(self):
+        document = self.cases("spawn")
+        found = collections.Counter(each.get("system_call", each["kind"]) for each in document["violations"])
+        self.assertEqual([found[name] for name in ("vfork", "malloc", "free", "getpid", "getppid")], [1, 1, 1, 1, 1], found)
+        self.assertEqual(found["clone"] + found["clone3"], 1, found)
+        self.assertEqual(document["warnings"], [])
+        document = self.cases("stack")
+        found = collections.Counter(each.get("system_call", each["kind"]) for each in document["violations"])
+        self.assertEqual((found["sigaltstack"], found["getppid"]), (2, 1), found)
+
     def test_the_next_program_is_guarded_too(self):
         document = self.cases("exec", status=4)
         self.assertEqual(self.kinds(document), [("free", 1), ("malloc", 1), ("system call", 1)])
