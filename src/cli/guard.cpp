@@ -4,7 +4,7 @@ namespace flat::cli {
 
 CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     CLI::App *verb =
-        program.add_subcommand("guard", "Report what sections of a program do that may not allocate, wait or call");
+        program.add_subcommand("guard", "Report allocations, waits and system calls in sections that may have none");
     verb->footer("A section begins at flat_guard_enter() and ends at flat_guard_leave() (<flatline/guard.h>), or is a\n"
                  "function that --section names. In it these are violations: malloc, free, a system call, a page\n"
                  "fault, a wait for a lock, a new thread, dlopen, an exception.\n"
@@ -14,8 +14,7 @@ CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     verb->add_option("--section", options.sections, "A function that is a section: its symbol; may be repeated")
         ->type_name("SYMBOL")
         ->allow_extra_args(false);
-    verb->add_flag("--realtime", options.realtime,
-                   "Real-time threads (SCHED_FIFO, SCHED_RR) are in a section between their waits");
+    verb->add_flag("--realtime", options.realtime, "Each real-time thread is in a section between its waits");
     verb->add_flag("--fail", options.fail, "Exit with 1 if there is a violation");
     verb->add_option("--warm-up", options.warm_up, "Do not watch the first N entries of each section in each thread")
         ->type_name("N");
