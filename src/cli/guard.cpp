@@ -4,7 +4,7 @@ namespace flat::cli {
 
 CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     CLI::App *verb =
-        program.add_subcommand("guard", "Report allocations, waits and system calls in sections that may have none");
+        program.add_subcommand("guard", "Report allocations, waits and calls in sections that may have none");
     verb->footer("A section begins at flat_guard_enter() and ends at flat_guard_leave() (<flatline/guard.h>), or is a\n"
                  "function that --section names. In it these are violations: malloc, free, a system call, a page\n"
                  "fault, a wait for a lock, a new thread, dlopen, an exception.\n"
@@ -18,8 +18,7 @@ CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     verb->add_flag("--fail", options.fail, "Exit with 1 if there is a violation");
     verb->add_option("--warm-up", options.warm_up, "Do not watch the first N entries of each section in each thread")
         ->type_name("N");
-    verb->add_option("--suppress", options.suppress,
-                     "Accept the violations that this file lists: KIND:FUNCTION, with *")
+    verb->add_option("--suppress", options.suppress, "Accept the violations that this file lists, as KIND:FUNCTION")
         ->type_name("FILE");
     verb->add_option("--under", options.under, "Another malloc for the program: flatline-malloc or a library")
         ->type_name("LIBRARY");
