@@ -65,7 +65,6 @@ typedef struct guard_session {
     char named[GUARD_NAMED_SECTIONS][GUARD_NAME_LENGTH];
     /* Set by the program's processes. */
     uint32_t loads;           /* how often a process has loaded the library */
-    uint32_t children;        /* processes that were forked, and then entered or went on in a section */
     uint32_t threads;         /* that have entered a section */
     uint32_t no_system_calls; /* 1: they could not be watched somewhere */
     uint32_t no_faults;       /* the error of perf_event_open where it was refused; 0: nowhere */

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 FLATLINE, PROGRAMS = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -46,10 +47,10 @@ class Guard(unittest.TestCase):
         return json.loads(pathlib.Path(self.json).read_text(encoding="utf-8"))
 
     def setUp(self):
-        self.json = str(PROGRAMS / ("%s.json" % self._testMethodName))
-
-    def tearDown(self):
-        pathlib.Path(self.json).unlink(missing_ok=True)
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.json = str(self.folder / "found.json")
 
     def assert_refused(self, result, *parts, before=""):
         self.assertEqual(result.returncode, 2, result.stderr)
@@ -127,7 +128,7 @@ class Guard(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
 
     def test_known_violations_are_accepted_and_unused_suppressions_told(self):
-        known = PROGRAMS / "known.supp"
+        known = self.folder / "known.supp"
         known.write_text("# accepted\nmalloc:alloc*\nfree:section\npage fault:*\nsystem call:write\n")
         document = self.cases("section", before=["--fail", "--suppress", known], status=4)
         unused = [each for each in document["unused_suppressions"] if each != "page fault:*"]  # there may be none

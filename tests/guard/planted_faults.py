@@ -66,7 +66,6 @@ FAULTS = {
                                                  r"(flat_untold_go_on;\s*)system_calls_watch\(\);", r"\1",
                                                  "test_a_section_is_watched_on_behind_what_a_handler_cannot_do"),
     "the_child_is_not_armed": ("guard/process.c", r"\|\| !guard_arm\(mine\)\) return;", "|| true) return;", FORK),
-    "a_fork_is_not_told": ("guard/process.c", r"if \(mine->was_watched\) guard_tell\([^;]*;", "", FORK),
     "sigsys_may_be_handled": ("guard/sections.c", r"signals_program_handles\(SIGSYS\)", "false", SIGNALS),
     "sigtrap_may_be_handled": ("guard/sections.c", r"signals_program_handles\(SIGTRAP\)", "false", SIGNALS),
     "libraries_may_be_bound_deeply": ("guard/calls.c", r"\(mode & RTLD_DEEPBIND\) != 0", "false",
