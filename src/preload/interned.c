@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define PROBES 64u
+#define SHORT_TEXT 32u /* words */
 
 /* The 64-bit finalizer of MurmurHash3, by Austin Appleby, for one word after another. */
 static uint64_t hash_of(const uint64_t *words, size_t count) {
@@ -56,14 +57,28 @@ uint32_t interned_put(interned_table *table, const uint64_t *words, size_t count
     return refuse(table);
 }
 
+static uint32_t put_padded(interned_table *table, const char *text, size_t length, uint64_t *room) {
+    size_t count = (length + sizeof *room - 1) / sizeof *room;
+    if (count > 0) room[count - 1] = 0;
+    memcpy(room, text, length);
+    return interned_put(table, room, count);
+}
+
+static __attribute__((noinline)) uint32_t put_long_text(interned_table *table, const char *text, size_t length) {
+    uint64_t room[INTERNED_LONGEST];
+    return put_padded(table, text, length < sizeof room ? length : sizeof room, room);
+}
+
+static __attribute__((noinline)) uint32_t put_short_text(interned_table *table, const char *text, size_t length) {
+    uint64_t room[SHORT_TEXT];
+    return put_padded(table, text, length, room);
+}
+
+/* Most texts are short, and the stack of a thread may be small. */
 uint32_t interned_put_text(interned_table *table, const char *text) {
-    uint64_t words[INTERNED_LONGEST];
-    size_t length = strlen(text), most = sizeof words;
-    if (length > most) length = most;
-    size_t count = (length + sizeof *words - 1) / sizeof *words;
-    if (count > 0) words[count - 1] = 0;
-    memcpy(words, text, length);
-    return interned_put(table, words, count);
+    const size_t length = strlen(text);
+    return length <= SHORT_TEXT * sizeof(uint64_t) ? put_short_text(table, text, length)
+                                                   : put_long_text(table, text, length);
 }
 
 const uint64_t *interned_get(const interned_table *table, uint32_t entry, size_t *count) {

@@ -23,16 +23,21 @@ void stacks_prepare(void) {
 
 /* The path of a file that the loader knows by another name: the program has none there, and one that was found relative
  * to the working folder is given from it. */
-static const char *path_of(const struct link_map *file, char room[2 * PATH_MAX]) {
+static __attribute__((noinline)) uint32_t put_path_from_here(interned_table *table, const char *name) {
+    char path[2 * PATH_MAX];
+    if (getcwd(path, PATH_MAX) == NULL) return interned_put_text(table, name);
+    size_t length = strlen(path), rest = strnlen(name, PATH_MAX - 2);
+    path[length] = '/';
+    memcpy(path + length + 1, name, rest);
+    path[length + 1 + rest] = 0;
+    return interned_put_text(table, path);
+}
+
+static uint32_t put_path_of(interned_table *table, const struct link_map *file) {
     const char *name = file->l_name;
-    if (name == NULL || *name == 0) return program;
-    if (*name == '/' || strchr(name, '/') == NULL) return name;
-    if (getcwd(room, PATH_MAX) == NULL) return name;
-    size_t length = strlen(room), rest = strnlen(name, PATH_MAX - 2);
-    room[length] = '/';
-    memcpy(room + length + 1, name, rest);
-    room[length + 1 + rest] = 0;
-    return room;
+    if (name == NULL || *name == 0) name = program;
+    if (*name == '/' || strchr(name, '/') == NULL) return interned_put_text(table, name);
+    return put_path_from_here(table, name);
 }
 
 typedef struct known_file {
@@ -48,8 +53,7 @@ static LOCAL_TO_THREAD known_file known[KNOWN_FILES];
 static uint32_t path_number(interned_table *table, const struct link_map *file) {
     known_file *mine = &known[((uintptr_t)file >> 6) % KNOWN_FILES];
     if (mine->file == file && mine->table == table && mine->name == file->l_name) return mine->path;
-    char room[2 * PATH_MAX];
-    uint32_t path = interned_put_text(table, path_of(file, room));
+    uint32_t path = put_path_of(table, file);
     *mine = (known_file){.file = file, .table = table, .name = file->l_name, .path = path};
     return path;
 }
