@@ -100,12 +100,13 @@ class Guard(unittest.TestCase):
         self.assert_as_marked(document, "named.cpp", "late.cpp")
         self.assertEqual({each["section"] for each in document["violations"]}, set(names))
 
-    def test_a_section_that_is_nowhere_is_refused(self):
+    def test_a_function_that_cannot_be_a_section_is_refused_with_the_reason(self):
         if os.uname().machine != "x86_64":
             self.skipTest("--section works on x86-64 alone")
-        result = guard("--section", "no_such_function", "--", PROGRAMS / "cases", "section")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("--section no_such_function", result.stderr.splitlines()[-1])
+        for section, reason in ("too_short", "5 bytes"), ("late_call", "export no such function"):
+            result = guard("--section", section, "--", PROGRAMS / ("named" if section == "too_short" else "cases"), "section")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertRegex(result.stderr.splitlines()[-1], "^flatline guard: .*--section %s: .*%s" % (section, reason))
 
     def cases(self, *arguments, before=(), **options):
         return self.found_in(*before, "--", PROGRAMS / "cases", *arguments, **options)
