@@ -27,13 +27,13 @@ typedef void flat_guard_hook(void);
     do {                                                                                                               \
         flat_guard_hook *flat_guard_found;                                                                             \
         __asm__(".weak " #name "\n\tmovq " #name "@GOTPCREL(%%rip), %0" : "=r"(flat_guard_found));                     \
-        if (__builtin_expect(flat_guard_found != 0, 0)) flat_guard_found();                                            \
+        if (__builtin_expect(!!flat_guard_found, 0)) flat_guard_found();                                               \
     } while (0)
 #else
 extern __attribute__((weak, visibility("default"))) flat_guard_hook flat_guard_section_enter, flat_guard_section_leave;
 #define FLAT_GUARD_CALL(name)                                                                                          \
     do {                                                                                                               \
-        if (__builtin_expect(name != 0, 0)) name();                                                                    \
+        if (__builtin_expect(!!name, 0)) name();                                                                       \
     } while (0)
 #endif
 

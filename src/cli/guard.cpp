@@ -1,146 +1,10 @@
 #include "guard.hpp"
 
-#include "guard_report.hpp"
-#include "library_path.hpp"
-#include "output.hpp"
-#include "preload.hpp"
-#include "watched_child.hpp"
-
-#include "bench/preload_path.hpp"
-#include "guard/suppressions.hpp"
-
-#include <cstring>
-#include <numeric>
-#include <stdexcept>
-
-#include <fmt/format.h>
-#include <unistd.h>
-
 namespace flat::cli {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr int status_violated = 1;
-
-/// The allocator that the program is to have behind the guard; empty: its own.
-std::string allocator_below(const std::string &under) {
-    if (under.empty()) return "";
-    if (under == "flatline-malloc") return bench::preload_path(installed_library("libflatline-malloc.so")).string();
-    if (!fs::exists(under))
-        throw std::runtime_error(fmt::format("--under: {}: there is no such library: name flatline-malloc, or the path "
-                                             "of one",
-                                             under));
-    return bench::preload_path(fs::canonical(under)).string();
-}
-
-/// Why the guard refuses a program that has run; empty if it does not.
-std::string refusal_of(const guard_session &session) {
-    const std::string text = guarded::text_of(session, session.refused_text);
-    switch (session.refusal) {
-    case GUARD_HANDLES_SIGSYS:
-        return "the program handles SIGSYS itself, the signal by which the guard learns of system calls: run it "
-               "without "
-               "that handler";
-    case GUARD_HANDLES_SIGTRAP:
-        return "the program handles SIGTRAP itself, the signal by which the guard learns of page faults: run it "
-               "without "
-               "that handler";
-    case GUARD_DEEP_BINDING:
-        return fmt::format("the program opens {} with RTLD_DEEPBIND, and such a library calls malloc past the guard: "
-                           "open it without that flag",
-                           text);
-    case GUARD_SECTION_UNMENDED: return "--section " + text;
-    default: return "";
-    }
-}
-
-void tell_kinds(const guard_session &session, GuardedRun &run) {
-    run.told = {"malloc", "free"};
-    const auto add = [&run](const char *kind, const std::string &why_not) {
-        if (why_not.empty())
-            run.told.emplace_back(kind);
-        else
-            run.untold.push_back(fmt::format("{} ({})", kind, why_not));
-    };
-    const std::string calls =
-        session.no_system_calls == 0 ? "" : "this kernel, processor or a filter has no Syscall User Dispatch";
-    add("system call", calls);
-    add("page fault", "");
-    add("lock wait", calls);
-    for (const char *kind : {"thread", "dlopen", "exception"}) add(kind, "");
-}
-
-void warn(const guard_session &session, symbols::SourceFrames &frames, GuardedRun &run) {
-    if (session.unleft > 0)
-        run.warnings.push_back(fmt::format(
-            "section {} was entered {} more time{} without having been left: a jump, an exception or a return passes "
-            "flat_guard_leave, and what is reported from there on may lie outside of the section",
-            guarded::section_name(session, session.unleft_section, frames), session.unleft,
-            session.unleft == 1 ? "" : "s"));
-    if (session.no_faults > 0)
-        run.warnings.push_back(fmt::format("page faults are counted by section and not told one by one, those of the "
-                                           "guard among them (perf_event_open: {})",
-                                           std::strerror(static_cast<int>(session.no_faults))));
-    if (session.unwatched > 0)
-        run.warnings.push_back(
-            fmt::format("{} time{} the rest of a section was not watched for system calls, behind one "
-                        "that starts a process",
-                        session.unwatched, session.unwatched == 1 ? "" : "s"));
-    if (session.unhooked > 0)
-        run.warnings.push_back(
-            fmt::format("{} calls of named sections were not watched: too many threads at a time", session.unhooked));
-    if (session.unrecorded + session.names.refused > 0)
-        run.warnings.push_back(fmt::format("there was no room for {} violations", session.unrecorded));
-}
-
-GuardedRun findings_of(const guard_session &session, guarded::Suppressions &known, const GuardOptions &options,
-                       int status) {
-    GuardedRun run{.command = options.command, .status = status};
-    symbols::SourceFrames frames;
-    run.threads = session.threads;
-    run.entries = std::accumulate(std::begin(session.entries), std::end(session.entries), std::uint64_t{0});
-    tell_kinds(session, run);
-    for (guarded::Violation &each : guarded::violations_of(session, frames)) {
-        if (known.matches(each))
-            run.suppressed += each.count;
-        else
-            run.violations.push_back(std::move(each));
-    }
-    run.unused_suppressions = known.unused();
-    warn(session, frames, run);
-    return run;
-}
-
-/// The first section that was named and that nothing has; empty if there is none.
-std::string unfound_section(const guard_session &session) {
-    for (std::uint32_t i = 0; i < session.named_count; i++)
-        if ((session.found_named >> i & 1) == 0) return session.named[i];
-    return "";
-}
-
-/// Runs the command under the session, whose library is preloaded before `below`. Returns its exit status.
-int run_guarded(const guarded::Session &session, const GuardOptions &options) {
-    const fs::path library = installed_library("libflatline-guard.so"), program = find_program(options.command.front());
-    require_preloadable(program);
-    const std::string below = allocator_below(options.under), preloaded = bench::preload_path(library).string();
-    if (!below.empty()) preload_first(below);
-    preload_first(preloaded);
-    set_variable(GUARD_VARIABLE, session.path());
-    return run_untraced(program, options.command, [&](pid_t process) {
-        try {
-            require_preloadable(process, preloaded);
-        } catch (const std::runtime_error &refusal) {
-            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
-        }
-    });
-}
-
-} // namespace
 
 CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     CLI::App *verb =
-        program.add_subcommand("guard", "Report what sections of a program do that may not allocate, wait or call");
+        program.add_subcommand("guard", "Report allocations, waits and calls in sections that may have none");
     verb->footer("A section begins at flat_guard_enter() and ends at flat_guard_leave() (<flatline/guard.h>), or is a\n"
                  "function that --section names. In it these are violations: malloc, free, a system call, a page\n"
                  "fault, a wait for a lock, a new thread, dlopen, an exception.\n"
@@ -150,13 +14,11 @@ CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     verb->add_option("--section", options.sections, "A function that is a section: its symbol; may be repeated")
         ->type_name("SYMBOL")
         ->allow_extra_args(false);
-    verb->add_flag("--realtime", options.realtime,
-                   "Real-time threads (SCHED_FIFO, SCHED_RR) are in a section between their waits");
+    verb->add_flag("--realtime", options.realtime, "Each real-time thread is in a section between its waits");
     verb->add_flag("--fail", options.fail, "Exit with 1 if there is a violation");
     verb->add_option("--warm-up", options.warm_up, "Do not watch the first N entries of each section in each thread")
         ->type_name("N");
-    verb->add_option("--suppress", options.suppress,
-                     "Accept the violations that this file lists: KIND:FUNCTION, with *")
+    verb->add_option("--suppress", options.suppress, "Accept the violations that this file lists, as KIND:FUNCTION")
         ->type_name("FILE");
     verb->add_option("--under", options.under, "Another malloc for the program: flatline-malloc or a library")
         ->type_name("LIBRARY");
@@ -164,37 +26,6 @@ CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     verb->add_option("command", options.command, "After --: the program, and its arguments")->type_name("PROGRAM");
     verb->positionals_at_end();
     return verb;
-}
-
-int run_guard(const GuardOptions &options) {
-    if (options.command.empty())
-        throw std::runtime_error("no program was given: flatline guard -- PROGRAM [ARGUMENT...]");
-    require_writable("--json", options.json);
-    guarded::Suppressions known;
-    if (!options.suppress.empty()) known = guarded::Suppressions(content_of(options.suppress), options.suppress);
-#if !defined(__x86_64__)
-    if (!options.sections.empty()) throw std::runtime_error("--section works on x86-64 alone: call flat_guard_enter()");
-#endif
-    const guarded::Session session(
-        {.named_sections = options.sections, .realtime = options.realtime, .warm_up = options.warm_up});
-    const int status = run_guarded(session, options);
-    const guard_session &memory = session.memory();
-    const std::string &name = options.command.front();
-    if (const std::string why = refusal_of(memory); !why.empty()) throw std::runtime_error(name + ": " + why);
-    if (memory.loads == 0)
-        throw std::runtime_error(name + ": ran without the guard: the loader could not preload libflatline-guard.so");
-    const GuardedRun run = findings_of(memory, known, options, status);
-    if (options.json != "-") fmt::print(stderr, "{}", guard_text(run, Look::of(STDERR_FILENO)));
-    if (!options.json.empty()) write_output(options.json, guard_document(run));
-    if (const std::string section = unfound_section(memory); !section.empty())
-        throw std::runtime_error(
-            fmt::format("--section {}: {} and the libraries that it loaded export no such function: "
-                        "name one that `nm -D` shows, or link the program with -rdynamic",
-                        section, name));
-    if (run.threads == 0)
-        throw std::runtime_error(name + ": entered no section, so nothing was guarded: call flat_guard_enter() and "
-                                        "flat_guard_leave(), or name a function by --section");
-    return options.fail && !run.violations.empty() ? status_violated : status;
 }
 
 } // namespace flat::cli

@@ -13,7 +13,7 @@ using guarded::Violation;
 using symbols::SourceFrame;
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t callers_shown = 8;
+constexpr std::size_t callers_shown = 8, violations_shown = 40; // a document has all
 
 std::string place_of(const SourceFrame &frame) {
     if (frame.file.empty()) return "";
@@ -59,7 +59,7 @@ std::string violation_text(const Violation &violation, const Look &look) {
         else
             text += fmt::format("    {}\n", frame_text(frame));
         if (frame.function == "main" || frame.function.starts_with("main(")) break;
-        if (i - violation.site == callers_shown) {
+        if (i - violation.site == callers_shown && i + 1 < violation.stack.size()) {
             text += fmt::format("    ... and {} more\n", violation.stack.size() - i - 1);
             break;
         }
@@ -100,7 +100,10 @@ json violation_json(const Violation &violation) {
 std::string guard_text(const GuardedRun &run, const Look &look) {
     std::string text = fmt::format("flatline guard: watched: {}\n", fmt::join(run.told, ", "));
     for (const std::string &each : run.untold) text += fmt::format("flatline guard: not watched: {}\n", each);
-    for (const Violation &each : run.violations) text += violation_text(each, look);
+    for (std::size_t i = 0; i < run.violations.size() && i < violations_shown; i++)
+        text += violation_text(run.violations[i], look);
+    if (run.violations.size() > violations_shown)
+        text += fmt::format("\n... and {} more, which --json lists\n", run.violations.size() - violations_shown);
     if (!run.violations.empty()) text += "\n";
     const std::string where = fmt::format(
         "{} by {}", run.entries == 1 ? "1 entry of a section" : fmt::format("{} entries of sections", run.entries),

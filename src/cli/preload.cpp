@@ -168,14 +168,26 @@ void require_preloadable_file(const fs::path &file, const fs::path &shown) {
                       "flatline::malloc instead");
 }
 
+/// Whether the process has an environment, maybe an empty one. It has none while it begins a program or ends.
+bool has_environment(pid_t process) {
+    constexpr int fields_before = 48; // of "env_end" behind the name's parenthesis: see proc_pid_stat(5)
+    std::ifstream in(fmt::format("/proc/{}/stat", process));
+    std::string line, field;
+    std::getline(in, line);
+    std::istringstream fields(line.substr(line.rfind(')') + 1));
+    for (int i = 0; i <= fields_before; i++) fields >> field;
+    return fields && field != "0";
+}
+
 /// The text after `name`, "NAME=", in a process's environment at its start: empty if it has none; std::nullopt if the
 /// environment may not be read.
 std::optional<std::string> environment_of(pid_t process, std::string_view name) {
     std::ifstream in(fmt::format("/proc/{}/environ", process), std::ios::binary);
     if (!in) return std::nullopt;
-    for (std::string entry; std::getline(in, entry, '\0');)
+    bool is_empty = true;
+    for (std::string entry; std::getline(in, entry, '\0'); is_empty = false)
         if (entry.starts_with(name)) return entry.substr(name.size());
-    return in.bad() ? std::nullopt : std::optional<std::string>("");
+    return in.bad() || (is_empty && !has_environment(process)) ? std::nullopt : std::optional<std::string>("");
 }
 
 /// Whether a value of LD_PRELOAD, which is split at spaces and colons, names the library.

@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <seccomp.h>
@@ -152,10 +152,12 @@ std::vector<Violation> violations_of(const guard_session &session, symbols::Sour
     std::vector<Violation> found;
     for (const auto &[number, count] : counts) {
         const std::vector<std::uint64_t> words = words_of(session, number);
-        if (words.size() == GUARD_WORDS) found.push_back(violation_of(session, words, count, frames));
+        if (words.size() != GUARD_WORDS) continue;
+        found.push_back(violation_of(session, words, count, frames));
+        found.back().met = number;
     }
-    std::stable_sort(found.begin(), found.end(), [](const Violation &a, const Violation &b) {
-        return a.kind != b.kind ? a.kind < b.kind : a.count > b.count;
+    std::sort(found.begin(), found.end(), [](const Violation &a, const Violation &b) {
+        return std::tie(a.kind, b.count, a.met) < std::tie(b.kind, a.count, b.met);
     });
     return found;
 }

@@ -49,6 +49,7 @@ struct Violation {
     std::string thread_name{}, section{};
     std::vector<symbols::SourceFrame> stack{}; // innermost first
     std::size_t site = 0;                      // the frame of `stack` that is the program's own: where to look
+    std::uint32_t met = 0;                     // grows in the order in which they were met
 };
 
 /// All violations of a session: by kind, the most frequent ones first, else in the order in which they were met.

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 
 static void end_thread(void *thread) {
     guard_thread *mine = thread;
@@ -23,24 +22,15 @@ static void end_thread(void *thread) {
     mine->is_armed = false;
 }
 
-/* A fork in a section is one violation, and both processes go on in it. */
-static void before_fork(void) {
-    guard_thread *mine = &guard_mine;
-    mine->was_watched = guard_watches();
-    if (mine->was_watched) guard_tell(GUARD_SYSTEM_CALL, SYS_clone, __builtin_return_address(0));
-}
-
-static void after_fork(void) {
-    if (guard_mine.was_watched) guard_resume();
-}
+/* A fork in a section is told like any system call, and both processes go on in it. */
+static void before_fork(void) { guard_mine.was_watched = guard_watches(); }
 
 static void in_child(void) {
     guard_thread *mine = &guard_mine;
     faults_forget(mine);
     mine->is_armed = mine->counts_faults = false;
     if (mine->depth == 0 || !guard_arm(mine)) return;
-    (void)__atomic_fetch_add(&guard_shared->children, 1, __ATOMIC_RELAXED);
-    after_fork();
+    if (mine->was_watched) guard_resume();
 }
 
 __attribute__((constructor)) static void prepare(void) {
@@ -55,7 +45,7 @@ __attribute__((constructor)) static void prepare(void) {
     guard_self.faults = faults_prepare();
     if (!guard_self.calls) session->no_system_calls = 1;
     if (!guard_self.faults) session->no_faults = EINVAL;
-    if (pthread_atfork(before_fork, after_fork, in_child) != 0) return;
+    if (pthread_atfork(before_fork, NULL, in_child) != 0) return;
     (void)__atomic_fetch_add(&session->loads, 1, __ATOMIC_RELAXED);
     guard_shared = session;
     named_sections_look();

@@ -34,6 +34,7 @@ NOINLINE bool guard_arm(guard_thread *mine) {
     const int before = errno;
     const guard_refusal why = guard_taken_signal();
     if (why != GUARD_NOT_REFUSED) guard_refuse(why, NULL);
+    signals_unblock();
     if (!guard_self.calls || !system_calls_arm()) guard_shared->no_system_calls = 1;
     if (guard_self.faults) faults_begin(mine);
     if (mine->entries == NULL) {

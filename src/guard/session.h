@@ -65,13 +65,12 @@ typedef struct guard_session {
     char named[GUARD_NAMED_SECTIONS][GUARD_NAME_LENGTH];
     /* Set by the program's processes. */
     uint32_t loads;           /* how often a process has loaded the library */
-    uint32_t children;        /* processes that were forked, and then entered or went on in a section */
     uint32_t threads;         /* that have entered a section */
     uint32_t no_system_calls; /* 1: they could not be watched somewhere */
     uint32_t no_faults;       /* the error of perf_event_open where it was refused; 0: nowhere */
     uint32_t unrecorded;      /* violations for which there was no room */
     uint32_t unleft;          /* sections that were entered again without having been left */
-    uint32_t unwatched;       /* rests of sections in which system calls could not be watched, behind a vfork */
+    uint32_t unwatched;       /* rests of sections that could not be watched, behind a clone without the C library */
     uint32_t unhooked;        /* calls of named sections that were not watched: too many threads at a time */
     uint32_t found_named;     /* a bit for each named section that was found */
     uint32_t refusal;         /* guard_refusal */

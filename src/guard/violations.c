@@ -91,7 +91,7 @@ static void before_call(const system_call *call) {
 }
 
 static void after_call(const system_call *call) {
-    if (call->end == 0 && call->number != SYS_rt_sigreturn)
+    if (call->end == 0 && !system_calls_go_on(call))
         (void)__atomic_fetch_add(&guard_shared->unwatched, 1, __ATOMIC_RELAXED);
     else if (guard_mine.counts_faults)
         guard_count_faults(&guard_mine);

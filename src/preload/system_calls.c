@@ -5,6 +5,7 @@
 #include "signals.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ LOCAL_TO_THREAD volatile unsigned char system_calls_selector;
  * by which unwinders know a signal's frame. */
 __asm__(".text\n"
         "\t.balign 16\n"
-        "\t.local flat_untold_begin, flat_untold_return, flat_untold_call, flat_untold_end\n"
+        "\t.local flat_untold_begin, flat_untold_return, flat_untold_call, flat_untold_go_on\n"
+        "\t.local flat_untold_end\n"
         "flat_untold_begin:\n"
         "\tnop\n"
         "flat_untold_return:\n"
@@ -37,9 +39,19 @@ __asm__(".text\n"
         "\tsyscall\n"
         "\tretq\n"
         "\tud2\n"
+        "flat_untold_go_on:\n"
+        "\tsyscall\n"
+        "\tmovq flat_untold_resume@gottpoff(%rip), %rcx\n"
+        "\tjmpq *%fs:(%rcx)\n"
+        "\tud2\n"
         "flat_untold_end:\n");
-extern const char flat_untold_begin[], flat_untold_end[], flat_untold_call[];
+extern const char flat_untold_begin[], flat_untold_end[], flat_untold_call[], flat_untold_go_on[];
 extern void flat_untold_return(void);
+
+/* Where the program goes on behind a call that it makes in the range that is not told: a system call leaves no other
+ * register to the code behind it than rcx. A child process that shares the thread's memory goes on there as well. */
+extern LOCAL_TO_THREAD uintptr_t flat_untold_resume;
+LOCAL_TO_THREAD uintptr_t flat_untold_resume;
 
 static inline long call_untold(long number, long a, long b, long c, long d, long e, long f) {
     register long r10 __asm__("r10") = d;
@@ -63,6 +75,25 @@ static void tell(system_call_observer *observer, const system_call *call) {
 static bool must_be_made_by_program(long number) {
     return number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number == SYS_vfork ||
            number == SYS_sigaltstack || number == SYS_arch_prctl;
+}
+
+bool system_calls_go_on(const system_call *call) {
+    uint64_t flags = (uint64_t)call->arguments[0];
+    if (call->number == SYS_clone3 && flags != 0) memcpy(&flags, (const void *)flags, sizeof flags);
+    const bool makes_thread = (call->number == SYS_clone || call->number == SYS_clone3) && (flags & CLONE_SETTLS) != 0;
+    return call->number != SYS_arch_prctl && !makes_thread;
+}
+
+/* The program makes the call when the handler has returned. */
+static void hand_back(greg_t *r, const system_call *call) {
+    r[REG_RAX] = call->number;
+    if (!system_calls_go_on(call)) {
+        r[REG_RIP] -= 2; /* the length of the instruction */
+        return;
+    }
+    flat_untold_resume = (uintptr_t)r[REG_RIP];
+    r[REG_RIP] = (greg_t)(uintptr_t)flat_untold_go_on;
+    system_calls_watch();
 }
 
 /* The mask that the handler's return restores, in place of the thread's own; the kept signals stay unblocked. */
@@ -112,10 +143,9 @@ static void on_system_call(int signal_number, siginfo_t *info, void *at) {
         return;
     }
     if (must_be_made_by_program(call.number)) {
-        r[REG_RIP] -= 2; /* the length of the instruction */
-        r[REG_RAX] = call.number;
         tell(told_after, &call);
         errno = before;
+        hand_back(r, &call);
         return;
     }
     call.begin = ticks_now();
@@ -186,6 +216,10 @@ bool system_calls_prepare(system_call_observer *before, system_call_observer *af
     return false;
 }
 bool system_calls_arm(void) { return false; }
+bool system_calls_go_on(const system_call *call) {
+    (void)call;
+    return true;
+}
 system_calls_return_function *system_calls_untold_return(void) { return NULL; }
 void system_calls_warm_up(void) {}
 uint64_t system_calls_cost(void) { return 0; }

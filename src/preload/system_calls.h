@@ -15,8 +15,7 @@
 /* What is told, in the signal's handler: it may not make a system call by the C library while the thread watches, and
  * may unwind the stack. Before the call `result` is NULL, and after it points at it. `begin` and `end` are clock ticks
  * around the call itself, without the signal; `end` is 0 where the call is made after the handler has returned: clone,
- * fork, vfork, rt_sigreturn, sigaltstack and arch_prctl. Then the thread does not watch until it is told to again, save
- * that it goes on watching behind the return of a signal's handler. */
+ * fork, vfork, rt_sigreturn, sigaltstack and arch_prctl. */
 typedef struct system_call {
     long number;
     long arguments[6];
@@ -32,6 +31,10 @@ bool system_calls_prepare(system_call_observer *before, system_call_observer *af
 
 /* By each thread that is to watch, also in a child process: two system calls. False iff the system refuses. */
 bool system_calls_arm(void);
+
+/* Whether the thread goes on watching behind a call that was told with `end` 0. It does not behind arch_prctl, and
+ * behind a clone that gives the new thread variables of its own, until it is told to again. */
+bool system_calls_go_on(const system_call *call);
 
 extern LOCAL_TO_THREAD volatile unsigned char system_calls_selector; /* 1: the thread watches */
 

@@ -47,7 +47,7 @@ void write_bytes(const fs::path &file, std::string_view bytes) {
 }
 
 std::vector<audit_record> random_records(std::mt19937_64 &chance, std::size_t count) {
-    std::vector<std::byte> records;
+    std::vector<audit_record> records;
     std::uint64_t time = chance() % 1000;
     for (std::size_t i = 0; i < count; i++) {
         time += chance() % 5 == 0 ? chance() % (std::uint64_t{1} << 40) : chance() % 100;

@@ -16,7 +16,8 @@ import sys
 FOLDERS = {
     "audit/exports_faults.py": "src",
     "build/planted_faults.py": "src", "cli/planted_faults.py": "src", "engine/planted_faults.py": "src/engine",
-    "engine/seeing_faults.py": "src", "engine/stress_faults.py": "src/engine", "malloc/ordering_faults.py": "src/malloc",
+    "engine/seeing_faults.py": "src", "engine/stress_faults.py": "src/engine", "guard/planted_faults.py": "src",
+    "malloc/ordering_faults.py": "src/malloc",
     "malloc/planted_faults.py": "src/malloc", "plan/planted_faults.py": "src/plan", "prove/planted_faults.py": "src",
     "prove/soundness/planted_faults.py": "src/prove", "resource/planted_faults.py": "include/flatline",
     "simulate/planted_faults.py": "", "symbols/planted_faults.py": "src/symbols",

@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,12 +47,16 @@ static void strike(int number) {
 
 /* The section's own rest is watched behind a handler. */
 static void be_struck_in_section(void) {
-    (void)signal(SIGUSR1, strike);
+    const struct itimerval often = {.it_value.tv_usec = 1000, .it_interval.tv_usec = 1000}, never = {0};
+    (void)signal(SIGALRM, strike);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
     flat_guard_enter();
-    (void)raise(SIGUSR1);
+    struck = 0;
+    while (struck == 0) {
+    }
     (void)getpid();
     flat_guard_leave();
-    if (struck != 1) abort();
+    (void)setitimer(ITIMER_REAL, &never, NULL);
 }
 
 static void fork_in_section(void) {
@@ -61,6 +67,36 @@ static void fork_in_section(void) {
     if (child == 0) _exit(7);
     flat_guard_leave();
     if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) abort();
+}
+
+/* Each of them starts a process: the section is watched behind them. */
+static void spawn_in_section(void) {
+    char *const words[] = {(char *)"true", NULL};
+    pid_t child = 0;
+    flat_guard_enter();
+    if (posix_spawnp(&child, "true", NULL, NULL, words, NULL) != 0) abort();
+    allocate();
+    (void)getpid();
+    flat_guard_leave();
+    if (waitpid(child, NULL, 0) != child) abort();
+    flat_guard_enter();
+    child = vfork();
+    if (child == 0) _exit(0);
+    (void)getppid();
+    flat_guard_leave();
+    if (waitpid(child, NULL, 0) != child) abort();
+}
+
+static void use_alternate_stack(void) {
+    static char room[1 << 15];
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room}, none = {.ss_flags = SS_DISABLE};
+    stack_t now;
+    flat_guard_enter();
+    (void)sigaltstack(&stack, NULL);
+    (void)getppid();
+    (void)sigaltstack(NULL, &now);
+    flat_guard_leave();
+    if (now.ss_sp != room || sigaltstack(&none, NULL) != 0) abort();
 }
 
 static void jump_in_section(void) {
@@ -123,8 +159,12 @@ static void *be_periodic(void *semaphore) {
     set_up();
     wait_a_moment();
     for (int i = 0; i < 3; i++) {
+        struct timespec until;
         work();
-        (void)sem_wait(semaphore);
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec = (until.tv_nsec + 1000000) % 1000000000;
+        until.tv_sec += until.tv_nsec < 1000000;
+        (void)sem_timedwait(semaphore, &until);
         wait_a_moment();
     }
     return NULL;
@@ -135,7 +175,7 @@ static int run_realtime(void) {
     pthread_attr_t attributes;
     pthread_t thread;
     sem_t semaphore;
-    (void)sem_init(&semaphore, 0, 3);
+    (void)sem_init(&semaphore, 0, 0);
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     (void)pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
@@ -156,6 +196,8 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "sigsys-late") == 0) return section(), (void)signal(SIGSYS, strike), 0;
     if (strcmp(how, "signal") == 0) be_struck_in_section();
     if (strcmp(how, "fork") == 0) fork_in_section();
+    if (strcmp(how, "spawn") == 0) spawn_in_section();
+    if (strcmp(how, "stack") == 0) use_alternate_stack();
     if (strcmp(how, "kill") == 0) return section(), kill(getpid(), SIGKILL);
     if (strcmp(how, "crash") == 0) return section(), raise(SIGSEGV);
     if (strcmp(how, "trap") == 0) return section(), raise(SIGTRAP);
@@ -164,6 +206,7 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "without") == 0) return run_without(words[2], words);
     if (strcmp(how, "touch") == 0) return touch_in_section();
     if (strcmp(how, "realtime") == 0) return run_realtime();
+    if (strcmp(how, "slow") == 0) return (int)sleep(2);
     if (strcmp(how, "exec") == 0) {
         flat_guard_enter();
         return execl(words[0], words[0], "section", (char *)NULL);

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 FLATLINE, PROGRAMS = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
@@ -46,10 +47,10 @@ class Guard(unittest.TestCase):
         return json.loads(pathlib.Path(self.json).read_text(encoding="utf-8"))
 
     def setUp(self):
-        self.json = str(PROGRAMS / ("%s.json" % self._testMethodName))
-
-    def tearDown(self):
-        pathlib.Path(self.json).unlink(missing_ok=True)
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.json = str(self.folder / "found.json")
 
     def assert_refused(self, result, *parts, before=""):
         self.assertEqual(result.returncode, 2, result.stderr)
@@ -99,12 +100,13 @@ class Guard(unittest.TestCase):
         self.assert_as_marked(document, "named.cpp", "late.cpp")
         self.assertEqual({each["section"] for each in document["violations"]}, set(names))
 
-    def test_a_section_that_is_nowhere_is_refused(self):
+    def test_a_function_that_cannot_be_a_section_is_refused_with_the_reason(self):
         if os.uname().machine != "x86_64":
             self.skipTest("--section works on x86-64 alone")
-        result = guard("--section", "no_such_function", "--", PROGRAMS / "cases", "section")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("--section no_such_function", result.stderr.splitlines()[-1])
+        for section, reason in ("too_short", "5 bytes"), ("late_call", "export no such function"):
+            result = guard("--section", section, "--", PROGRAMS / ("named" if section == "too_short" else "cases"), "section")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertRegex(result.stderr.splitlines()[-1], "^flatline guard: .*--section %s: .*%s" % (section, reason))
 
     def cases(self, *arguments, before=(), **options):
         return self.found_in(*before, "--", PROGRAMS / "cases", *arguments, **options)
@@ -127,15 +129,17 @@ class Guard(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
 
     def test_known_violations_are_accepted_and_unused_suppressions_told(self):
-        known = PROGRAMS / "known.supp"
+        known = self.folder / "known.supp"
         known.write_text("# accepted\nmalloc:alloc*\nfree:section\npage fault:*\nsystem call:write\n")
         document = self.cases("section", before=["--fail", "--suppress", known], status=4)
         unused = [each for each in document["unused_suppressions"] if each != "page fault:*"]  # there may be none
         self.assertEqual((document["violations"], unused), ([], ["system call:write"]))
         self.assertGreaterEqual(document["suppressed"], 2)
         self.assertIn("matched nothing: system call:write", self.text)
-        known.write_text("malloc:other\n")
-        self.assertEqual(len(self.kinds(self.cases("section", before=["--suppress", known], status=4))), 2)
+        for lines, left in ("malloc:other", ["free", "malloc"]), ("malloc:allocate", ["free"]), ("free:a*", ["malloc"]):
+            known.write_text(lines + "\n")
+            document = self.cases("section", before=["--suppress", known], status=4)
+            self.assertEqual([kind for kind, _ in self.kinds(document)], left)
         known.write_text("malloc:a\nmalice:alloc*\n")
         self.assert_refused(guard("--suppress", known, "--", "true"), "known.supp:2", "malice")
 
@@ -153,6 +157,19 @@ class Guard(unittest.TestCase):
         result = guard("--", "env", "-u", "LD_PRELOAD", PROGRAMS / "cases", "section")
         self.assertEqual((result.returncode, result.stdout in ("", "ended\n")), (2, True), result.stderr)
 
+    def test_a_program_behind_another_is_refused_while_it_runs(self):
+        result = guard("--", "sh", "-c", "exec %s slow" % (PROGRAMS / "static"))
+        self.assert_refused(result, "statically", " executed)")
+
+    def test_signals_reach_the_program(self):
+        command = [FLATLINE, "guard", "--", "sh", "-c",
+                   "trap 'echo got it; exit 5' TERM; echo ready; while :; do sleep 0.01; done"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            self.assertEqual(started.stdout.readline(), "ready\n")
+            started.send_signal(signal.SIGTERM)
+            self.assertEqual(started.stdout.read(), "got it\n")
+            self.assertIn("entered no section", started.stderr.read())
+
     def test_the_report_survives_the_program(self):
         for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP):
             self.assertEqual(self.kinds(self.cases(how, status=128 + number)), [("free", 1), ("malloc", 1)], how)
@@ -163,6 +180,17 @@ class Guard(unittest.TestCase):
         self.assertEqual(len([each for each in found if each[0] == "malloc"]), 2)
         self.assertEqual(len({process for kind, _, process in found if kind == "malloc"}), 2)
         self.assertEqual([call for kind, call, _ in found if kind == "system call"].count("clone"), 1)
+        self.assertEqual(document["warnings"], [])
+
+    def test_a_section_is_watched_on_behind_what_a_handler_cannot_do(self):
+        document = self.cases("spawn")
+        found = collections.Counter(each.get("system_call", each["kind"]) for each in document["violations"])
+        self.assertEqual([found[name] for name in ("vfork", "malloc", "free", "getpid", "getppid")], [1, 1, 1, 1, 1], found)
+        self.assertEqual(found["clone"] + found["clone3"], 1, found)
+        self.assertEqual(document["warnings"], [])
+        document = self.cases("stack")
+        found = collections.Counter(each.get("system_call", each["kind"]) for each in document["violations"])
+        self.assertEqual((found["sigaltstack"], found["getppid"]), (2, 1), found)
 
     def test_the_next_program_is_guarded_too(self):
         document = self.cases("exec", status=4)

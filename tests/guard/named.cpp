@@ -66,6 +66,9 @@ extern "C" EXPORTED int named_recurses(int depth) {
     return 1 + named_recurses(depth - 1);
 }
 
+/// There is no room in it for a jump.
+extern "C" EXPORTED void too_short() {}
+
 namespace {
 void require(bool holds) {
     if (!holds) std::abort();
