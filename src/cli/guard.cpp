@@ -139,8 +139,7 @@ int run_guarded(const guarded::Session &session, const GuardOptions &options) {
 } // namespace
 
 CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
-    CLI::App *verb =
-        program.add_subcommand("guard", "Report what sections of a program do that may not allocate, wait or call");
+    CLI::App *verb = program.add_subcommand("guard", "Report what a section does that may not allocate, wait or call");
     verb->footer("A section begins at flat_guard_enter() and ends at flat_guard_leave() (<flatline/guard.h>), or is a\n"
                  "function that --section names. In it these are violations: malloc, free, a system call, a page\n"
                  "fault, a wait for a lock, a new thread, dlopen, an exception.\n"
@@ -150,8 +149,7 @@ CLI::App *add_guard(CLI::App &program, GuardOptions &options) {
     verb->add_option("--section", options.sections, "A function that is a section: its symbol; may be repeated")
         ->type_name("SYMBOL")
         ->allow_extra_args(false);
-    verb->add_flag("--realtime", options.realtime,
-                   "Real-time threads (SCHED_FIFO, SCHED_RR) are in a section between their waits");
+    verb->add_flag("--realtime", options.realtime, "Threads of SCHED_FIFO and SCHED_RR are in a section between waits");
     verb->add_flag("--fail", options.fail, "Exit with 1 if there is a violation");
     verb->add_option("--warm-up", options.warm_up, "Do not watch the first N entries of each section in each thread")
         ->type_name("N");
