@@ -30,7 +30,7 @@ help:
 	@echo "  make soundness             100,000 random functions, each proved and stepped through; some 20 minutes"
 	@echo "  make validate              the heap beside its model for 100 million operations, its bound for as long; minutes"
 	@echo "  make soak SECONDS=1200     threads that come, go, free each other's blocks and submit tasks, for so long each"
-	@echo "  make real-programs         real programs with and without the malloc, with their own tests; 30 minutes"
+	@echo "  make real-programs         real programs with the malloc, and audited, each with its own tests; an hour"
 	@echo "  make build                 the library and the program, in $(BUILD)/"
 	@echo "  make install PREFIX=DIR    install them (default $(PREFIX); DESTDIR is honoured)"
 	@echo "  make site                  the manual as a web site, in $(BUILD)/site/"
@@ -116,8 +116,9 @@ soak:
 
 real-programs:
 	@scripts/bootstrap real-programs
-	@scripts/build $(BUILD) --target flatline-malloc
+	@scripts/build $(BUILD) --target flatline-malloc flatline-audit flatline-program
 	tests/malloc/real_programs.py $(BUILD)/lib/libflatline-malloc.so $(BUILD)/real-programs
+	tests/malloc/real_programs.py $(BUILD)/lib/libflatline-audit.so $(BUILD)/real-programs/audited --audit $(BUILD)/bin/flatline
 
 calibrate:
 	@scripts/bootstrap test

@@ -60,7 +60,8 @@ class StackTexts {
 /// What other tasks have caused stands behind all others: no change to the program's allocations takes it away.
 bool is_worse(const Stall &a, const Stall &b) {
     const bool a_last = a.cause.kind == CauseKind::preempted, b_last = b.cause.kind == CauseKind::preempted;
-    return a_last != b_last ? b_last : a.total_ns > b.total_ns;
+    if (a_last != b_last) return b_last;
+    return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.at_ns < b.at_ns;
 }
 
 class Analysis {
@@ -244,7 +245,7 @@ class Analysis {
         std::vector<std::pair<Stall, const Group *>> stalls;
         for (auto &[key, group] : groups)
             stalls.emplace_back(stall_of(std::get<0>(key), std::get<1>(key), group), &group);
-        std::stable_sort(stalls.begin(), stalls.end(), [](auto &a, auto &b) { return is_worse(a.first, b.first); });
+        std::sort(stalls.begin(), stalls.end(), [](auto &a, auto &b) { return is_worse(a.first, b.first); });
         for (auto &[stall, group] : stalls) {
             for (const SlowSample *sample : *group)
                 stall_index_[sample] = static_cast<std::uint32_t>(findings_.stalls.size());

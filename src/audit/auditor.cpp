@@ -60,6 +60,9 @@ double median_fault_ns() {
 
 std::uint64_t image_of(const audit_slot &slot) { return __atomic_load_n(&slot.image, __ATOMIC_RELAXED); }
 std::uint32_t state_of(const audit_slot &slot) { return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE); }
+bool has_thread(const audit_slot &slot) {
+    return state_of(slot) == AUDIT_SLOT_LIVE || state_of(slot) == AUDIT_SLOT_ENDING;
+}
 
 } // namespace
 
@@ -71,7 +74,9 @@ SessionMemory::SessionMemory() : file_(memfd_create("flatline-audit", MFD_CLOEXE
     if (start == MAP_FAILED) {
         const int error = errno;
         (void)close(file_);
-        throw std::system_error(error, std::generic_category(), "there is no memory for the audit");
+        throw std::system_error(error, std::generic_category(),
+                                error == EFBIG ? "no file can have the size of the audit's memory: raise ulimit -f"
+                                               : "there is no memory for the audit");
     }
     session_ = static_cast<audit_session *>(start);
 }
@@ -156,7 +161,7 @@ void Auditor::take_round() {
     busiest_ = 0;
     const ClockPair clocks = clocks_now();
     take_events();
-    if (rounds_++ % rounds_between_looks == 0) close_those_of_ended_processes();
+    close_ended();
     take_records();
     if (!has_costs_ && measured_) write_costs(); // one round later: by now the events of that time are here
     measured_ = __atomic_load_n(&memory_->measured, __ATOMIC_ACQUIRE) != 0;
@@ -289,20 +294,34 @@ void Auditor::put_thread(const audit_slot &slot) {
     written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] = slot.serial;
 }
 
-/// A process that ends, is killed, or executes another program does not say so, and its threads close nothing.
-void Auditor::close_those_of_ended_processes() {
-    std::map<std::int32_t, std::uint64_t> newest; // image of each process
-    for (const audit_slot &slot : memory_->slots)
-        if (state_of(slot) == AUDIT_SLOT_LIVE) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
-    for (auto &[process, image] : newest)
-        if (kill(process, 0) != 0 && errno == ESRCH) image = UINT64_MAX;
+/// By slot: threads that were about to end, and that the kernel does not know any more.
+std::vector<bool> Auditor::slots_of_ended_threads() const {
     std::vector<bool> gone(AUDIT_THREADS);
     for (std::uint32_t i = 0; i < AUDIT_THREADS; i++) {
-        audit_slot &slot = memory_->slots[i];
-        if (state_of(slot) != AUDIT_SLOT_LIVE || image_of(slot) >= newest[slot.process]) continue;
-        gone[i] = true;
-        __atomic_store_n(&slot.state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
+        const audit_slot &slot = memory_->slots[i];
+        gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && tgkill(slot.process, slot.thread, 0) != 0 && errno == ESRCH;
     }
+    return gone;
+}
+
+/// A process that ends, is killed, or executes another program does not say so, and its threads close nothing.
+void Auditor::add_slots_of_ended_processes(std::vector<bool> &gone) const {
+    std::map<std::int32_t, std::uint64_t> newest; // image of each process
+    for (const audit_slot &slot : memory_->slots)
+        if (has_thread(slot)) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
+    for (auto &[process, image] : newest)
+        if (kill(process, 0) != 0 && errno == ESRCH) image = UINT64_MAX;
+    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++) {
+        const audit_slot &slot = memory_->slots[i];
+        if (has_thread(slot) && image_of(slot) < newest[slot.process]) gone[i] = true;
+    }
+}
+
+void Auditor::close_ended() {
+    std::vector<bool> gone = slots_of_ended_threads();
+    if (rounds_++ % rounds_between_looks == 0) add_slots_of_ended_processes(gone);
+    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++)
+        if (gone[i]) __atomic_store_n(&memory_->slots[i].state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
     for (audit_segment &segment : memory_->segments) {
         const auto slot = static_cast<std::uint32_t>(__atomic_load_n(&segment.owner, __ATOMIC_ACQUIRE)) - 1;
         if (slot < AUDIT_THREADS && gone[slot]) __atomic_store_n(&segment.closed, 1, __ATOMIC_RELEASE);

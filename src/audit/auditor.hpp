@@ -82,7 +82,9 @@ class Auditor {
     void put_entries(std::span<const audit_record> records);
     void put_entry(std::uint32_t entry, bool is_stack);
     void put_thread(const audit_slot &slot);
-    void close_those_of_ended_processes();
+    std::vector<bool> slots_of_ended_threads() const;
+    void add_slots_of_ended_processes(std::vector<bool> &gone) const;
+    void close_ended();
     void free_ended();
     void write_costs();
     void write_end(int status);

@@ -22,18 +22,21 @@ struct Change {
     std::uint64_t time;
     enum Kind { event, call_begins, call_ends } kind;
     std::size_t index; // of the event or of the detail
+    std::size_t order; // of those at the same time
 };
 
 std::vector<Change> changes_in(const Call &call, std::span<const KernelEvent> events) {
     std::vector<Change> changes;
-    for (std::size_t i = 0; i < events.size(); i++) changes.push_back({events[i].time, Change::event, i});
+    for (std::size_t i = 0; i < events.size(); i++)
+        changes.push_back({events[i].time, Change::event, i, changes.size()});
     for (std::size_t i = 0; i < call.details.size(); i++) {
         const audit_record &detail = call.details[i];
         if (audit_operation_of(&detail) != AUDIT_SYSTEM_CALL || detail.words[2] == not_known) continue;
-        changes.push_back({audit_time_of(&detail), Change::call_begins, i});
-        changes.push_back({audit_time_of(&detail) + detail.words[2], Change::call_ends, i});
+        changes.push_back({audit_time_of(&detail), Change::call_begins, i, changes.size()});
+        changes.push_back({audit_time_of(&detail) + detail.words[2], Change::call_ends, i, changes.size()});
     }
-    std::stable_sort(changes.begin(), changes.end(), [](auto &a, auto &b) { return a.time < b.time; });
+    std::sort(changes.begin(), changes.end(),
+              [](auto &a, auto &b) { return a.time != b.time ? a.time < b.time : a.order < b.order; });
     return changes;
 }
 

@@ -158,10 +158,10 @@ class ThreadHistory {
             return;
         }
         switch (operation) {
-        case AUDIT_DURATION: duration_ = record.words[1]; break;
-        case AUDIT_SIZE: size_ = record.words[1]; break;
-        case AUDIT_OLD_BLOCK: call_.old_block = record.words[1]; break;
-        case AUDIT_ALIGNMENT: call_.alignment = record.words[1]; break;
+        case AUDIT_DURATION: detail_of_call(record, duration_); break;
+        case AUDIT_SIZE: detail_of_call(record, size_); break;
+        case AUDIT_OLD_BLOCK: detail_of_call(record, call_.old_block); break;
+        case AUDIT_ALIGNMENT: detail_of_call(record, call_.alignment); break;
         case AUDIT_PHASE:
             phase_ = history_.text(static_cast<std::uint32_t>(record.words[1]));
             time_ = audit_time_of(&record);
@@ -171,10 +171,25 @@ class ThreadHistory {
         }
     }
 
+    /// Of the call that began at the record's time. A call whose own record was dropped may have left others.
+    void detail_of_call(const audit_record &record, std::uint64_t &value) {
+        if (audit_time_of(&record) != detail_begin_) forget_details(audit_time_of(&record));
+        value = record.words[1];
+    }
+
+    void forget_details(std::uint64_t begin) {
+        call_.old_block = call_.alignment = duration_ = size_ = 0;
+        detail_begin_ = begin;
+    }
+
     void take_call(std::uint32_t operation, const audit_record &record) {
+        const std::uint64_t begin = audit_time_of(&record);
+        if (detail_begin_ != begin) forget_details(begin);
+        if (!details_.empty())
+            std::erase_if(details_, [&](const audit_record &detail) { return audit_time_of(&detail) < begin; });
         call_.operation = operation;
         call_.stack = audit_stack_of(&record);
-        call_.begin = audit_time_of(&record);
+        call_.begin = begin;
         call_.duration = duration_ != 0 ? duration_ : audit_duration_of(&record);
         call_.size = size_ != 0 ? size_ : audit_size_of(&record);
         call_.block = audit_block_of(&record);
@@ -188,6 +203,7 @@ class ThreadHistory {
     std::size_t at_ = 0; // in the first block
     bool is_ready_ = false, is_phase_ = false;
     std::uint64_t time_ = 0, duration_ = 0, size_ = 0;
+    std::uint64_t detail_begin_ = 0; // of the call whose details are known
     Call call_;
     std::string phase_;
     std::vector<audit_record> details_;
@@ -203,11 +219,15 @@ class MergedHistory {
     }
 
     void add_events(std::vector<KernelEvent> events) {
-        for (KernelEvent &event : events) event.time = history_.ticks_of(event.time);
         events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(told_events_));
         told_events_ = 0;
-        events_.insert(events_.end(), events.begin(), events.end());
-        std::stable_sort(events_.begin(), events_.end(), [](auto &a, auto &b) { return a.time < b.time; });
+        for (KernelEvent &event : events) {
+            event.time = history_.ticks_of(event.time);
+            events_.push_back({event, next_event_++});
+        }
+        std::sort(events_.begin(), events_.end(), [](auto &a, auto &b) {
+            return a.event.time != b.event.time ? a.event.time < b.event.time : a.order < b.order;
+        });
     }
 
     /// All that happened up to `horizon`: what has been added is whole up to there.
@@ -231,17 +251,22 @@ class MergedHistory {
 
   private:
     using Waiting = std::pair<std::uint64_t, ThreadHistory *>;
+    struct Ordered {
+        KernelEvent event;
+        std::uint64_t order; // of those at the same time
+    };
 
     void tell_events(std::uint64_t until) {
-        while (told_events_ < events_.size() && events_[told_events_].time <= until)
-            visitor_.on_event(events_[told_events_++]);
+        while (told_events_ < events_.size() && events_[told_events_].event.time <= until)
+            visitor_.on_event(events_[told_events_++].event);
     }
 
     const History &history_;
     HistoryVisitor &visitor_;
     std::map<std::uint32_t, ThreadHistory> threads_; // by serial number
-    std::vector<KernelEvent> events_;
+    std::vector<Ordered> events_;
     std::size_t told_events_ = 0;
+    std::uint64_t next_event_ = 0;
 };
 
 void History::visit(HistoryVisitor &visitor) {

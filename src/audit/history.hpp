@@ -58,8 +58,9 @@ class History {
     /// nothing to read in it.
     explicit History(const std::filesystem::path &file);
 
-    /// By the order in which calls ended and events happened, of all threads, as closely as the clocks of processors
-    /// agree. Memory grows with what was taken out at a time, some milliseconds, not with the recording.
+    /// By the order in which calls ended and events happened. One whose record was written late, as by a thread that
+    /// was preempted meanwhile, comes later; each thread's own are always in their order. Memory grows with what was
+    /// taken out at a time, not with the recording.
     void visit(HistoryVisitor &visitor);
 
     const nlohmann::json &start() const { return start_; }

@@ -40,9 +40,11 @@ void LiveBlocks::close_gap(std::size_t gap) {
 void LiveBlocks::add(const LiveBlock &block) {
     if (block.start == 0) return;
     if (block.size >= page) {
-        large_.insert_or_assign(block.start, block);
+        remove(block.start, UINT64_MAX); // a smaller one, if its free was dropped
+        large_.emplace(block.start, block);
         return;
     }
+    if (!large_.empty()) large_.erase(block.start); // if its free was dropped
     std::size_t place = place_of(block.start);
     if (small_[place].start == 0 && ++small_count_ > small_.size() / 2) {
         grow();

@@ -28,7 +28,9 @@ typedef struct audit_segment {
     audit_record records[AUDIT_SEGMENT_RECORDS];
 } audit_segment;
 
-enum audit_slot_state { AUDIT_SLOT_FREE = 0, AUDIT_SLOT_TAKEN, AUDIT_SLOT_LIVE, AUDIT_SLOT_ENDED };
+/* Ending: its destructors have run, or do so. The C library frees some memory of a thread still later, so that the
+ * audit calls it ended only once the kernel does not know it any more. */
+enum audit_slot_state { AUDIT_SLOT_FREE = 0, AUDIT_SLOT_TAKEN, AUDIT_SLOT_LIVE, AUDIT_SLOT_ENDING, AUDIT_SLOT_ENDED };
 
 /* Of a thread. Written by it; the audit frees it once it has ended and all its segments are read. */
 typedef struct audit_slot {

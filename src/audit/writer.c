@@ -33,6 +33,7 @@ static struct {
     uint64_t image;
     uint32_t program;
     pthread_key_t at_thread_end;
+    bool has_key; /* without: the audit notices a thread's end when the process ends */
 } process;
 
 static void trouble(uint32_t what) { (void)__atomic_fetch_or(&audit_shared->trouble, what, __ATOMIC_RELAXED); }
@@ -52,15 +53,13 @@ static void close_segment(audit_writer *mine) {
     mine->next = mine->end = NULL;
 }
 
-/* The destructor of a thread-specific key. Calls of the destructors behind it attach the thread anew. */
+/* The destructor of a thread-specific key. Other destructors and the C library still free memory behind it. */
 static void end_thread(void *writer) {
     audit_writer *mine = writer;
     const int before = errno;
     if (mine->attached) {
-        mine->attached = false;
-        close_segment(mine);
         (void)prctl(PR_GET_NAME, mine->slot->name); /* fails for no address that can be written */
-        __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
+        __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDING, __ATOMIC_RELEASE);
     }
     errno = before;
 }
@@ -117,7 +116,7 @@ static void attach_process(void) {
     process.image = ticks_now();
     stacks_prepare();
     process.program = interned_put_text(&session->names, stacks_program());
-    (void)pthread_key_create(&process.at_thread_end, end_thread); /* without: the audit notices when the process ends */
+    process.has_key = pthread_key_create(&process.at_thread_end, end_thread) == 0;
     (void)pthread_atfork(NULL, NULL, begin_child);
     const bool first = __atomic_fetch_add(&session->processes, 1, __ATOMIC_RELAXED) == 0;
     if (first) measure_empty_calls(session->empty_calls);
@@ -182,7 +181,7 @@ static bool attach_thread(audit_writer *mine) {
     mine->attributes = audit_shared->attributes != 0;
     mine->counts = audit_shared->counts != 0 && !mine->attributes;
     mine->watches = can_watch();
-    (void)pthread_setspecific(process.at_thread_end, mine);
+    if (process.has_key) (void)pthread_setspecific(process.at_thread_end, mine);
     if (mine->watches) system_calls_warm_up();
     if (mine->counts) audit_ask(mine, ticks_now());
     mine->told = 0;

@@ -42,6 +42,11 @@ void add_outputs(CLI::App *verb, AuditOptions &options) {
         ->type_name("FILE");
 }
 
+void require_time(double over_ns) {
+    constexpr double day = 24 * 3600 * 1e9;
+    if (!(over_ns > 0 && over_ns <= day)) throw std::runtime_error("--over: give a time above 0 and of at most a day");
+}
+
 void require_all_writable(const AuditOptions &options) {
     const std::array<std::pair<const char *, const std::string *>, 5> files{{{"--json", &options.json},
                                                                              {"--html", &options.html},
@@ -56,11 +61,13 @@ class RecordingFile {
   public:
     explicit RecordingFile(const std::string &wanted) : path_(wanted), stays_(!wanted.empty()) {
         if (stays_) return;
-        std::string name = (fs::temp_directory_path() / "flatline-audit-XXXXXX").string();
-        const int file = mkostemp(name.data(), O_CLOEXEC);
+        std::error_code missing;
+        const fs::path folder = fs::temp_directory_path(missing); // empty if it is none
+        std::string name = (folder / "flatline-audit-XXXXXX").string();
+        const int file = missing ? -1 : mkostemp(name.data(), O_CLOEXEC);
         if (file < 0)
             throw std::runtime_error(
-                fmt::format("no file can be created in {}: name one by --out", fs::temp_directory_path().string()));
+                "no file can be created in the folder for temporary ones, TMPDIR: name one by --out");
         (void)close(file);
         path_ = name;
     }
@@ -209,6 +216,7 @@ int run_audit(const AuditOptions &options) {
     }
     if (options.command.empty())
         throw std::runtime_error("no program was given: flatline audit -- PROGRAM [ARGUMENT...]");
+    require_time(options.over_ns);
     return run_and_show(options);
 }
 

@@ -14,7 +14,7 @@ typedef void signal_handler(int number, siginfo_t *info, void *context);
 
 /* Keeps a signal from now on. The handler runs on the thread's own stack, since alternate ones are often too small to
  * unwind on; it may interrupt itself, and returns by `restorer`, a system call of rt_sigreturn (NULL: the kernel's
- * own). False iff the system refuses. Not from two threads at once. */
+ * own, which x86-64 does not have). False iff the system refuses. Not from two threads at once. */
 bool signals_keep(int number, signal_handler *handler, void (*restorer)(void));
 
 /* By each thread: unblocks the kept signals, which it may have inherited blocked. */

@@ -23,24 +23,40 @@ void stacks_prepare(void) {
 
 const char *stacks_program(void) { return program; }
 
-/* The path of a file that the loader knows by another name: the program has none there, and one that was found relative
- * to the working folder is given from it. */
-static const char *path_of(const struct link_map *file, char room[2 * PATH_MAX]) {
-    const char *name = file->l_name;
-    if (name == NULL || *name == 0) return program;
-    if (*name == '/' || strchr(name, '/') == NULL) return name;
-    if (getcwd(room, PATH_MAX) == NULL) return name;
-    size_t length = strlen(room), rest = strnlen(name, PATH_MAX - 2);
+/* The loader's name of a file; it has none for the program. */
+static const char *name_of(const struct link_map *file) {
+    return file->l_name == NULL || *file->l_name == 0 ? program : file->l_name;
+}
+
+/* A name that is relative to the working folder, from there. Apart from the others, since it takes much of the stack.
+ */
+static __attribute__((noinline)) uint32_t put_relative(interned_table *table, const char *name) {
+    char room[PATH_MAX];
+    if (getcwd(room, sizeof room) == NULL) return interned_put_text(table, name);
+    const size_t length = strlen(room), rest = strlen(name);
+    if (length + 1 + rest + 1 > sizeof room) return interned_put_text(table, name);
     room[length] = '/';
-    memcpy(room + length + 1, name, rest);
-    room[length + 1 + rest] = 0;
-    return room;
+    memcpy(room + length + 1, name, rest + 1);
+    return interned_put_text(table, room);
+}
+
+static uint32_t put_path(interned_table *table, const char *name) {
+    return *name == '/' || strchr(name, '/') == NULL ? interned_put_text(table, name) : put_relative(table, name);
+}
+
+/* Whether the entry is a path of that name: it, with or without a folder before it. */
+static bool is_path_of(const interned_table *table, uint32_t path, const char *name) {
+    size_t words = 0;
+    const uint64_t *entry = interned_get(table, path, &words);
+    if (entry == NULL) return false;
+    const char *text = (const char *)entry;
+    const size_t there = strnlen(text, words * sizeof *entry), length = strlen(name);
+    return there >= length && memcmp(text + there - length, name, length) == 0;
 }
 
 typedef struct known_file {
     const struct link_map *file;
     const interned_table *table;
-    const char *name; /* as the loader has it: another file that takes the place of one that was unloaded has another */
     uint32_t path;
 } known_file;
 
@@ -49,11 +65,10 @@ static LOCAL_TO_THREAD known_file known[KNOWN_FILES];
 
 static uint32_t path_number(interned_table *table, const struct link_map *file) {
     known_file *mine = &known[((uintptr_t)file >> 6) % KNOWN_FILES];
-    if (mine->file == file && mine->table == table && mine->name == file->l_name) return mine->path;
-    char room[2 * PATH_MAX];
-    uint32_t path = interned_put_text(table, path_of(file, room));
-    *mine = (known_file){.file = file, .table = table, .name = file->l_name, .path = path};
-    return path;
+    const char *name = name_of(file); /* a file that takes the place of one that was unloaded has another */
+    if (mine->file == file && mine->table == table && is_path_of(table, mine->path, name)) return mine->path;
+    *mine = (known_file){.file = file, .table = table, .path = put_path(table, name)};
+    return mine->path;
 }
 
 uint64_t frame_of(interned_table *table, uintptr_t address) {
@@ -68,10 +83,9 @@ uint64_t frame_of(interned_table *table, uintptr_t address) {
 
 uint32_t stack_of(interned_table *table, const void *innermost) {
     const int before = errno;
-    uintptr_t addresses[UNWIND_DEPTH];
-    uint64_t frames[UNWIND_DEPTH];
-    size_t count = unwind_from(innermost, addresses);
-    for (size_t i = 0; i < count; i++) frames[i] = frame_of(table, addresses[i]);
+    uint64_t frames[UNWIND_DEPTH]; /* first the addresses */
+    size_t count = unwind_from(innermost, frames);
+    for (size_t i = 0; i < count; i++) frames[i] = frame_of(table, frames[i]);
     uint32_t stack = interned_put(table, frames, count);
     errno = before;
     return stack;

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Real programs, some with their own tests, with and without the malloc preloaded: each must do the same both times.
 
-    real_programs.py LIBRARY WORK [--only NAME,...]
+    real_programs.py LIBRARY WORK [--audit FLATLINE] [--only NAME,...]
+
+With --audit, the programs run under `flatline audit`, whose library LIBRARY is, instead of with it alone.
 
 Every entry runs once without and once with the library, and what it brings back (exit status, output, which tests failed)
 is compared; what fails without it may fail with it, and is named. The exit status is 0 iff nothing differs, and the
@@ -26,7 +28,8 @@ MINUTE = 60
 class Setting:
     """One of the two ways to run: its environment, and a folder of its own for what is written."""
 
-    def __init__(self, work, library):
+    def __init__(self, work, library, flatline=None):
+        self.before = [flatline, "audit", "--"] if library and flatline else []
         self.folder = os.path.join(work, "with" if library else "without")
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
@@ -35,19 +38,26 @@ class Setting:
         self.environment.update(PYTHONMALLOC="malloc", LC_ALL="C.UTF-8", HOME=self.folder, GIT_CONFIG_NOSYSTEM="1",
                                 **{"GIT_%s_%s" % (who, what): "a@example.org" if what == "EMAIL" else "a"
                                    for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")})
-        if library:
+        if library and not flatline:
             self.environment["LD_PRELOAD"] = library
+
+    def without_report(self, errors):
+        """What a program wrote on standard error, before the audit's report."""
+        end = errors.rfind(b"\nProgram    ") + 1
+        return errors[:end] if end > 0 or errors.startswith(b"Program    ") else errors
 
     def run(self, *command, given=None, minutes=5, folder=None, environment=None):
         """(exit status, standard output, standard error); a program that takes too long has the status "late". No signal is
         ignored in it, as a shell does for what runs in its background: tests that interrupt themselves would fail then."""
         try:
-            done = subprocess.run(("env", "--default-signal", *command), input=given, cwd=folder or self.folder,
+            plain = "LD_PRELOAD" in (environment or {})  # a program that is not to be observed
+            before = [] if plain else self.before
+            done = subprocess.run(("env", "--default-signal", *before, *command), input=given, cwd=folder or self.folder,
                                   timeout=minutes * MINUTE, check=False, env=dict(self.environment, **(environment or {})),
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except subprocess.TimeoutExpired:
             return "late", b"", b""
-        return done.returncode, done.stdout, done.stderr
+        return done.returncode, done.stdout, self.without_report(done.stderr) if before else done.stderr
 
 
 def sqlite(setting):
@@ -151,7 +161,7 @@ def free_port():
 
 def redis(setting):
     port = str(free_port())
-    server = subprocess.Popen(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+    server = subprocess.Popen([*setting.before, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
                               cwd=setting.folder, env=setting.environment, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)
     client = {"LD_PRELOAD": ""}
@@ -252,13 +262,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("work")
+    parser.add_argument("--audit", metavar="FLATLINE", type=os.path.realpath)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     named = [name for name in arguments.only.split(",") if name]
     if set(named) - set(ENTRIES):
         parser.error("--only: these are " + ", ".join(ENTRIES))
     library = os.path.realpath(arguments.library)
-    settings = {with_it: Setting(os.path.abspath(os.path.join(arguments.work, "served")), with_it and library)
+    settings = {with_it: Setting(os.path.abspath(os.path.join(arguments.work, "served")), with_it and library, arguments.audit)
                 for with_it in (False, True)}
     if [is_served(setting, library) for setting in settings.values()] != [False, True]:
         print("the library is not loaded where it is preloaded, or is everywhere: %s" % library)
@@ -274,7 +285,7 @@ def main():
             print("%-13s not run: %s is not installed" % (name, ", ".join(missing)))
             wrong += bool(named)
             continue
-        results = [work(Setting(os.path.abspath(os.path.join(arguments.work, name)), preloaded))
+        results = [work(Setting(os.path.abspath(os.path.join(arguments.work, name)), preloaded, arguments.audit))
                    for preloaded in (None, library)]
         difference = fails(results[0]) or differs(*results)
         both = sorted(set.union(set(), *[each for each in results[0] if isinstance(each, set)]))

@@ -1,0 +1,197 @@
+// Programs' threads and the audit over one session: every call is written, or dropped and counted, and each thread's
+// are in their order. Each test is a process of its own, which is its own audit.
+#include "audit/auditor.hpp"
+
+#include "audit/history.hpp"
+
+extern "C" {
+#include "audit/writer.h"
+}
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch_folder.hpp"
+
+namespace flat::audit {
+namespace {
+
+void require(bool holds, int line) {
+    if (holds) return;
+    std::fprintf(stderr, "line %d\n", line);
+    _exit(1);
+}
+#define REQUIRE(...) require((__VA_ARGS__), __LINE__)
+
+template <typename Body> void in_a_process(const Body &body) {
+    EXPECT_EXIT(
+        {
+            body();
+            _exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+/// As libflatline-audit.so records a call: its size is its number among those of its thread.
+void call(std::uint64_t number) {
+    audit_writer *mine = &audit_mine;
+    mine->inside = true;
+    if (mine->attached || audit_attach(mine)) {
+        mine->slot->calls++;
+        const audit_record record = audit_record_of_call(AUDIT_MALLOC, number, 1, 0, number, 16);
+        if (!audit_put(mine, &record)) mine->slot->dropped++;
+    }
+    mine->inside = false;
+}
+
+void calls(std::uint64_t count) {
+    for (std::uint64_t i = 1; i <= count; i++) call(i);
+}
+
+struct Counted : HistoryVisitor {
+    std::map<std::uint32_t, std::uint64_t> written, last; // by thread
+    bool in_order = true;
+    void on_call(const Call &call) override {
+        written[call.thread]++;
+        in_order = in_order && call.size > last[call.thread];
+        last[call.thread] = call.size;
+    }
+};
+
+/// An audit of this process, whose recording is looked at in the end.
+class Session {
+  public:
+    Session() : auditor_({.out = file_, .words = {"test"}, .under = "", .machine = "", .tells_system_calls = false}) {
+        auditor_.begin(getpid());
+        REQUIRE(setenv(AUDIT_SESSION_VARIABLE, auditor_.session_path().c_str(), 1) == 0);
+    }
+
+    /// Ends the audit, after `made` calls. Returns how many were dropped.
+    std::uint64_t end(std::uint64_t made) {
+        REQUIRE(auditor_.finish(0) >= 1);
+        History history(file_);
+        Counted counted;
+        history.visit(counted);
+        REQUIRE(history.is_whole() && counted.in_order);
+        std::uint64_t all = history.end().at("unattached").get<std::uint64_t>(), dropped = all;
+        for (const auto &[serial, thread] : history.threads()) {
+            REQUIRE(counted.written[serial] + thread.dropped == thread.calls);
+            all += thread.calls;
+            dropped += thread.dropped;
+        }
+        REQUIRE(counted.written.size() == history.threads().size());
+        REQUIRE(all == made);
+        threads_ = history.threads().size();
+        trouble_ = history.end().at("trouble").get<std::uint64_t>();
+        return dropped;
+    }
+    std::size_t threads() const { return threads_; }
+    std::uint64_t trouble() const { return trouble_; }
+
+  private:
+    const test::scratch_folder folder_;
+    const std::filesystem::path file_ = folder_ / "recording";
+    Auditor auditor_;
+    std::size_t threads_ = 0;
+    std::uint64_t trouble_ = 0;
+};
+
+TEST(auditor, has_all_calls_of_a_thread_over_several_segments) {
+    in_a_process([] {
+        Session session;
+        const std::uint64_t count = 5 * AUDIT_SEGMENT_RECORDS + 7;
+        calls(count);
+        REQUIRE(session.end(count) == 0);
+    });
+}
+
+TEST(auditor, has_or_counts_all_calls_of_more_threads_than_slots_one_after_another) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t threads = AUDIT_THREADS + 200, each = 3;
+        for (std::uint64_t i = 0; i < threads; i++) std::thread([] { calls(each); }).join();
+        (void)session.end(threads * each);
+        REQUIRE(session.trouble() == 0);
+    });
+}
+
+TEST(auditor, counts_what_threads_drop_that_find_no_segment) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t threads = AUDIT_SEGMENTS + 60, each = 200;
+        std::atomic<std::uint64_t> waiting{threads};
+        std::vector<std::thread> all;
+        for (std::uint64_t i = 0; i < threads; i++)
+            all.emplace_back([&] {
+                calls(each);
+                for (waiting--; waiting > 0;) std::this_thread::yield();
+            });
+        for (std::thread &thread : all) thread.join();
+        REQUIRE(session.end(threads * each) >= 60);
+    });
+}
+
+TEST(auditor, has_or_counts_all_calls_at_full_speed) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t threads = 6, each = 300000;
+        std::vector<std::thread> all;
+        for (std::uint64_t i = 0; i < threads; i++) all.emplace_back([] { calls(each); });
+        for (std::thread &thread : all) thread.join();
+        (void)session.end(threads * each);
+    });
+}
+
+TEST(auditor, has_the_calls_of_child_processes_which_end_without_a_word) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t children = 40, each = 100;
+        calls(each);
+        for (std::uint64_t i = 0; i < children; i++) {
+            const pid_t child = fork();
+            if (child == 0) {
+                calls(each);
+                if (i % 2 == 0) (void)raise(SIGKILL);
+                _exit(0);
+            }
+            int status = 0;
+            REQUIRE(waitpid(child, &status, 0) == child);
+        }
+        REQUIRE(session.end((children + 1) * each) == 0);
+        REQUIRE(session.threads() == children + 1);
+    });
+}
+
+TEST(auditor, has_the_calls_that_other_destructors_of_a_thread_make) {
+    in_a_process([] {
+        Session session;
+        static pthread_key_t key;
+        REQUIRE(pthread_key_create(&key, [](void *) { call(100); }) == 0);
+        for (int i = 0; i < 50; i++)
+            std::thread([] {
+                REQUIRE(pthread_setspecific(key, &key) == 0);
+                calls(3);
+            }).join();
+        REQUIRE(session.end(50 * 4) == 0 && session.threads() == 50);
+    });
+}
+
+TEST(auditor, cannot_begin_where_no_file_can_be_written) {
+    AuditorOptions options;
+    for (const char *file : {"/dev/full", "/proc/none"}) {
+        options.out = file;
+        EXPECT_THROW(Auditor auditor(options), std::system_error);
+    }
+}
+
+} // namespace
+} // namespace flat::audit

@@ -1,0 +1,332 @@
+/* behaviours NAME: a program that does one thing which an audit must neither change nor miscount. It allocates nothing
+ * beyond what it says, and prints by write alone, so that calls can be counted: those of NAME less those of `nothing`.
+ * Exit status 1: something was not as the C library promises. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 50
+#define THREADS 1000
+#define BUSY_THREADS 8
+#define BUSY_CALLS 100000
+#define LARGE (1u << 20) /* which glibc maps: at least one system call */
+
+extern char **environ;
+static char *self;
+static volatile size_t none_can_have = SIZE_MAX / 2; /* volatile: the compiler knows that this cannot be had */
+
+static void require(bool holds) {
+    if (!holds) _exit(1);
+}
+
+static void take_and_free(size_t size) {
+    char *block = malloc(size);
+    require(block != NULL);
+    block[0] = 1;
+    free(block);
+}
+
+static void family(void) { /* 18 calls a round */
+    for (int i = 0; i < ROUNDS; i++) {
+        void *aligned = NULL;
+        free(malloc(10));
+        free(realloc(calloc(2, 10), 40));
+        free(reallocarray(NULL, 3, 7));
+        require(posix_memalign(&aligned, 64, 10) == 0);
+        free(aligned);
+        free(aligned_alloc(64, 64));
+        free(memalign(128, 10));
+        free(valloc(1));
+        free(pvalloc(1));
+        free(NULL);
+    }
+}
+
+static void family_more(void) { /* 5 calls a round */
+    for (int i = 0; i < ROUNDS; i++) {
+        void *block = malloc(100);
+        require(block != NULL && realloc(block, 0) == NULL);
+        free(malloc(0));
+        (void)malloc_trim(0);
+    }
+}
+
+static void failing(void) { /* 8 calls */
+    void *block = NULL;
+    errno = 0;
+    require(malloc(none_can_have) == NULL && errno == ENOMEM);
+    errno = 0;
+    require(calloc(none_can_have, 3) == NULL && errno == ENOMEM);
+    errno = 0;
+    require(realloc(NULL, none_can_have) == NULL && errno == ENOMEM);
+    errno = 0;
+    require(reallocarray(NULL, none_can_have, 3) == NULL && errno == ENOMEM);
+    errno = 0;
+    require(aligned_alloc(64, none_can_have) == NULL && errno == ENOMEM);
+    require(posix_memalign(&block, 3, 10) == EINVAL && block == NULL);
+    errno = 77;
+    take_and_free(LARGE);
+    require(errno == 77);
+}
+
+static pthread_key_t key;
+static void free_at_the_end(void *block) { free(block); }
+
+static void *short_thread(void *nothing) {
+    (void)nothing;
+    take_and_free(40);
+    require(pthread_setspecific(key, malloc(10)) == 0);
+    return NULL;
+}
+
+static void threads(void) { /* 4 calls each, beside those of the C library */
+    require(pthread_key_create(&key, free_at_the_end) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        require(pthread_create(&thread, NULL, short_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    }
+}
+
+static void *thread_on_a_small_stack(void *nothing) {
+    take_and_free(LARGE);
+    take_and_free(40);
+    return nothing;
+}
+
+static void run_thread(void *(*body)(void *), size_t stack) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    require(pthread_attr_init(&attributes) == 0);
+    if (stack != 0) require(pthread_attr_setstacksize(&attributes, stack) == 0);
+    require(pthread_create(&thread, &attributes, body, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    require(pthread_attr_destroy(&attributes) == 0);
+}
+
+static void small_stack(void) { run_thread(thread_on_a_small_stack, (size_t)sysconf(_SC_THREAD_STACK_MIN)); }
+
+static void *busy_thread(void *nothing) {
+    void *block[16] = {NULL};
+    for (int i = 0; i < BUSY_CALLS / 2; i++) {
+        free(block[i % 16]);
+        block[i % 16] = malloc(16 + (size_t)i % 300);
+    }
+    return nothing;
+}
+
+static void busy(void) {
+    pthread_t thread[BUSY_THREADS];
+    for (int i = 0; i < BUSY_THREADS; i++) require(pthread_create(&thread[i], NULL, busy_thread, NULL) == 0);
+    for (int i = 0; i < BUSY_THREADS; i++) require(pthread_join(thread[i], NULL) == 0);
+}
+
+static void require_exit(pid_t child, int wanted) {
+    int status = 0;
+    require(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == wanted);
+}
+
+static void forked(void) { /* 4 calls */
+    take_and_free(LARGE);
+    const pid_t child = fork();
+    if (child == 0) {
+        take_and_free(LARGE);
+        _exit(3);
+    }
+    require_exit(child, 3);
+}
+
+static char *words_of(char *name, char **words) {
+    words[0] = self;
+    words[1] = name;
+    words[2] = NULL;
+    return self;
+}
+
+static void executed_in_place(void) {
+    char *words[3];
+    take_and_free(40);
+    (void)execv(words_of("family", words), words);
+    _exit(1);
+}
+
+static void executed_by_fork(void) {
+    char *words[3];
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)execv(words_of("family", words), words);
+        _exit(1);
+    }
+    require_exit(child, 0);
+}
+
+static void executed_by_vfork(void) {
+    char *words[3];
+    (void)words_of("family", words);
+    const pid_t child = vfork();
+    if (child == 0) {
+        (void)execv(self, words);
+        _exit(1);
+    }
+    require_exit(child, 0);
+}
+
+static void spawned(void) {
+    char *words[3];
+    pid_t child;
+    require(posix_spawn(&child, words_of("family", words), NULL, NULL, words, environ) == 0);
+    require_exit(child, 0);
+}
+
+/* Goes on for a while after the program has ended, and says on standard output that it could. */
+static void outlived(void) {
+    const pid_t child = fork();
+    require(child >= 0);
+    if (child > 0) return;
+    (void)setsid();
+    for (int i = 0; i < 40; i++) {
+        for (int k = 0; k < 100; k++) take_and_free(LARGE / 4);
+        (void)usleep(5000);
+    }
+    require(write(STDOUT_FILENO, "outlived\n", 9) == 9);
+    _exit(0);
+}
+
+/* A library of C++, which no library of the program's has loaded before. */
+static void loaded_late(void) {
+    void *library = dlopen(getenv("BEHAVIOURS_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+    require(library != NULL);
+    void *address = dlsym(library, "late_calls");
+    int (*calls)(void);
+    memcpy(&calls, &address, sizeof address);
+    require(calls() == 7);
+}
+
+static atomic_int handled;
+static void handle(int number) {
+    (void)number;
+    atomic_fetch_add(&handled, 1);
+}
+
+static void handles_sigsys(void) {
+    struct sigaction action = {.sa_handler = handle}, before;
+    sigset_t all;
+    require(sigaction(SIGSYS, &action, &before) == 0 && before.sa_handler == SIG_DFL);
+    require(sigaction(SIGSYS, NULL, &before) == 0 && before.sa_handler == handle);
+    require(sigfillset(&all) == 0 && pthread_sigmask(SIG_BLOCK, &all, NULL) == 0);
+    take_and_free(LARGE); /* the audit's own signals do not reach the handler, and are not blocked */
+    require(atomic_load(&handled) == 0);
+    require(pthread_sigmask(SIG_UNBLOCK, &all, NULL) == 0 && raise(SIGSYS) == 0 && atomic_load(&handled) == 1);
+    require(signal(SIGSYS, SIG_IGN) == handle && raise(SIGSYS) == 0 && atomic_load(&handled) == 1);
+    take_and_free(LARGE);
+}
+
+static void dies_of_sigsys(void) {
+    take_and_free(LARGE);
+    (void)raise(SIGSYS);
+}
+
+static void *allocating_thread(void *nothing) {
+    take_and_free(LARGE);
+    return nothing;
+}
+
+/* Past the C library. From here on only threads that begin later may allocate, since the audit's handler is gone. */
+static void takes_sigsys(void) {
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        uint64_t mask;
+    } action = {.handler = SIG_DFL};
+    require(syscall(SYS_rt_sigaction, SIGSYS, &action, NULL, sizeof action.mask) == 0);
+    run_thread(allocating_thread, 0);
+}
+
+static void signal_mask(int how, int number) {
+    sigset_t set;
+    require(sigemptyset(&set) == 0 && sigaddset(&set, number) == 0 && sigprocmask(how, &set, NULL) == 0);
+}
+
+static void blocks_a_signal(void) {
+    sigset_t now;
+    signal_mask(SIG_BLOCK, SIGUSR1);
+    take_and_free(LARGE);
+    require(sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, SIGUSR1) == 1);
+}
+
+static void exits_42(void) { _exit(42); }
+
+static void killed(void) {
+    take_and_free(LARGE);
+    (void)kill(getpid(), SIGTERM);
+}
+
+static void says_and_waits(void) {
+    for (int i = 0; i < 1000; i++) take_and_free(100);
+    require(write(STDOUT_FILENO, "ready\n", 6) == 6);
+    for (;;) {
+        take_and_free(LARGE);
+        (void)usleep(1000);
+    }
+}
+
+static void prints(void) {
+    require(write(STDOUT_FILENO, "to the output\n", 14) == 14 && write(STDERR_FILENO, "to the errors\n", 14) == 14);
+}
+
+static void without_environment(void) {
+    char *words[3] = {"true", NULL}, *nothing[1] = {NULL};
+    (void)execve("/bin/true", words, nothing);
+}
+
+static void nothing(void) {}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} behaviours[] = {
+    {"nothing", nothing},
+    {"family", family},
+    {"family_more", family_more},
+    {"failing", failing},
+    {"threads", threads},
+    {"small_stack", small_stack},
+    {"busy", busy},
+    {"forked", forked},
+    {"executed_in_place", executed_in_place},
+    {"executed_by_fork", executed_by_fork},
+    {"executed_by_vfork", executed_by_vfork},
+    {"spawned", spawned},
+    {"outlived", outlived},
+    {"loaded_late", loaded_late},
+    {"handles_sigsys", handles_sigsys},
+    {"dies_of_sigsys", dies_of_sigsys},
+    {"takes_sigsys", takes_sigsys},
+    {"blocks_a_signal", blocks_a_signal},
+    {"exits_42", exits_42},
+    {"killed", killed},
+    {"says_and_waits", says_and_waits},
+    {"prints", prints},
+    {"without_environment", without_environment},
+};
+
+int main(int count, char **words) {
+    self = words[0];
+    for (size_t i = 0; count == 2 && i < sizeof behaviours / sizeof *behaviours; i++)
+        if (strcmp(words[1], behaviours[i].name) == 0) {
+            behaviours[i].run();
+            return 0;
+        }
+    return 2;
+}
