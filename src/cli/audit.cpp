@@ -191,8 +191,7 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
                                   CLI::AsNumberWithUnit::UNIT_REQUIRED));
     verb->add_option("--under", options.under, "Another allocator for the program: flatline-malloc, or a library")
         ->type_name("MALLOC");
-    verb->add_flag("--causes", options.causes,
-                   "Time no call: page faults, system calls and locks within the allocator alone are told");
+    verb->add_flag("--causes", options.causes, "Time no call: tell page faults, system calls and locks alone");
     verb->add_flag("--without-system-calls", options.without_system_calls,
                    "Do not tell the allocator's system calls: each costs 1 to 3 us");
     add_outputs(verb, options);
