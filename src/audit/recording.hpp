@@ -93,6 +93,9 @@ struct Frame {
     std::vector<std::byte> payload; // of `records`: unpacked, behind the serial number
 };
 
+/// Whether a file that can be read begins as a recording does.
+bool is_recording(const std::filesystem::path &file);
+
 /// Reads the frames of a recording in their order. Throws std::runtime_error, which says what to do, iff the file
 /// cannot be read or is no recording.
 class RecordingReader {
