@@ -68,13 +68,18 @@ std::vector<Step> random_steps(std::uint32_t seed, std::size_t count, std::uint3
 }
 
 TEST(DemandMeter, CountsTheMostOfEachSizeAtOnce) {
-    const DemandMeter meter = demand_of({{true, 0, 10, 1}, {true, 1, 16, 64}, {false, 0, 10, 1}, {true, 0, 40, 1}});
+    const DemandMeter meter = demand_of({{true, 0, 10, 1},
+                                         {true, 1, 16, 64},
+                                         {false, 0, 10, 1},
+                                         {false, 1, 16, 64},
+                                         {true, 0, 12, 1},
+                                         {true, 1, 40, 1}});
     const std::vector<DemandRow> expected{{16, 2, 64}, {48, 1, 1}};
     EXPECT_EQ(meter.rows(), expected);
-    EXPECT_EQ(meter.requests(), 3U);
+    EXPECT_EQ(meter.requests(), 4U);
     EXPECT_EQ(meter.peak_blocks(), 2U);
-    EXPECT_EQ(meter.peak_bytes(), 56U);
-    EXPECT_EQ(meter.total_bytes(), 16U + 16U + 48U + 48U); // the gap before an address aligned to 64
+    EXPECT_EQ(meter.peak_bytes(), 52U);
+    EXPECT_EQ(meter.total_bytes(), 16U + 16U + 48U + 16U + 48U); // the gap before an address aligned to 64
 }
 
 TEST(DemandMeter, RoundsUpWhereThereAreMoreSizesThanClassesAreChosenFor) {
@@ -108,9 +113,27 @@ TEST(ClassMeter, SaysWhatFilledItsClasses) {
 }
 
 TEST(ClassMeter, LeavesOutWhatNoPoolServes) {
-    const ClassMeter meter = classes_of({{true, 0, 64, 1}, {true, 1, std::uint64_t{2} << 30, 1}, {true, 2, 64, 8192}});
-    EXPECT_EQ(meter.unserved(), 3U); // the size of 64 B cannot be served, since one of its blocks cannot
-    EXPECT_TRUE(meter.classes().empty());
+    const ClassMeter meter = classes_of({{true, 0, 64, 8192}, {true, 1, std::uint64_t{2} << 30, 1}, {true, 2, 128, 1}});
+    EXPECT_EQ(meter.unserved(), 2U);
+    ASSERT_EQ(meter.classes().size(), 1U);
+    EXPECT_EQ(meter.classes()[0].block_count, 1U);
+}
+
+TEST(ClassMeter, ServesARequestFromTheSmallestClassThatIsAlignedToIt) {
+    Choices choices;
+    choices.by_count.push_back({{{48, 1}, {64, 1}}, 0});
+    const ClassMeter meter(choices);
+    EXPECT_EQ(meter.class_of(40, 1), 0U);
+    EXPECT_EQ(meter.class_of(40, 64), 1U);
+    EXPECT_EQ(meter.class_of(40, 128), std::nullopt);
+}
+
+TEST(ClassMeter, DoesNotServeTooManyBlocksFromALargerClass) {
+    Choices choices;
+    choices.by_count.push_back({{{128, 1}}, 0});
+    choices.beyond.push_back({64, FLAT_POOL_MAX_BLOCK_COUNT + 1, 1});
+    EXPECT_EQ(ClassMeter(choices).class_of(50, 1), std::nullopt);
+    EXPECT_EQ(ClassMeter(choices).class_of(65, 1), 0U);
 }
 
 TEST(PoolTrial, ServesARecordingOnItsFootprintAndNotWithOneByteOrBlockLess) {
