@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,15 +29,26 @@ std::string thread_name(const audit::ThreadEntry &entry) {
     return fmt::format("{} ({})", std::string_view(entry.name, strnlen(entry.name, sizeof entry.name)), entry.thread);
 }
 
+/// By serial number the first one of the same thread: it has another where it calls after its end was told, and so has
+/// a later thread that the system gives its number.
+std::map<std::uint32_t, std::uint32_t> same_threads(const audit::History &history) {
+    std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> first;
+    std::map<std::uint32_t, std::uint32_t> same;
+    for (const auto &[serial, entry] : history.threads())
+        same[serial] = first.try_emplace({entry.process, entry.thread}, serial).first->second;
+    return same;
+}
+
 /// The thread of that name or number; throws std::runtime_error iff there is not exactly one.
 std::uint32_t thread_of(const audit::History &history, const std::string &wanted) {
-    std::vector<std::uint32_t> found;
+    std::set<std::uint32_t> found;
+    const std::map<std::uint32_t, std::uint32_t> same = same_threads(history);
     for (const auto &[serial, entry] : history.threads()) {
         const std::string_view name(entry.name, strnlen(entry.name, sizeof entry.name));
         if (wanted == name || wanted == std::to_string(entry.thread) || wanted == thread_name(entry))
-            found.push_back(serial);
+            found.insert(same.at(serial));
     }
-    if (found.size() == 1) return found.front();
+    if (found.size() == 1) return *found.begin();
     if (found.empty())
         throw std::runtime_error(fmt::format("--thread: {} is no thread of the recording: flatline plan without "
                                              "--thread lists them",
@@ -45,10 +57,10 @@ std::uint32_t thread_of(const audit::History &history, const std::string &wanted
                                          found.size(), plan::shown(wanted)));
 }
 
-class Passes : public audit::BlockVisitor {
+class RecordingPasses : public audit::BlockVisitor {
   public:
-    Passes(audit::History &history, const RecordedChoice &choice)
-        : history_(history), choice_(choice), program_(audit::main_program(history)) {
+    RecordingPasses(audit::History &history, const RecordedChoice &choice)
+        : history_(history), choice_(choice), program_(audit::main_program(history)), same_(same_threads(history)) {
         if (!choice.thread.empty()) thread_ = thread_of(history, choice.thread);
     }
 
@@ -79,7 +91,7 @@ class Passes : public audit::BlockVisitor {
         for_those_of(step, [&](Part &part) {
             if (pass_ == Pass::sizes) {
                 part.demand.give(step.size);
-                if (step.thread != step.owner) ++part.given_by_others;
+                if (same_.at(step.thread) != same_.at(step.owner)) ++part.given_by_others;
             }
             if (pass_ == Pass::classes) part.classes->give(step.size, step.alignment);
             if (pass_ == Pass::trial && &part == &chosen_) trial_->give(step.slot, step.size, step.alignment);
@@ -102,10 +114,11 @@ class Passes : public audit::BlockVisitor {
 
     /// A block belongs to the phase in which it was taken and to the thread that took it.
     template <typename Function> void for_those_of(const audit::BlockStep &step, Function function) {
-        const bool of_thread = !thread_ || *thread_ == step.owner;
+        const std::uint32_t owner = same_.at(step.owner);
+        const bool of_thread = !thread_ || *thread_ == owner;
         const bool in_phase = choice_.phase.empty() || blocks_->phases()[step.phase] == choice_.phase;
         if (of_thread) function(phases_[step.phase]);
-        if (in_phase) function(threads_[step.owner]);
+        if (in_phase) function(threads_[owner]);
         if (of_thread && in_phase) function(chosen_);
     }
 
@@ -191,7 +204,8 @@ class Passes : public audit::BlockVisitor {
     audit::History &history_;
     const RecordedChoice &choice_;
     audit::ProgramRun program_;
-    std::optional<std::uint32_t> thread_; // serial number
+    std::map<std::uint32_t, std::uint32_t> same_; // thread by serial number: see same_threads
+    std::optional<std::uint32_t> thread_;         // serial number
     Pass pass_ = Pass::sizes;
     const audit::BlockHistory *blocks_ = nullptr; // during a pass
     std::map<std::uint32_t, Part> phases_;        // by index
@@ -207,7 +221,7 @@ class Passes : public audit::BlockVisitor {
 
 RecordedPlan plan_recording(const std::filesystem::path &file, const RecordedChoice &choice) {
     audit::History history(file);
-    return Passes(history, choice).run();
+    return RecordingPasses(history, choice).run();
 }
 
 } // namespace flat::cli
