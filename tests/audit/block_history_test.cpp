@@ -128,6 +128,7 @@ TEST_F(BlockHistoryTest, TakesTheNewBlockOfAResizeBeforeTheOldOneIsGivenBack) {
     const Story story(recording_);
     EXPECT_EQ(story.steps, (Steps{"+0:40/start@1", "+1:80/start@1", "-0@1(1)", "+0:81/start@1", "-1@1(1)", "-0@1(1)"}));
     EXPECT_EQ(story.blocks().resizes(), 2U);
+    EXPECT_EQ(story.blocks().unknown(), 0U);
 }
 
 // The second thread is given the block's address although the first one's free ends later.

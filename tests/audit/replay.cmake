@@ -28,7 +28,6 @@ if(FLATLINE_PLAIN_BUILD)
   flatline_planted_faults(
     audit.replay_planted replay_faults.py
     --c-compiler ${CMAKE_C_COMPILER} --linker ${CMAKE_CXX_COMPILER} --here ${CMAKE_CURRENT_SOURCE_DIR}
-    --build ${PROJECT_BINARY_DIR} --pool-driver $<TARGET_FILE:bench-replay-pool>
     --blocks-objects $<TARGET_OBJECTS:audit_blocks_test> --result-objects $<TARGET_OBJECTS:replay_result_test>
     --libraries $<TARGET_FILE:flatline-cli> $<TARGET_FILE:flatline-audit-core> $<TARGET_FILE:flatline-audit-exports>
                 $<TARGET_FILE:flatline-bench> $<TARGET_FILE:flatline-plan> $<TARGET_FILE:flatline-prove>
