@@ -31,22 +31,24 @@ std::string thread_name(const audit::ThreadEntry &entry) {
 
 /// By serial number the first one of the same thread: it has another where it calls after its end was told, and so has
 /// a later thread that the system gives its number.
-std::map<std::uint32_t, std::uint32_t> same_threads(const audit::History &history) {
+std::vector<std::uint32_t> same_threads(const audit::History &history) {
     std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> first;
-    std::map<std::uint32_t, std::uint32_t> same;
-    for (const auto &[serial, entry] : history.threads())
+    std::vector<std::uint32_t> same;
+    for (const auto &[serial, entry] : history.threads()) {
+        same.resize(serial + std::size_t{1});
         same[serial] = first.try_emplace({entry.process, entry.thread}, serial).first->second;
+    }
     return same;
 }
 
 /// The thread of that name or number; throws std::runtime_error iff there is not exactly one.
 std::uint32_t thread_of(const audit::History &history, const std::string &wanted) {
     std::set<std::uint32_t> found;
-    const std::map<std::uint32_t, std::uint32_t> same = same_threads(history);
+    const std::vector<std::uint32_t> same = same_threads(history);
     for (const auto &[serial, entry] : history.threads()) {
         const std::string_view name(entry.name, strnlen(entry.name, sizeof entry.name));
         if (wanted == name || wanted == std::to_string(entry.thread) || wanted == thread_name(entry))
-            found.insert(same.at(serial));
+            found.insert(same[serial]);
     }
     if (found.size() == 1) return *found.begin();
     if (found.empty())
@@ -91,7 +93,7 @@ class RecordingPasses : public audit::BlockVisitor {
         for_those_of(step, [&](Part &part) {
             if (pass_ == Pass::sizes) {
                 part.demand.give(step.size);
-                if (same_.at(step.thread) != same_.at(step.owner)) ++part.given_by_others;
+                if (same_[step.thread] != same_[step.owner]) ++part.given_by_others;
             }
             if (pass_ == Pass::classes) part.classes->give(step.size, step.alignment);
             if (pass_ == Pass::trial && &part == &chosen_) trial_->give(step.slot, step.size, step.alignment);
@@ -114,7 +116,7 @@ class RecordingPasses : public audit::BlockVisitor {
 
     /// A block belongs to the phase in which it was taken and to the thread that took it.
     template <typename Function> void for_those_of(const audit::BlockStep &step, Function function) {
-        const std::uint32_t owner = same_.at(step.owner);
+        const std::uint32_t owner = same_[step.owner];
         const bool of_thread = !thread_ || *thread_ == owner;
         const bool in_phase = choice_.phase.empty() || blocks_->phases()[step.phase] == choice_.phase;
         if (of_thread) function(phases_[step.phase]);
@@ -204,8 +206,8 @@ class RecordingPasses : public audit::BlockVisitor {
     audit::History &history_;
     const RecordedChoice &choice_;
     audit::ProgramRun program_;
-    std::map<std::uint32_t, std::uint32_t> same_; // thread by serial number: see same_threads
-    std::optional<std::uint32_t> thread_;         // serial number
+    std::vector<std::uint32_t> same_;     // thread by serial number: see same_threads
+    std::optional<std::uint32_t> thread_; // serial number
     Pass pass_ = Pass::sizes;
     const audit::BlockHistory *blocks_ = nullptr; // during a pass
     std::map<std::uint32_t, Part> phases_;        // by index

@@ -59,7 +59,8 @@ std::string remarks_text(const RecordedPlan &recording, const Look &look) {
                     "a free of the old one.",
                     grouped(recording.resizes)));
     remark(recording.unknown > 0,
-           fmt::format("{} frees are of blocks from before the audit, and are left out.", grouped(recording.unknown)));
+           fmt::format("{} frees are of blocks whose allocation is not in the recording, and are left out.",
+                       grouped(recording.unknown)));
     remark(recording.dropped > 0,
            fmt::format("{} calls were dropped from the recording: the plan may be too small, or too large.",
                        grouped(recording.dropped)));

@@ -1,4 +1,6 @@
 # From a recording to a plan, and to replays on other allocators: what the parts promise, and the program.
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
 flatline_test(audit_blocks_test SOURCES block_history_test.cpp LABELS audit)
 target_link_libraries(audit_blocks_test PRIVATE flatline-audit-core fmt::fmt)
 flatline_test(replay_result_test SOURCES replay_result_test.cpp LABELS audit)
