@@ -229,8 +229,7 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
                  "unless --margin is given, and is tried: the recorded calls run again on such a pool. An engine\n"
                  "is declared in FILE.toml.\n"
                  "Exit status: 0 done, 1 the plan does not serve the demand, 2 could not be run.");
-    verb->add_option("file", options.file,
-                     "A declaration (.toml), a tracking file (.json), or the recording of an audit")
+    verb->add_option("file", options.file, "A declaration (.toml), a tracking file (.json) or an audit's recording")
         ->type_name("FILE");
     verb->add_option("--class", options.classes, "A pool with this many blocks of each size")
         ->delimiter(',')
@@ -251,8 +250,8 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
     verb->add_option("--thread", options.thread, "Of a recording: what this thread allocates, by its name or number")
         ->type_name("THREAD");
     verb->add_option("--margin", options.margin_percent,
-                     fmt::format("Margin over the demand for chosen classes, 0 to {} (default {}, of a recording 0)",
-                                 plan::most_margin, plan::usual_margin))
+                     fmt::format("Margin for chosen classes, 0 to {} (default {}, of a recording 0)", plan::most_margin,
+                                 plan::usual_margin))
         ->check(CLI::Range(0U, plan::most_margin).description(""))
         ->type_name("PERCENT");
     verb->add_option("--max-classes", options.most_classes,

@@ -15,7 +15,8 @@ from program_tree import FAKE, TreeTest
 class Program(TreeTest):
     def test_help_fits_a_screen(self):
         for arguments in (["--help"], ["bench", "--help"], ["compare", "--help"], ["env", "--help"], ["peers", "--help"],
-                          ["plan", "--help"], ["report", "--help"], ["run", "--help"], ["top", "--help"]):
+                          ["plan", "--help"], ["replay", "--help"], ["report", "--help"], ["run", "--help"],
+                          ["top", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
