@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -87,6 +88,14 @@ struct RecordingReader::Unpacker {
     Unpacker(const Unpacker &) = delete;
     Unpacker &operator=(const Unpacker &) = delete;
 };
+
+bool is_recording(const std::filesystem::path &file) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored)) return false; // a pipe would lose what is looked at
+    std::ifstream stream(file, std::ios::binary);
+    std::array<char, mark.size()> there{};
+    return stream.read(there.data(), there.size()) && there == mark;
+}
 
 RecordingReader::RecordingReader(const std::filesystem::path &file)
     : file_(std::fopen(file.c_str(), "rbe")), unpacker_(std::make_unique<Unpacker>()) {

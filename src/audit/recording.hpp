@@ -95,6 +95,9 @@ struct Frame {
     std::uint32_t serial = 0;          // the thread whose they are
 };
 
+/// Whether a file that can be read begins as a recording does.
+bool is_recording(const std::filesystem::path &file);
+
 /// Reads the frames of a recording in their order. Throws std::runtime_error, which says what to do, iff the file
 /// cannot be read or is no recording.
 class RecordingReader {

@@ -12,6 +12,7 @@
 #include "peers.hpp"
 #include "plan.hpp"
 #include "prove.hpp"
+#include "replay.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "simulate.hpp"
@@ -105,6 +106,7 @@ int main(int argc, char **argv) {
     flat::cli::PeersOptions peers_options;
     flat::cli::PlanOptions plan_options;
     flat::cli::ProveOptions prove_options;
+    flat::cli::ReplayOptions replay_options;
     flat::cli::ReportOptions report_options;
     flat::cli::RunOptions run_options;
     flat::cli::SimulateOptions simulate_options;
@@ -123,6 +125,7 @@ int main(int argc, char **argv) {
         {flat::cli::add_peers(program, peers_options), [&] { return flat::cli::run_peers(peers_options); }},
         {flat::cli::add_plan(program, plan_options), [&] { return flat::cli::run_plan(plan_options); }},
         {flat::cli::add_prove(program, prove_options), [&] { return flat::cli::run_prove(prove_options); }},
+        {flat::cli::add_replay(program, replay_options), [&] { return flat::cli::run_replay(replay_options); }},
         {flat::cli::add_report(program, report_options), [&] { return flat::cli::run_report(report_options); }},
         {flat::cli::add_run(program, run_options), [&] { return with_command(run_options, flat::cli::run_command); }},
         {flat::cli::add_simulate(program, simulate_options), [&] { return flat::cli::run_simulate(simulate_options); }},

@@ -1,9 +1,11 @@
 #include "plan.hpp"
 
 #include "output.hpp"
+#include "plan_recording.hpp"
 #include "plan_text.hpp"
 #include "terminal.hpp"
 
+#include "audit/recording.hpp"
 #include "plan/header.hpp"
 #include "plan/number_text.hpp"
 #include "plan/toml.hpp"
@@ -152,20 +154,29 @@ plan::Wishes wishes_of(const PlanOptions &options) {
     return wishes;
 }
 
-std::vector<std::string> remarks_of(const plan::Plan &plan, const PlanOptions &options) {
+/// What a plan was made from, beside what it declares.
+struct Origin {
+    std::optional<plan::Tracking> tracking;
+    std::optional<RecordedPlan> recording;
+};
+
+std::vector<std::string> remarks_of(const plan::Plan &plan, const Origin &origin) {
     std::vector<std::string> remarks{"Made by `flatline plan`, which also reads it."};
     if (plan.choice)
         remarks.push_back(
             fmt::format("Classes chosen for the demand below and {} % more.", plan.choice->margin_percent));
-    if (is_tracking(options.file))
+    if (origin.recording)
+        remarks.push_back(fmt::format("Classes with as many blocks as were live at once in a recording, and {} % more.",
+                                      origin.recording->margin_percent));
+    if (origin.tracking || origin.recording)
         remarks.push_back("The arena holds all bytes that were ever requested, and the same margin.");
     return remarks;
 }
 
-void write_outputs(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking, const PlanOptions &options) {
+void write_outputs(const plan::Plan &plan, const Origin &origin, const PlanOptions &options) {
     if (!options.header.empty()) write_output(options.header, plan::header_of(plan, plan::prefix_of(options.header)));
-    if (!options.toml.empty()) write_output(options.toml, plan::toml_of(plan, remarks_of(plan, options)));
-    if (!options.json.empty()) write_output(options.json, plan_document(plan, tracking));
+    if (!options.toml.empty()) write_output(options.toml, plan::toml_of(plan, remarks_of(plan, origin)));
+    if (!options.json.empty()) write_output(options.json, plan_document(plan, origin.tracking, origin.recording));
 }
 
 /// The paths of the files that were written.
@@ -178,15 +189,48 @@ std::string paths_of(const PlanOptions &options) {
     return text;
 }
 
+/// What the options and their files declare.
+plan::Declaration declaration_of(const PlanOptions &options, const plan::Wishes &wishes, Origin &origin) {
+    const bool recorded = !options.file.empty() && audit::is_recording(options.file);
+    if (!options.file.empty()) require_no_declaration(options);
+    if (!recorded && (!options.phase.empty() || !options.thread.empty()))
+        throw std::runtime_error(
+            "--phase and --thread choose from a recording: give one that flatline audit --out wrote");
+    if (recorded && !options.distribution.empty())
+        throw std::runtime_error("--distribution: the recording has the sizes already: leave one out");
+    if (recorded) {
+        origin.recording = plan_recording(
+            options.file, {options.phase, options.thread, options.margin_percent.value_or(0), wishes.most_classes});
+        return origin.recording->declaration;
+    }
+    plan::Declaration declaration;
+    if (options.file.empty()) {
+        declaration = declared(options);
+    } else if (is_tracking(options.file)) {
+        origin.tracking = plan::tracking_from(content_of(options.file), options.file);
+        declaration = plan::declaration_of(*origin.tracking, wishes.margin_percent);
+    } else {
+        declaration = declaration_in(options.file);
+    }
+    if (options.distribution.empty()) return declaration;
+    if (origin.tracking)
+        throw std::runtime_error("--distribution: the tracking file has the sizes already: leave one out");
+    declaration.demand = distribution_of(options.distribution);
+    return declaration;
+}
+
 } // namespace
 
 CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
     CLI::App *verb = program.add_subcommand("plan", "Compute the memory that a program needs, before it runs");
     verb->footer("SIZE and BYTES may end in K, M or G. Without classes and shares, the classes of the smallest\n"
-                 "footprint are chosen for the demand in FILE.json, which flat::tracking_resource wrote, or in\n"
-                 "--distribution. An engine is declared in FILE.toml.\n"
+                 "footprint are chosen for the demand in FILE.json, which flat::tracking_resource wrote, in\n"
+                 "--distribution, or in what flatline audit --out has recorded. A plan for a recording is exact\n"
+                 "unless --margin is given, and is tried: the recorded calls run again on such a pool. An engine\n"
+                 "is declared in FILE.toml.\n"
                  "Exit status: 0 done, 1 the plan does not serve the demand, 2 could not be run.");
-    verb->add_option("file", options.file, "A declaration (.toml) or a tracking file (.json)")->type_name("FILE");
+    verb->add_option("file", options.file, "A declaration (.toml), a tracking file (.json) or an audit's recording")
+        ->type_name("FILE");
     verb->add_option("--class", options.classes, "A pool with this many blocks of each size")
         ->delimiter(',')
         ->type_name("SIZE:COUNT");
@@ -201,8 +245,12 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
     verb->add_option("--distribution", options.distribution,
                      "The demand: blocks live at once, by size; or a file that holds it")
         ->type_name("SIZE:COUNT,... | FILE");
+    verb->add_option("--phase", options.phase, "Of a recording: what is allocated in this phase (flat_phase)")
+        ->type_name("NAME");
+    verb->add_option("--thread", options.thread, "Of a recording: what this thread allocates, by its name or number")
+        ->type_name("THREAD");
     verb->add_option("--margin", options.margin_percent,
-                     fmt::format("Margin over the demand for chosen classes, 0 to {} (default {})", plan::most_margin,
+                     fmt::format("Margin for chosen classes, 0 to {} (default {}, of a recording 0)", plan::most_margin,
                                  plan::usual_margin))
         ->check(CLI::Range(0U, plan::most_margin).description(""))
         ->type_name("PERCENT");
@@ -220,31 +268,19 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
 int run_plan(const PlanOptions &options) {
     require_outputs(options);
     const plan::Wishes wishes = wishes_of(options);
-    std::optional<plan::Tracking> tracking;
-    plan::Declaration declaration;
-    if (!options.file.empty()) require_no_declaration(options);
-    if (options.file.empty()) {
-        declaration = declared(options);
-    } else if (is_tracking(options.file)) {
-        tracking = plan::tracking_from(content_of(options.file), options.file);
-        declaration = plan::declaration_of(*tracking, wishes.margin_percent);
-    } else {
-        declaration = declaration_in(options.file);
-    }
-    if (!options.distribution.empty()) {
-        if (tracking)
-            throw std::runtime_error("--distribution: the tracking file has the sizes already: leave one out");
-        declaration.demand = distribution_of(options.distribution);
-    }
+    Origin origin;
+    const plan::Declaration declaration = declaration_of(options, wishes, origin);
     const plan::Plan plan = plan::make_plan(declaration, wishes);
-    if (!plan.choice && (options.margin_percent || options.most_classes))
+    if (!plan.choice && !origin.recording && (options.margin_percent || options.most_classes))
         throw std::runtime_error(
             "--margin and --max-classes apply only if the program chooses the classes: leave them out, or declare "
             "no classes and give --distribution");
-    if (!to_standard_output(options)) fmt::print("{}", plan_text(plan, tracking, Look::of(STDOUT_FILENO)));
-    write_outputs(plan, tracking, options);
+    if (!to_standard_output(options))
+        fmt::print("{}", plan_text(plan, origin.tracking, Look::of(STDOUT_FILENO), origin.recording));
+    write_outputs(plan, origin, options);
     if (!to_standard_output(options)) fmt::print("{}", paths_of(options));
-    return plan.holds() ? 0 : 1;
+    const bool is_exact = !origin.recording || !origin.recording->exactness || origin.recording->exactness->holds();
+    return plan.holds() && is_exact ? 0 : 1;
 }
 
 } // namespace flat::cli

@@ -12,7 +12,8 @@
 namespace flat::cli {
 
 struct PlanOptions {
-    std::string file;                 // TOML, or what a tracking_resource wrote; or empty
+    std::string file;                 // TOML, what a tracking_resource wrote, or an audit's recording; or empty
+    std::string phase, thread;        // of a recording; or empty
     std::vector<std::string> classes; // "SIZE:COUNT"
     std::vector<std::string> shares;  // "SIZE:PERCENT"
     std::string heap;                 // "LIVE:SMALLEST:LARGEST", or empty

@@ -1,5 +1,7 @@
 #include "plan_text.hpp"
 
+#include "plan_recording_text.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -153,7 +155,8 @@ json engine_json(const plan::EnginePlan &engine) {
 
 } // namespace
 
-std::string plan_document(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking) {
+std::string plan_document(const plan::Plan &plan, const std::optional<plan::Tracking> &tracking,
+                          const std::optional<RecordedPlan> &recording) {
     json document{{"schema", "flatline.plan/1"},
                   {"pool", plan.pool ? pool_json(*plan.pool) : json(nullptr)},
                   {"arena", nullptr},
@@ -161,9 +164,10 @@ std::string plan_document(const plan::Plan &plan, const std::optional<plan::Trac
                   {"engine", plan.engine ? engine_json(*plan.engine) : json(nullptr)},
                   {"demand", plan.demand.empty() ? json(nullptr) : demand_json(plan)},
                   {"choice", plan.choice ? choice_json(plan) : json(nullptr)},
-                  {"tracking", tracking ? tracking_json(*tracking) : json(nullptr)}};
+                  {"tracking", tracking ? tracking_json(*tracking) : json(nullptr)},
+                  {"recording", recording ? recording_json(*recording) : json(nullptr)}};
     if (plan.arena) document["arena"] = {{"bytes", plan.arena->bytes}, {"alignment", plan.arena->alignment}};
-    return document.dump(2) + "\n";
+    return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; // names are the program's
 }
 
 } // namespace flat::cli

@@ -2,6 +2,7 @@
 
 #include "engine_text.hpp"
 #include "plan_lines.hpp"
+#include "plan_recording_text.hpp"
 
 #include "bench/catalogue.hpp"
 
@@ -319,13 +320,14 @@ std::string tracking_summary(const plan::Tracking &tracking, const Look &look) {
         look);
 }
 
-std::string arena_summary(const Plan &plan, const std::optional<plan::Tracking> &tracking, const Look &look) {
+/// `ever_requested`: the bytes that an arena holds that is never reset, if the plan was made from a record.
+std::string arena_summary(const Plan &plan, std::optional<std::uint64_t> ever_requested, const Look &look) {
     std::string text =
         fmt::format("{} bytes, at a multiple of {}.", grouped(plan.arena->bytes), grouped(plan.arena->alignment));
-    if (tracking)
+    if (ever_requested)
         text += fmt::format(" An alternative to the pool: an arena that is never reset holds all {} bytes that were "
                             "ever requested, and the margin.",
-                            grouped(tracking->total_bytes));
+                            grouped(*ever_requested));
     return about("Arena", text, look, Style::strong);
 }
 
@@ -357,11 +359,17 @@ std::string tables_text(const Plan &plan, bool with_arena, const Look &look) {
 
 } // namespace
 
-std::string plan_text(const Plan &plan, const std::optional<plan::Tracking> &tracking, const Look &look) {
-    std::string text = tables_text(plan, !tracking || !plan.pool, look);
+std::string plan_text(const Plan &plan, const std::optional<plan::Tracking> &tracking, const Look &look,
+                      const std::optional<RecordedPlan> &recording) {
+    std::optional<std::uint64_t> ever_requested;
+    if (tracking) ever_requested = tracking->total_bytes;
+    if (recording) ever_requested = recording->chosen.arena_bytes;
+    std::string text = tables_text(plan, !ever_requested || !plan.pool, look);
+    if (recording) text += recording_tables(*recording, look);
     if (tracking) text += tracking_summary(*tracking, look);
+    if (recording) text += recording_summary(*recording, look);
     if (plan.pool) text += pool_summary(plan, look);
-    if (plan.arena) text += arena_summary(plan, tracking, look);
+    if (plan.arena) text += arena_summary(plan, ever_requested, look);
     if (plan.heap) text += heap_summary(*plan.heap, look);
     if (plan.engine) text += engine_summary(*plan.engine, plan.declared_engine, look);
     if (plan.choice && plan.pool) text += margin_summary(plan, look);

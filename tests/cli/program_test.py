@@ -16,7 +16,7 @@ class Program(TreeTest):
     def test_help_fits_a_screen(self):
         for arguments in (["--help"], ["audit", "--help"], ["audit", "report", "--help"], ["bench", "--help"],
                           ["compare", "--help"], ["env", "--help"], ["guard", "--help"], ["peers", "--help"],
-                          ["plan", "--help"], ["report", "--help"], ["run", "--help"], ["top", "--help"]):
+                          ["plan", "--help"], ["replay", "--help"], ["report", "--help"], ["run", "--help"], ["top", "--help"]):
             result = self.tree.run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")

@@ -1,5 +1,6 @@
 /* Uses each macro and inline function of the C headers in a project that treats every warning as an error. */
 #include <flatline/arena.h>
+#include <flatline/audit.h>
 #include <flatline/bounded.h>
 #include <flatline/heap.h>
 #include <flatline/percore.h>
@@ -27,6 +28,7 @@ static bool figures_are_possible(size_t blocks, size_t bytes, uint64_t heap, siz
 
 int main(void) {
     static int memory[64];
+    flat_phase("strict");
     flat_arena arena;
     if (flat_arena_init(&arena, (flat_memory){memory, sizeof memory}) != FLAT_OK) return 1;
     const flat_arena_mark mark = flat_arena_get_mark(&arena);
