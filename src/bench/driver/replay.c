@@ -9,6 +9,7 @@
  * its first operation and ends after its last one. A backend whose blocks only one thread may use gets all operations
  * from one thread. A block that is taken is written once on each of its pages, as the program would; this is timed
  * apart from the call. */
+#define _GNU_SOURCE
 #include "../replay_file.h"
 #include "driver.h"
 
