@@ -23,7 +23,7 @@ typedef void flat_audit_phase_hook(const char *name);
 /** The phase `name` of the whole process begins, and the one before it ends; what comes before the first call is the
  * phase "start". A name that occurs again continues its phase. The name is read during the call only. It never fails;
  * any thread; under an audit it takes some 100 ns. */
-static inline __attribute__((always_inline)) void flat_phase(const char *name) {
+static inline void flat_phase(const char *name) {
     /* Through the global offset table: a program without position-independent code would take the address of a weak
      * function as NULL when it is linked. */
 #if defined(__x86_64__) && defined(__ELF__)
