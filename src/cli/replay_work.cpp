@@ -7,8 +7,8 @@
 #include <bit>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,16 +42,15 @@ class Writer : public audit::BlockVisitor {
     }
 
   private:
-    using Begin = std::pair<std::uint32_t, double>; // of a call: serial number of its thread, and time
+    using Begin = std::tuple<std::int32_t, std::int32_t, double>; // of a call: its process and thread, and the time
 
     void index_slow_calls() {
-        std::vector<std::uint32_t> serials; // as the findings number their threads
-        for (const auto &[serial, entry] : history_.threads()) serials.push_back(serial);
         for (const audit::SlowCall &call : made_.findings.slow_calls) {
-            if (made_.findings.stalls[call.stall].operation == first_touch || call.thread >= serials.size())
+            const audit::ThreadFinding &thread = made_.findings.threads.at(call.thread);
+            if (made_.findings.stalls[call.stall].operation == first_touch)
                 ++made_.left_out;
             else
-                slow_[{serials[call.thread], call.at_ns}] = &call;
+                slow_[{thread.process, thread.thread, call.at_ns}] = &call;
         }
     }
 
@@ -71,7 +70,8 @@ class Writer : public audit::BlockVisitor {
 
     /// A resize is two operations, of which the first stands for it.
     void note_if_slow(const audit::Call &call) {
-        const auto found = slow_.find({call.thread, history_.ns(call.begin)});
+        const audit::ThreadEntry &thread = history_.threads().at(call.thread);
+        const auto found = slow_.find({thread.process, thread.thread, history_.ns(call.begin)});
         if (found == slow_.end()) return;
         made_.stalls.push_back({made_.work.operations.size(), found->second->stall, found->second->duration_ns});
         slow_.erase(found);
