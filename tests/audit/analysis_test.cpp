@@ -102,6 +102,7 @@ TEST(analysis, charges_a_fault_outside_of_calls_to_the_block_that_was_touched) {
     made.thread(2, 12);
     made.records(1, {MadeCall{100, 50, 100000, 0x10000, AUDIT_CALLOC}.record()});
     made.events(touched(1000, 0x10000 + 99999, 12));
+    made.records(2, {MadeCall{100000, 50}.record()}); // the next of that thread
     made.round(200000);
     made.end();
     const Findings findings = findings_of(made);

@@ -31,8 +31,6 @@ FAULTS = {
 
     "a_full_segment_is_written_beyond": (AUDIT, "audit/writer.c", r"AUDIT_SEGMENT_RECORDS;", "AUDIT_SEGMENT_RECORDS + 1;",
                                          "auditor.has_all_calls_of_a_thread*"),
-    "segments_are_not_closed": (AUDIT, "audit/writer.c", r"closed, 1, __ATOMIC_RELEASE", "closed, 0, __ATOMIC_RELEASE",
-                                "auditor.has_or_counts_all_calls_at_full_speed:auditor.has_all_calls*"),
     "a_child_writes_where_its_parent_does": (AUDIT, "audit/writer.c", r"pthread_atfork\(NULL, NULL, begin_child\)",
                                              "begin_child", "auditor.has_the_calls_of_child*"),
     "calls_without_a_segment_are_not_put_off": (AUDIT, "audit/writer.c", r"segment->owner, &free_one, owner, false",
@@ -40,6 +38,8 @@ FAULTS = {
                                                 "auditor.has_or_counts_all_calls_at_full_speed"),
     "a_slot_keeps_the_counts_of_another_thread": (AUDIT, "audit/writer.c", r"slot->calls = slot->dropped = 0;", "",
                                                   "auditor.has_or_counts_all_calls_of_more*"),
+    "calls_without_a_slot_are_not_counted": (AUDIT, "audit/writer.c", r"fetch_add\(&audit_shared->unattached, 1",
+                                             "fetch_add(&audit_shared->unattached, 0", "auditor.counts*slot"),
     "threads_share_a_serial_number": (AUDIT, "audit/writer.c", r"__atomic_add_fetch\(&audit_shared->next_serial, 1",
                                       "__atomic_add_fetch(&audit_shared->next_serial, 0", "auditor.has_the_calls_of_child*"),
     "threads_do_not_say_that_they_end": (AUDIT, "audit/writer.c", r"AUDIT_SLOT_ENDING, __ATOMIC_RELEASE",
@@ -52,16 +52,12 @@ FAULTS = {
                                 "auditor.has_all_calls*"),
     "the_rest_of_a_closed_segment_is_lost": (AUDIT, "audit/auditor.cpp", r"if \(!closed\) return;", "",
                                              "auditor.has_or_counts_all_calls_at_full_speed:auditor.has_all_calls*"),
-    "segments_are_taken_in_any_order": (AUDIT, "audit/auditor.cpp", r"std::sort\(owned\.begin\(\), owned\.end\(\)\);",
-                                        "std::sort(owned.rbegin(), owned.rend());", "auditor.has_all_calls*"),
     "the_last_round_is_not_taken": (AUDIT, "audit/auditor.cpp", r"for \(int i = 0; i < 2; i\+\+\) take_round\(\);", "",
                                     "auditor.*"),
     "threads_are_not_written_at_the_end": (AUDIT, "audit/auditor.cpp", r"state_of\(slot\) >= AUDIT_SLOT_LIVE\) put_thread",
                                            "state_of(slot) > AUDIT_SLOT_ENDED) put_thread", "auditor.has_all_calls*"),
     "slots_of_ended_threads_are_kept": (AUDIT, "audit/auditor.cpp", r"gone\[i\] = state_of[^;]*;", "gone[i] = false;",
                                         "auditor.has_or_counts_all_calls_of_more*"),
-    "a_slot_is_free_before_its_segments_are_read": (AUDIT, "audit/auditor.cpp", r"owns\[slot\] = true;", "",
-                                                    "auditor.has_or_counts_all_calls_of_more*"),
 
     "events_after_the_calls_that_they_are_in": (AUDIT, "audit/history.cpp", r"round\.tell\(complete_until\);",
                                                 "round.tell(UINT64_MAX);", "history.has_events_before*"),
@@ -70,7 +66,6 @@ FAULTS = {
     "threads_one_after_another": (AUDIT, "audit/history.cpp", r"std::inplace_merge\([^;]*;", "", "history.agrees*"),
     "details_go_to_the_next_call": (AUDIT, "audit/history.cpp", r"forget_others\(pending, audit_time_of\(&record\)\);", "",
                                     "history.forgets*"),
-    "details_stay_for_further_calls": (AUDIT, "audit/history.cpp", r"pending\.told\.clear\(\);", "", "history.has_each_detail*"),
     "long_calls_are_cut_at_32_bits": (AUDIT, "audit/history.cpp", r"pending\.duration != 0 \? pending\.duration : ", "",
                                       "history.has_each_detail*"),
     "entries_that_were_cut_are_believed": (AUDIT, "audit/history.cpp", r" && words\[i \+ 1\] <= words\.size\(\) - i - 2", "",
@@ -96,8 +91,6 @@ FAULTS = {
                                        "analysis.subtracts*"),
     "events_before_a_call_belong_to_it": (AUDIT, "audit/slow_calls.cpp", r"take_earlier\(\*last_watched_, call\.begin\);", "",
                                           "analysis.takes_the_events*:analysis.charges_a_fault*"),
-    "events_behind_a_call_belong_to_it": (AUDIT, "audit/slow_calls.cpp", r" && thread\.events\.front\(\)\.event\.time <= end",
-                                          "", "analysis.takes_the_events*:analysis.charges*:analysis.*"),
     "freed_blocks_are_touched": (AUDIT, "audit/slow_calls.cpp", r"last_blocks_->remove\(call\.block, call\.begin\);", "",
                                  "analysis.charges_no_fault*"),
     "moved_blocks_are_touched_where_they_were": (AUDIT, "audit/slow_calls.cpp", r"if \(moved\) ", "if (false) ",
@@ -142,7 +135,7 @@ FAULTS = {
     "frames_outside_of_the_caller": (PRELOAD, "preload/unwind.c", r"if \(!of->found\) return _URC_NO_REASON;", "",
                                      "stack.begins*:stack.of_recursion*"),
     "the_outermost_of_equal_frames": (PRELOAD, "preload/unwind.c", r"of->found = true;", "of->found = true, of->count = 0;",
-                                      "stack.of_recursion*"),
+                                      "stack.of_an_allocator*"),
     "a_signals_place_is_a_return_address": (PRELOAD, "preload/unwind.c", r"before_instruction != 0 \? 1 : 0",
                                             "before_instruction != 0 ? 0 : 1", "stack.*"),
     "addresses_in_no_file_are_offsets": (PRELOAD, "preload/stacks.c", r"return FRAME_ABSOLUTE \| address;", "return address;",
@@ -166,8 +159,6 @@ FAULTS = {
     "told_calls_are_made_twice": (PRELOAD, "preload/system_calls.c", r"const long result = make\(context, &call\);",
                                   "const long result = (make(context, &call), make(context, &call));", "system_calls.have*"),
     "the_sixth_argument_is_lost": (PRELOAD, "preload/system_calls.c", r"r\[REG_R10\],", "0,", "system_calls.*"),
-    "alternate_stacks_are_lost": (PRELOAD, "preload/system_calls.c", r"number == SYS_sigaltstack \|\| ", "",
-                                  "system_calls.set*"),
     "watching_ends_with_the_first_call": (PRELOAD, "preload/system_calls.c", r"(tell\(told_after, &call\);\n    errno = before;\n)"
                                           r"    system_calls_watch\(\);\n\}", r"\1}", "system_calls.are_told*"),
     "watching_ends_with_a_handler": (PRELOAD, "preload/system_calls.c", r"errno = before;\n        system_calls_watch\(\);",
@@ -175,16 +166,13 @@ FAULTS = {
     "telling_changes_errno": (PRELOAD, "preload/system_calls.c", r"    errno = before;\n    system_calls_watch\(\);\n\}",
                               "    errno = 5;\n    system_calls_watch();\n}", "system_calls.keep*"),
 
-    "reallocarray_is_not_timed": (PROGRAM, "audit/calls.c", r"void \*moved = next\.reallocarray\(block, count, size\);",
-                                  "t.recorded = false; audit_mine.inside = false; "
-                                  "void *moved = next.reallocarray(block, count, size);",
-                                  "EveryCallIsCounted.test_of_all_functions_of_the_family"),
+    "calloc_is_not_counted": (PROGRAM, "audit/calls.c", r"void \*block = next\.calloc\(count, size\);",
+                              "t.recorded = audit_mine.inside = false; void *block = next.calloc(count, size);",
+                              "EveryCallIsCounted.test_of_all_functions_of_the_family"),
     "calls_within_calls_are_counted": (PROGRAM, "audit/calls.c", r"    mine->inside = true;\n    if \(UNLIKELY\(!mine->att",
                                        "    if (UNLIKELY(!mine->att", "EveryCallIsCounted.test_of_all_operators"),
     "calls_that_throw_never_end": (PROGRAM, "audit/calls.c", r"if \(!call->ended\) end_call", "if (false) end_call",
                                    "EveryCallIsCounted.test_that_throws"),
-    "system_calls_behind_a_call_are_told": (PROGRAM, "audit/calls.c", r"system_calls_selector = 0;\n    mine->slot",
-                                            "mine->slot", "EveryCallIsCounted.test_that_fails"),
 }
 
 
@@ -203,7 +191,7 @@ def compiled(fault, arguments):
     cxx = file.endswith(".cpp")
     subprocess.run([arguments.cxx if cxx else arguments.cc, "-std=c++20" if cxx else "-std=c17", "-O1", "-fPIC", "-w",
                     "-DNDEBUG", "-fno-builtin", "-fexceptions", "-fvisibility=hidden",
-                    "-I", os.path.join(root, os.path.dirname(file)), "-I", root,
+                    "-iquote", os.path.join(root, os.path.dirname(file)), "-I", root,
                     "-I", os.path.join(arguments.source, "include"), "-c", copy, "-o", made], check=True)
     return made
 
