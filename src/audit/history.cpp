@@ -89,6 +89,11 @@ void History::read_entries(std::span<const std::byte> payload) {
     }
 }
 
+void History::require_calls() const {
+    if (start_.value("attributes", false))
+        throw std::runtime_error("the recording was made with --causes, which keeps no calls: record it without");
+}
+
 std::string History::text(std::uint32_t entry) const {
     const auto found = entries_.find(entry);
     if (found == entries_.end()) return "";

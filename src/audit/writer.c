@@ -164,14 +164,10 @@ static bool can_watch(void) {
 }
 
 static bool attach_thread(audit_writer *mine) {
-    if (mine->until_retry > 0) {
-        mine->until_retry--;
-        (void)__atomic_fetch_add(&audit_shared->unattached, 1, __ATOMIC_RELAXED);
-        return false;
-    }
-    audit_slot *slot = take_slot();
+    audit_slot *slot = mine->until_retry == 0 ? take_slot() : NULL;
     if (slot == NULL) {
-        mine->until_retry = RETRY;
+        mine->until_retry = mine->until_retry == 0 ? RETRY : mine->until_retry - 1;
+        (void)__atomic_fetch_add(&audit_shared->unattached, 1, __ATOMIC_RELAXED);
         return false;
     }
     fill_slot(slot);

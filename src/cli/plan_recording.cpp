@@ -223,6 +223,7 @@ class RecordingPasses : public audit::BlockVisitor {
 
 RecordedPlan plan_recording(const std::filesystem::path &file, const RecordedChoice &choice) {
     audit::History history(file);
+    history.require_calls();
     return RecordingPasses(history, choice).run();
 }
 

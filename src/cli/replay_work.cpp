@@ -96,6 +96,7 @@ class Writer : public audit::BlockVisitor {
 
 RecordedWork recorded_work(const std::filesystem::path &file, const WorkChoice &choice) {
     audit::History history(file);
+    history.require_calls();
     RecordedWork made;
     made.findings = audit::analyse(history);
     Writer(history, choice, made);

@@ -73,10 +73,12 @@ class Session {
     Session() : auditor_({.out = file_, .words = {"test"}, .under = "", .machine = "", .tells_system_calls = false}) {
         auditor_.begin(getpid());
         REQUIRE(setenv(AUDIT_SESSION_VARIABLE, auditor_.session_path().c_str(), 1) == 0);
+        call(1); // as a program's first, by its first thread
     }
 
-    /// Ends the audit, after `made` calls. Returns how many were dropped.
+    /// Ends the audit, after `made` calls beside the first. Returns how many were dropped.
     std::uint64_t end(std::uint64_t made) {
+        made++;
         REQUIRE(auditor_.finish(0) >= 1);
         History history(file_);
         Counted counted;
@@ -108,8 +110,11 @@ class Session {
 TEST(auditor, has_all_calls_of_a_thread_over_several_segments) {
     in_a_process([] {
         Session session;
-        const std::uint64_t count = 5 * AUDIT_SEGMENT_RECORDS + 7;
-        calls(count);
+        constexpr std::uint64_t count = 5 * AUDIT_SEGMENT_RECORDS + 7;
+        for (std::uint64_t i = 1; i <= count; i++) {
+            call(i + 1);
+            if (i % 5000 == 0) (void)usleep(20000); // in which some rounds are taken, more or fewer
+        }
         REQUIRE(session.end(count) == 0);
     });
 }
@@ -140,6 +145,16 @@ TEST(auditor, counts_what_threads_drop_that_find_no_segment) {
     });
 }
 
+TEST(auditor, counts_what_threads_drop_that_find_no_slot) {
+    in_a_process([] {
+        Session session;
+        for (audit_slot &slot : audit_shared->slots)
+            if (slot.state == AUDIT_SLOT_FREE) slot.state = AUDIT_SLOT_TAKEN;
+        std::thread([] { calls(200); }).join();
+        REQUIRE(session.end(200) == 200 && session.trouble() == AUDIT_NO_SLOT);
+    });
+}
+
 TEST(auditor, has_or_counts_all_calls_at_full_speed) {
     in_a_process([] {
         Session session;
@@ -155,7 +170,6 @@ TEST(auditor, has_the_calls_of_child_processes_which_end_without_a_word) {
     in_a_process([] {
         Session session;
         constexpr std::uint64_t children = 40, each = 100;
-        calls(each);
         for (std::uint64_t i = 0; i < children; i++) {
             const pid_t child = fork();
             if (child == 0) {
@@ -166,7 +180,7 @@ TEST(auditor, has_the_calls_of_child_processes_which_end_without_a_word) {
             int status = 0;
             REQUIRE(waitpid(child, &status, 0) == child);
         }
-        REQUIRE(session.end((children + 1) * each) == 0);
+        REQUIRE(session.end(children * each) == 0);
         REQUIRE(session.threads() == children + 1);
     });
 }
@@ -174,14 +188,14 @@ TEST(auditor, has_the_calls_of_child_processes_which_end_without_a_word) {
 TEST(auditor, has_the_calls_that_other_destructors_of_a_thread_make) {
     in_a_process([] {
         Session session;
-        static pthread_key_t key;
+        static pthread_key_t key; // made behind the audit's own, whose destructor runs first
         REQUIRE(pthread_key_create(&key, [](void *) { call(100); }) == 0);
         for (int i = 0; i < 50; i++)
             std::thread([] {
                 REQUIRE(pthread_setspecific(key, &key) == 0);
                 calls(3);
             }).join();
-        REQUIRE(session.end(50 * 4) == 0 && session.threads() == 50);
+        REQUIRE(session.end(50 * 4) == 0 && session.threads() == 1 + 50);
     });
 }
 

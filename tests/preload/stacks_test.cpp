@@ -97,6 +97,38 @@ TEST(stack, of_recursion_has_each_frame_from_the_innermost_on) {
     }
 }
 
+Found call_allocator(int depth);
+
+/// An allocator that calls the program again before it looks, as for a handler of a new block.
+NOINLINE Found look_within(int depth) {
+    Found found;
+    if (depth > 0) {
+        found = call_allocator(depth - 1);
+    } else {
+        found.innermost = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+        found.stack = stack_of(table(), __builtin_return_address(0));
+    }
+    kept_apart = kept_apart + 1;
+    return found;
+}
+
+NOINLINE Found call_allocator(int depth) {
+    Found found = look_within(depth);
+    kept_apart = kept_apart + 1;
+    return found;
+}
+
+TEST(stack, of_an_allocator_within_itself_begins_with_the_innermost_of_the_equal_callers) {
+    std::vector<std::size_t> sizes;
+    for (const int depth : {0, 1, 2}) {
+        const Found found = call_allocator(depth);
+        expect_begins_with(found);
+        sizes.push_back(frames_of(found.stack).size());
+    }
+    EXPECT_EQ(sizes[1], sizes[0] + 2);
+    EXPECT_EQ(sizes[2], sizes[0] + 4);
+}
+
 TEST(stack, that_is_deeper_than_64_frames_is_its_innermost_ones) {
     const Found found = recurse(200);
     expect_begins_with(found);
