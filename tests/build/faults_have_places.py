@@ -14,7 +14,7 @@ import sys
 
 # The scripts, each with the folder that its files are in. In those of EXACT a fault is text that occurs once.
 FOLDERS = {
-    "audit/exports_faults.py": "src",
+    "audit/exports_faults.py": "src", "audit/planted_faults.py": "src",
     "audit/replay_faults.py": "src",
     "build/planted_faults.py": "src", "cli/planted_faults.py": "src", "engine/planted_faults.py": "src/engine",
     "engine/seeing_faults.py": "src", "engine/stress_faults.py": "src/engine", "guard/planted_faults.py": "src",
