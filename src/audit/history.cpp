@@ -177,9 +177,9 @@ class RoundOfHistory {
             }
         }
         runs_.assign(1, {0, items_.size()});
-        calls_ = std::move(calls);
-        events_ = std::move(events);
-        phases_ = std::move(phases);
+        calls_.assign(calls.begin(), calls.end()); // which stay as large as they were: the next round needs that too
+        events_.assign(events.begin(), events.end());
+        phases_.assign(phases.begin(), phases.end());
         details_ = std::move(details);
     }
 

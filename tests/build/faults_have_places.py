@@ -14,7 +14,8 @@ import sys
 
 # The scripts, each with the folder that its files are in. In those of EXACT a fault is text that occurs once.
 FOLDERS = {
-    "build/planted_faults.py": "src", "cli/planted_faults.py": "src", "engine/planted_faults.py": "src/engine",
+    "audit/planted_faults.py": "src", "build/planted_faults.py": "src", "cli/planted_faults.py": "src",
+    "engine/planted_faults.py": "src/engine",
     "engine/seeing_faults.py": "src", "engine/stress_faults.py": "src/engine", "malloc/ordering_faults.py": "src/malloc",
     "malloc/planted_faults.py": "src/malloc", "plan/planted_faults.py": "src/plan", "prove/planted_faults.py": "src",
     "prove/soundness/planted_faults.py": "src/prove", "resource/planted_faults.py": "include/flatline",
