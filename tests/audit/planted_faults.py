@@ -194,8 +194,8 @@ def compiled(fault, arguments):
     plant(fault, copy, pattern, replacement, "src/" + file)
     made = os.path.splitext(copy)[0] + ".o"
     cxx = file.endswith(".cpp")
-    subprocess.run([arguments.cxx if cxx else arguments.cc, "-std=c++20" if cxx else "-std=c17", "-O1", "-fPIC", "-w",
-                    "-DNDEBUG", "-fno-builtin", "-fexceptions", "-fvisibility=hidden",
+    compiler = [arguments.cxx, "-std=c++20", "-O0"] if cxx else [arguments.cc, "-std=c17", "-O1"]
+    subprocess.run([*compiler, "-fPIC", "-w", "-DNDEBUG", "-fno-builtin", "-fexceptions", "-fvisibility=hidden",
                     "-iquote", os.path.join(root, os.path.dirname(file)), "-I", root,
                     "-I", os.path.join(arguments.source, "include"), "-c", copy, "-o", made], check=True)
     return made
