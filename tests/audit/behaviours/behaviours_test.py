@@ -1,6 +1,6 @@
 """A program under `flatline audit` does what it does without, and every call that it makes is counted.
 
-usage: behaviours_test.py FLATLINE BINARIES          (BINARIES: behaviours, operators, liblate_library.so, the filters)
+usage: behaviours_test.py FLATLINE BINARIES          (BINARIES: one_behaviour, operators, liblate_library.so, the filters)
 """
 import json
 import os
@@ -16,7 +16,7 @@ import time
 import unittest
 
 FLATLINE, BINARIES = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-ROUNDS, THREADS, BUSY = 50, 1000, 800000  # as in behaviours.c
+ROUNDS, THREADS, BUSY = 50, 1000, 800000  # as in one_behaviour.c
 JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 SECONDS = 60
 
@@ -70,34 +70,34 @@ class Audited(unittest.TestCase):
 
 class EveryCallIsCounted(Audited):
     def test_of_all_functions_of_the_family(self):
-        self.assertEqual(self.counted("behaviours", "family"), 18 * ROUNDS)
-        self.assertEqual(self.counted("behaviours", "family_more"), 5 * ROUNDS)
+        self.assertEqual(self.counted("one_behaviour", "family"), 18 * ROUNDS)
+        self.assertEqual(self.counted("one_behaviour", "family_more"), 5 * ROUNDS)
 
     def test_of_all_operators(self):
         self.assertEqual(self.counted("operators", "all"), 24 * ROUNDS)
 
     def test_that_fails(self):
-        self.assertEqual(self.counted("behaviours", "failing"), 8)
+        self.assertEqual(self.counted("one_behaviour", "failing"), 8)
 
     def test_that_throws(self):
         self.assertEqual(self.counted("operators", "refused"), 4 * ROUNDS)
         self.assertEqual(self.counted("operators", "handler"), 2 * ROUNDS)
 
     def test_of_a_child(self):
-        self.assertEqual(self.counted("behaviours", "forked"), 4)
+        self.assertEqual(self.counted("one_behaviour", "forked"), 4)
 
     def test_of_another_program_in_place(self):
-        report = self.audit("behaviours", "executed_in_place")
+        report = self.audit("one_behaviour", "executed_in_place")
         self.assertEqual(report["calls"], 2 + 18 * ROUNDS)
         self.assertEqual(len(report["threads"]), 2)
 
     def test_of_children_that_execute_another_program(self):
         for how in ("executed_by_fork", "executed_by_vfork", "spawned"):
             with self.subTest(how):
-                self.assertEqual(self.counted("behaviours", how), 18 * ROUNDS)
+                self.assertEqual(self.counted("one_behaviour", how), 18 * ROUNDS)
 
     def test_of_a_thousand_threads_one_after_another(self):
-        report = self.audit("behaviours", "threads")
+        report = self.audit("one_behaviour", "threads")
         self.assertEqual(report["dropped"], 0)
         self.assertGreaterEqual(report["calls"], 4 * THREADS)
         self.assertEqual(calls_in(report), report["calls"])
@@ -105,7 +105,7 @@ class EveryCallIsCounted(Audited):
         self.assertLessEqual(len(report["threads"]), THREADS + 1)
 
     def test_of_threads_at_full_speed_or_dropped_and_counted(self):
-        report = self.audit("behaviours", "busy")
+        report = self.audit("one_behaviour", "busy")
         self.assertGreaterEqual(report["calls"], BUSY)
         self.assertEqual(calls_in(report) + report["dropped"], report["calls"])
 
@@ -113,42 +113,42 @@ class EveryCallIsCounted(Audited):
         for under in ["flatline-malloc", *([JEMALLOC] if JEMALLOC.exists() else [])]:
             with self.subTest(under):
                 self.assertEqual(self.counted("operators", "all", "--under", under), 24 * ROUNDS)
-                self.assertEqual(self.counted("behaviours", "forked", "--under", under), 4)
+                self.assertEqual(self.counted("one_behaviour", "forked", "--under", under), 4)
 
     def test_of_a_library_of_another_language_that_is_loaded_late(self):
         library = BINARIES / "liblate_library.so"
-        report = self.audit("behaviours", "loaded_late", environment={"BEHAVIOURS_LIBRARY": str(library)})
+        report = self.audit("one_behaviour", "loaded_late", environment={"BEHAVIOURS_LIBRARY": str(library)})
         self.assertGreaterEqual(report["calls"], 4)
         self.assertEqual(calls_in(report), report["calls"])
 
     def test_without_perf_and_without_dispatch(self):
         for filter_program in ("refuse_perf", "refuse_dispatch"):
             with self.subTest(filter_program):
-                self.assertEqual(self.counted("behaviours", "family", before=[BINARIES / filter_program]), 18 * ROUNDS)
+                self.assertEqual(self.counted("one_behaviour", "family", before=[BINARIES / filter_program]), 18 * ROUNDS)
 
 
 class TheProgramDoesWhatItDoesWithout(Audited):
     def test_its_exit_status(self):
-        self.audit("behaviours", "exits_42", status=42)
+        self.audit("one_behaviour", "exits_42", status=42)
 
     def test_its_death_by_a_signal(self):
-        self.audit("behaviours", "killed", status=128 + signal.SIGTERM)
-        self.audit("behaviours", "dies_of_sigsys", status=128 + signal.SIGSYS)
+        self.audit("one_behaviour", "killed", status=128 + signal.SIGTERM)
+        self.audit("one_behaviour", "dies_of_sigsys", status=128 + signal.SIGSYS)
 
     def test_its_output(self):
-        self.audit("behaviours", "prints")
+        self.audit("one_behaviour", "prints")
         self.assertEqual(self.run_of_audit.stdout, b"to the output\n")
         self.assertTrue(self.run_of_audit.stderr.startswith(b"to the errors\n"))
 
     def test_its_handler_of_sigsys(self):
-        report = self.audit("behaviours", "handles_sigsys")
+        report = self.audit("one_behaviour", "handles_sigsys")
         self.assertEqual(report["dropped"], 0)
 
     def test_its_signal_mask(self):
-        self.assertEqual(self.counted("behaviours", "blocks_a_signal"), 2)
+        self.assertEqual(self.counted("one_behaviour", "blocks_a_signal"), 2)
 
     def test_its_threads_on_the_smallest_stacks(self):
-        self.audit("behaviours", "small_stack")
+        self.audit("one_behaviour", "small_stack")
 
     def test_its_other_preloaded_library(self):
         """Which is loaded behind the audit's, and before what is under it."""
@@ -160,7 +160,7 @@ class TheProgramDoesWhatItDoesWithout(Audited):
 
     def test_a_daemon_that_outlives_it(self):
         begin = time.monotonic()
-        self.audit("behaviours", "outlived")
+        self.audit("one_behaviour", "outlived")
         self.assertIn(b"outlived\n", self.run_of_audit.stdout)
         self.assertLess(time.monotonic() - begin, SECONDS / 2)
 
@@ -168,7 +168,7 @@ class TheProgramDoesWhatItDoesWithout(Audited):
         if os.geteuid() != 0:
             self.skipTest("this is one already")
         nobody = pwd.getpwnam("nobody")
-        program = shutil.copy(BINARIES / "behaviours", self.folder)
+        program = shutil.copy(BINARIES / "one_behaviour", self.folder)
         installed = self.folder / "installed"
         shutil.copytree(FLATLINE.parent, installed / "bin", ignore=lambda *_: [])
         (installed / "lib").mkdir()
@@ -183,24 +183,24 @@ class TheProgramDoesWhatItDoesWithout(Audited):
 
 class TheReportSays(Audited):
     def test_which_causes_are_missing_without_dispatch(self):
-        report = self.audit("behaviours", "family", before=[BINARIES / "refuse_dispatch"])
+        report = self.audit("one_behaviour", "family", before=[BINARIES / "refuse_dispatch"])
         self.assertEqual({each["cause"] for each in report["causes_missing"]}, {"system call", "lock"})
         self.assertIn("Syscall User Dispatch", report["causes_missing"][0]["why"])
         self.assertNotIn("lock", report["causes_available"])
 
     def test_how_faults_are_counted_without_perf(self):
-        report = self.audit("behaviours", "family", before=[BINARIES / "refuse_perf"])
+        report = self.audit("one_behaviour", "family", before=[BINARIES / "refuse_perf"])
         self.assertTrue(any("getrusage" in note for note in report["notes"]), report["notes"])
         self.assertNotIn("first touch", report["causes_available"])
 
     def test_that_the_program_handles_sigsys(self):
-        report = self.audit("behaviours", "forked")
+        report = self.audit("one_behaviour", "forked")
         self.assertEqual(report["notes"], [])
-        report = self.audit("behaviours", "takes_sigsys")
+        report = self.audit("one_behaviour", "takes_sigsys")
         self.assertTrue(any("took SIGSYS" in note for note in report["notes"]), report["notes"])
 
     def test_all_that_happened_up_to_a_kill(self):
-        run = subprocess.Popen([FLATLINE, "audit", "--json", self.report, "--out", self.recording, "--", BINARIES / "behaviours",
+        run = subprocess.Popen([FLATLINE, "audit", "--json", self.report, "--out", self.recording, "--", BINARIES / "one_behaviour",
                                 "says_and_waits"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
         with run:
             self.assertEqual(run.stdout.read(6), b"ready\n")
@@ -212,7 +212,7 @@ class TheReportSays(Audited):
         self.assertEqual((calls_in(report), report["dropped"], report["whole"]), (report["calls"], 0, True))
 
     def test_what_a_killed_audit_has_kept(self):
-        run = subprocess.Popen([FLATLINE, "audit", "--out", self.recording, "--", BINARIES / "behaviours", "says_and_waits"],
+        run = subprocess.Popen([FLATLINE, "audit", "--out", self.recording, "--", BINARIES / "one_behaviour", "says_and_waits"],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
         with run:
             self.assertEqual(run.stdout.read(6), b"ready\n")
@@ -229,10 +229,10 @@ class TheReportSays(Audited):
         self.assertFalse(report["whole"])
 
     def test_json_alone_on_standard_output(self):
-        run = self.flatline("--json", "-", "--", BINARIES / "behaviours", "prints")
+        run = self.flatline("--json", "-", "--", BINARIES / "one_behaviour", "prints")
         self.assertEqual(json.loads(run.stdout)["schema"], "flatline.audit/1")
         self.assertIn(b"to the output\n", run.stderr)
-        self.audit("behaviours", "family", "--out", self.recording)
+        self.audit("one_behaviour", "family", "--out", self.recording)
         run = self.flatline("report", "--json", "-", self.recording)
         self.assertEqual((json.loads(run.stdout)["schema"], run.stderr), ("flatline.audit/1", b""))
 
@@ -242,7 +242,7 @@ class IsRefusedInOneLine(Audited):
         for program, word in ((self.folder / "missing", "missing"), (self.folder, ""), ("no-such-program", "no-such-program")):
             self.assert_refused(self.flatline("--", program), word)
         own = self.folder / "copy"
-        shutil.copy(BINARIES / "behaviours", own)
+        shutil.copy(BINARIES / "one_behaviour", own)
         own.chmod(0o4755)
         if os.geteuid() == 0:
             shutil.chown(own, "nobody")
@@ -257,7 +257,7 @@ class IsRefusedInOneLine(Audited):
             self.assert_refused(run, "--over" if words else "no program")
 
     def test_a_program_that_leaves_the_audit(self):
-        self.assertIn(self.flatline("--", BINARIES / "behaviours", "without_environment").returncode, (0, 2))
+        self.assertIn(self.flatline("--", BINARIES / "one_behaviour", "without_environment").returncode, (0, 2))
 
     def test_recordings_that_are_none(self):
         for content in (b"", b"FLAT", b"text " * 1000, b"FLATAUD1", b"FLATAUD1" + b"\xff" * 100):
@@ -279,15 +279,15 @@ class IsRefusedInOneLine(Audited):
 
 class Limits(Audited):
     def test_few_descriptors(self):
-        report = self.audit("behaviours", "family", preexec_fn=limited(resource.RLIMIT_NOFILE, 16))
+        report = self.audit("one_behaviour", "family", preexec_fn=limited(resource.RLIMIT_NOFILE, 16))
         self.assertGreaterEqual(report["calls"], 18 * ROUNDS)
 
     def test_no_locked_memory(self):
-        report = self.audit("behaviours", "family", preexec_fn=limited(resource.RLIMIT_MEMLOCK, 0))
+        report = self.audit("one_behaviour", "family", preexec_fn=limited(resource.RLIMIT_MEMLOCK, 0))
         self.assertGreaterEqual(report["calls"], 18 * ROUNDS)
 
     def test_little_address_space(self):
-        report = self.audit("behaviours", "family", preexec_fn=limited(resource.RLIMIT_AS, 400 << 20))
+        report = self.audit("one_behaviour", "family", preexec_fn=limited(resource.RLIMIT_AS, 400 << 20))
         self.assertGreaterEqual(report["calls"], 18 * ROUNDS)
         run = self.flatline("--", "/bin/true", preexec_fn=limited(resource.RLIMIT_AS, 40 << 20))
         self.assertIn(run.returncode, (1, 2, 127))

@@ -1,4 +1,4 @@
-// What `behaviours loaded_late` loads: a library of C++ for a program of C.
+// What `one_behaviour loaded_late` loads: a library of C++ for a program of C.
 extern "C" int late_calls() {
     int *one = new int(3);
     int *many = new int[4]{4};

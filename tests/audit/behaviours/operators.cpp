@@ -1,4 +1,4 @@
-// operators NAME: a program that calls operator new and delete, counted as in behaviours.c.
+// operators NAME: a program that calls operator new and delete, counted as in one_behaviour.c.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
