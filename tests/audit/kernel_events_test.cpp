@@ -31,7 +31,7 @@ std::vector<KernelEvent> events_of_a_program(pid_t &process) {
     std::vector<KernelEvent> events;
     std::unique_ptr<KernelEvents> source;
     try {
-        source = std::make_unique<KernelEvents>(process);
+        source = std::make_unique<KernelEvents>(process, false);
         source->read(events);
         EXPECT_TRUE(events.empty()) << "it begins with the program";
     } catch (const EventsRefused &refusal) {
