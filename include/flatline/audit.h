@@ -33,7 +33,7 @@ static inline void flat_phase(const char *name) {
     extern __attribute__((weak, visibility("default"))) flat_audit_phase_hook flat_audit_phase;
     flat_audit_phase_hook *const found = flat_audit_phase;
 #endif
-    if (__builtin_expect(found != 0, 0)) found(name);
+    if (__builtin_expect(found ? 1 : 0, 0)) found(name);
 }
 
 #ifdef __cplusplus

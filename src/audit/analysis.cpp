@@ -203,10 +203,10 @@ class Analysis {
 
     /// A thread that has ended, and then frees what belongs to it, comes a second time.
     void tell_threads() {
-        std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> known;
+        std::map<std::tuple<std::int32_t, std::int32_t, std::uint32_t>, std::uint32_t> known; // with its program
         for (const auto &[serial, entry] : history_.threads()) {
-            const auto [place, is_new] =
-                known.try_emplace({entry.process, entry.thread}, static_cast<std::uint32_t>(findings_.threads.size()));
+            const auto [place, is_new] = known.try_emplace({entry.process, entry.thread, entry.program},
+                                                           static_cast<std::uint32_t>(findings_.threads.size()));
             if (is_new) findings_.threads.emplace_back();
             thread_index_[serial] = place->second;
             ThreadFinding &thread = findings_.threads[place->second];

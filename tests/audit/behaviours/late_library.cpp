@@ -1,5 +1,5 @@
 // What `one_behaviour loaded_late` loads: a library of C++ for a program of C.
-extern "C" int late_calls() {
+extern "C" __attribute__((visibility("default"))) int late_calls() {
     int *one = new int(3);
     int *many = new int[4]{4};
     const int sum = *one + many[0];
