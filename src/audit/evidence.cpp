@@ -142,8 +142,11 @@ Evidence evidence_by_counts(const Call &call, const CostOfMachine &cost) {
     const bool all = major > 0 || 2 * expected >= evidence.own;
     evidence.faults = all && minor + major > 0 ? evidence.own : std::min(expected, evidence.own);
     evidence.own -= evidence.faults;
-    if (involuntary > 0) std::swap(evidence.preempted, evidence.own);
-    if (involuntary == 0 && voluntary > 0 && evidence.system_call_count == 0) std::swap(evidence.blocked, evidence.own);
+    /* A thread that waited, and made no system call, was blocked; that it was preempted as well is usual then. */
+    if (voluntary > 0 && evidence.system_call_count == 0)
+        std::swap(evidence.blocked, evidence.own);
+    else if (involuntary > 0)
+        std::swap(evidence.preempted, evidence.own);
     return evidence;
 }
 

@@ -24,6 +24,18 @@ STANDARD = set("""
     __libc_malloc __libc_calloc __libc_realloc __libc_free __libc_memalign __libc_valloc __libc_pvalloc
     mlockall munlockall
 """.split())
+# What stands in POSIX, C11, GNU and the ABI of C++, and is defined by libraries that are preloaded alone: nothing links
+# with them.
+PRELOADED = re.compile(r"libflatline-(audit|guard)\.so$")
+REPLACED = set("""
+    sigaction signal sigset sighold sigignore sigprocmask pthread_sigmask
+    pthread_create thrd_create pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait
+    sem_wait sem_timedwait sem_clockwait sleep usleep nanosleep clock_nanosleep
+    poll ppoll select pselect epoll_wait epoll_pwait
+    dlopen dlmopen longjmp _longjmp siglongjmp __longjmp_chk
+    __cxa_throw __cxa_rethrow __cxa_begin_catch __cxa_allocate_exception __cxa_free_exception
+    _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE
+""".split())
 OPERATORS = re.compile(r"_Z(n[wa][jm]|d[la]Pv)")  # new, new[], delete, delete[], in all their forms
 OF_THE_TOOLS = re.compile(r"DW\.ref\.__|_(_bss_start|edata|end|init|fini)$")
 PEERS = os.path.join("libexec", "flatline", "peers")
@@ -54,7 +66,8 @@ def is_foreign(name):
 def objections_to(names):
     """What is wrong with libraries, of each of which the names are given that it defines."""
     for library, its_own in names.items():
-        for name in sorted(filter(is_foreign, its_own)):
+        replaced = REPLACED if PRELOADED.search(library) else set()
+        for name in sorted(filter(is_foreign, its_own - replaced)):
             yield "%s defines %s: call it flat_..., or make it static" % (library, name)
         if not its_own:
             yield "%s defines nothing" % library

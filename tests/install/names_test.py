@@ -32,6 +32,9 @@ CASES = [
     ("lib/deep/libcase.so.0.1.0", "int flat_one(void) { return 1; } " + HIDDEN + "int two(void) { return 2; }", None),
     ("lib/deep/libcase.so.0.1.0", "int flat_one; int two(void) { return 2; }", "defines two"),
     ("libexec/flatline/libcase.so", "int one;", "defines one"),
+    ("lib/libcase.so", "int sigaction(void) { return 1; }", "defines sigaction"),
+    ("lib/libflatline-audit.so", "int sigaction(void) { return 1; }", None),
+    ("lib/libflatline-audit.so", "int sigactions(void) { return 1; }", "defines sigactions"),
     ("libexec/flatline/peers/libcase.so", "int one;", "0 libraries"),
     ("lib/nothing.txt", "int one;", "0 libraries"),
 ]
