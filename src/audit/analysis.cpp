@@ -203,23 +203,20 @@ class Analysis {
 
     /// A thread that has ended, and then frees what belongs to it, comes a second time.
     void tell_threads() {
-        std::map<std::tuple<std::int32_t, std::int32_t, std::uint32_t>, std::uint32_t> known; // with its program
         for (const auto &[serial, entry] : history_.threads()) {
-            const auto [place, is_new] = known.try_emplace({entry.process, entry.thread, entry.program},
-                                                           static_cast<std::uint32_t>(findings_.threads.size()));
-            if (is_new) findings_.threads.emplace_back();
-            thread_index_[serial] = place->second;
-            ThreadFinding &thread = findings_.threads[place->second];
+            ThreadFinding thread;
             thread.name = std::string(entry.name, strnlen(entry.name, sizeof entry.name));
             thread.program = history_.text(entry.program);
             thread.process = entry.process;
             thread.thread = entry.thread;
-            thread.calls += entry.calls;
-            thread.dropped += entry.dropped;
+            thread.calls = entry.calls;
+            thread.dropped = entry.dropped;
             if (const auto sum = slow_.threads().find(serial); sum != slow_.threads().end()) {
-                thread.in_calls_ns += ns(sum->second.total);
-                thread.slow_ns += ns(sum->second.slow);
+                thread.in_calls_ns = ns(sum->second.total);
+                thread.slow_ns = ns(sum->second.slow);
             }
+            thread_index_[serial] = static_cast<std::uint32_t>(findings_.threads.size());
+            findings_.threads.push_back(std::move(thread));
         }
         if (findings_.threads.empty()) findings_.threads.push_back({});
     }
