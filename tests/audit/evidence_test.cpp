@@ -153,7 +153,7 @@ TEST(evidence, by_counts_takes_for_faults_what_they_may_have_taken) {
 TEST(evidence, by_counts_tells_preempted_from_blocked_and_neither_from_a_system_call) {
     EXPECT_EQ(MadeCase().detail(AUDIT_SWITCHES, 1000, 0, 1).by_counts().cause().kind, CauseKind::preempted);
     EXPECT_EQ(MadeCase().detail(AUDIT_SWITCHES, 1000, 1, 0).by_counts().cause().kind, CauseKind::blocked);
-    EXPECT_EQ(MadeCase().detail(AUDIT_SWITCHES, 1000, 1, 1).by_counts().cause().kind, CauseKind::preempted);
+    EXPECT_EQ(MadeCase().detail(AUDIT_SWITCHES, 1000, 1, 1).by_counts().cause().kind, CauseKind::blocked);
     EXPECT_EQ(MadeCase().system_call(SYS_futex, 10, 900).detail(AUDIT_SWITCHES, 1000, 1, 0).by_counts().cause().kind,
               CauseKind::lock);
 }
