@@ -66,8 +66,8 @@ class History {
     const nlohmann::json &start() const { return start_; }
     const nlohmann::json &end() const { return end_; } // an empty object if the recording was cut
     bool is_whole() const { return whole_; }
-    /// Throws std::runtime_error, which says what to do, iff calls were attributed alone (--causes): then most are not in
-    /// the recording.
+    /// Throws std::runtime_error, which says what to do, iff calls were attributed alone (--causes): then most are not
+    /// in the recording.
     void require_calls() const;
 
     /// By serial number, as each was written last.
