@@ -23,5 +23,5 @@ if(FLATLINE_PLAIN_BUILD)
     --linker ${CMAKE_CXX_COMPILER} --objects $<TARGET_OBJECTS:audit_exports_test>
     --made $<TARGET_OBJECTS:made-exports>
     --libraries $<TARGET_FILE:flatline-cli> $<TARGET_FILE:flatline-audit-exports> $<TARGET_FILE:flatline-bench>
-    $<TARGET_FILE:flatline-static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
+    $<TARGET_FILE:flatline-symbols> $<TARGET_FILE:flatline-static> $<TARGET_FILE:GTest::gtest_main> $<TARGET_FILE:GTest::gtest>)
 endif()

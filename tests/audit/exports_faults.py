@@ -84,8 +84,8 @@ def main():
     program = os.path.join(arguments.work, "made-exports" if exported else "audit_exports_test")
     # The linker takes the copy's object instead of the library's, because it comes first.
     subprocess.run([arguments.linker, *(arguments.made if exported else arguments.objects),
-                    compile_copy(arguments.fault, arguments), *arguments.libraries, "-lfmt", "-lseccomp", "-lunistring",
-                    "-lz", "-pthread", "-o", program], check=True)
+                    compile_copy(arguments.fault, arguments), *arguments.libraries, "-ldw", "-lelf", "-liberty",
+                    "-lfmt", "-lseccomp", "-lunistring", "-lz", "-pthread", "-o", program], check=True)
     if not exported:
         return verdict(arguments.fault, [("audit_exports_test", passes(program))])
     result = subprocess.run([sys.executable, "-B", os.path.join(HERE, "exports_test.py"), program], text=True,

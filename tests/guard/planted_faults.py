@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 from planting import CONTROL, arguments_of, plant, verdict
 
 PACKAGED = ["-lelf", "-ldw", "-lncursesw", "-ltinfo", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-lmd", "-lseccomp",
-            "-lfmt", "-ldl", "-pthread"]
+            "-lunistring", "-lz", "-lzstd", "-lfmt", "-ldl", "-pthread"]
 EACH = "test_each_violation_is_found_once_at_its_line_and_nothing_else"
 NAMED = "test_a_function_is_a_section_by_its_name_alone"
 STATUS = "test_the_status_is_the_programs_unless_a_violation_is_to_fail"
@@ -136,7 +136,7 @@ def library_with(arguments, copy, tree):
         for room in "preload", "malloc", "core", "os":
             os.symlink(os.path.join(source, room), os.path.join(arguments.work, "src", room))
         changed = {name for name in os.listdir(os.path.dirname(copy)) if name.endswith(".c")}
-    own = [compiled(arguments, os.path.join(os.path.dirname(copy), name), "guard" if "/guard/" in copy else "preload")
+    own = [compiled(arguments, os.path.join(os.path.dirname(copy), name), "guard" if "/src/guard/" in copy else "preload")
            for name in sorted(changed)]
     kept = [each for each in arguments.objects if os.path.basename(each)[:-len(".o")] not in changed]
     subprocess.run([arguments.compiler, "-shared", "-static-libgcc", "-Wl,-Bsymbolic-functions,-z,now,-z,nodelete", *own, *kept,
