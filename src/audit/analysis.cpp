@@ -19,8 +19,8 @@
 namespace flat::audit {
 namespace {
 
-constexpr double apart_ns = 10000; // between two faults of a burst of first touch
-constexpr std::size_t most_stacks = 20000;
+constexpr double apart_ns = 10000;        // between two faults of a burst of first touch
+constexpr std::size_t most_stacks = 5000; // each is looked up in the source, which takes 0.1 to 1 ms
 
 /// Leaves out the word for namespaces that have none: it makes names long, and tells nobody anything.
 void shorten(std::string &name) {

@@ -40,7 +40,7 @@ typedef struct cached_stack {
 
 ALWAYS_INLINE cached_stack cached_stack_of(audit_writer *mine, const void *caller, uintptr_t frame) {
     const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
-    return (cached_stack){&mine->stacks[hash >> AUDIT_STACK_BITS & (AUDIT_STACK_CACHE - 1)],
+    return (cached_stack){&mine->stacks[hash >> AUDIT_STACK_BITS & mine->stack_mask],
                           hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS};
 }
 

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-#define AUDIT_STACK_CACHE 512u
+#define AUDIT_STACK_CACHE 8192u /* 64 KiB, of which what was used is resident: deep recursion needs thousands */
+#define AUDIT_FEW_STACKS 64u    /* of a thread that has no more memory for them, or ends */
 
 typedef struct audit_writer {
     bool inside;     /* in a call that is being timed: calls within it are part of it */
@@ -26,7 +27,9 @@ typedef struct audit_writer {
     uint64_t asked;       /* when getrusage was asked last, in ticks */
     uint64_t faults[2], switches[2];
     /* By return address and stack pointer: 44 bits of their hash above the stack's number. */
-    uint64_t stacks[AUDIT_STACK_CACHE];
+    uint64_t *stacks;
+    uint32_t stack_mask;
+    uint64_t few_stacks[AUDIT_FEW_STACKS];
 } audit_writer;
 
 extern LOCAL_TO_THREAD audit_writer audit_mine;
