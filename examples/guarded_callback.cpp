@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <vector>
 
 /* Which part of its life the program is in. Only the tests read it: they require that the heap is not called while it
@@ -27,7 +26,7 @@ struct Free {
 
 class FirstEcho {
   public:
-    void process(std::span<float> samples) {
+    void process(std::vector<float> &samples) {
         const flat::guard section;
         std::vector<float> dry(samples.begin(), samples.end());
         for (std::size_t i = 0; i < samples.size(); i++) {
@@ -53,9 +52,9 @@ class Echo {
     Echo(const Echo &) = delete;
     Echo &operator=(const Echo &) = delete;
 
-    void process(std::span<float> samples) {
+    void process(std::vector<float> &samples) {
         const flat::guard section;
-        std::memcpy(dry_, samples.data(), samples.size_bytes());
+        std::memcpy(dry_, samples.data(), samples.size() * sizeof(float));
         for (std::size_t i = 0; i < samples.size(); i++) {
             samples[i] = dry_[i] + 0.5f * past_[at_];
             past_[at_] = dry_[i];
