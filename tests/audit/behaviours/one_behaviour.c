@@ -1,6 +1,6 @@
-/* one_behaviour NAME: a program that does one thing which an audit must neither change nor miscount. It allocates nothing
- * beyond what it says, and prints by write alone, so that calls can be counted: those of NAME less those of `nothing`.
- * Exit status 1: something was not as the C library promises. */
+/* one_behaviour NAME: a program that does one thing which an audit must neither change nor miscount. It allocates
+ * nothing beyond what it says, and prints by write alone, so that calls can be counted: those of NAME less those of
+ * `nothing`. Exit status 1: something was not as the C library promises. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
