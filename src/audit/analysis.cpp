@@ -20,7 +20,7 @@ namespace flat::audit {
 namespace {
 
 constexpr double apart_ns = 10000;        // between two faults of a burst of first touch
-constexpr std::size_t most_stacks = 5000; // each is looked up in the source, which takes 0.1 to 1 ms
+constexpr std::size_t most_stacks = 5000; // in the words of the source, beside those of stalls
 
 /// Leaves out the word for namespaces that have none: it makes names long, and tells nobody anything.
 void shorten(std::string &name) {
@@ -68,16 +68,15 @@ class Analysis {
   public:
     explicit Analysis(History &history) : history_(history), texts_(history), slow_(history, limits()) {}
 
-    Findings run() {
-        history_.visit(slow_);
-        slow_.finish();
+    Findings run(Stacks stacks) {
+        slow_.read();
         tell_run();
         tell_sources();
         tell_curves();
         tell_threads();
         tell_stalls();
         tell_slow_calls();
-        tell_stacks();
+        if (stacks == Stacks::all) tell_stacks();
         return std::move(findings_);
     }
 
@@ -311,6 +310,6 @@ class Analysis {
 
 } // namespace
 
-Findings analyse(History &history) { return Analysis(history).run(); }
+Findings analyse(History &history, Stacks stacks) { return Analysis(history).run(stacks); }
 
 } // namespace flat::audit

@@ -239,11 +239,11 @@ void Auditor::take_from(audit_segment &segment, std::uint32_t number) {
 }
 
 void Auditor::put_records(audit_slot &slot, std::span<const audit_record> records) {
-    const std::vector<audit_record> copy(records.begin(), records.end()); // which a program cannot change any more
-    busiest_ += copy.size();
+    copy_.assign(records.begin(), records.end()); // which a program cannot change any more
+    busiest_ += copy_.size();
     if (written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] != slot.serial) put_thread(slot);
-    put_entries(copy);
-    writer_.write_records(slot.serial, copy);
+    put_entries(copy_);
+    writer_.write_records(slot.serial, copy_);
 }
 
 void Auditor::put_entries(std::span<const audit_record> records) {

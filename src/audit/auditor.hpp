@@ -98,6 +98,7 @@ class Auditor {
     std::vector<std::uint32_t> written_serial_; // of each slot: whose entry was written last
     std::vector<bool> known_;                   // entries that the recording has
     std::vector<std::uint64_t> new_entries_;    // as a frame has them
+    std::vector<audit_record> copy_;
     std::vector<KernelEvent> found_;
     std::vector<KernelEvent> first_faults_; // until the costs are known
     double ticks_per_ns_ = 1;

@@ -9,25 +9,44 @@ namespace {
 
 constexpr std::size_t group = 8; // records of which the bytes of a word make up a square
 constexpr std::size_t words = sizeof(audit_record) / sizeof(std::uint64_t);
+constexpr std::size_t bytes = sizeof(std::uint64_t); // of a word
 
 using Square = std::array<std::uint64_t, group>;
 
-/// Swaps rows and columns of the bytes of eight words; twice, it changes nothing. By Warren, Hacker's Delight, 7-3.
-void transpose(Square &rows) {
-    constexpr std::array<std::uint64_t, 3> masks{0x00000000ffffffff, 0x0000ffff0000ffff, 0x00ff00ff00ff00ff};
-    for (std::size_t step = 0, apart = group / 2; apart != 0; step++, apart /= 2) {
-        const unsigned shift = static_cast<unsigned>(8 * apart);
-        for (std::size_t i = 0; i < group; i++) {
-            if ((i & apart) != 0) continue;
-            const std::uint64_t swapped = (rows[i] >> shift ^ rows[i + apart]) & masks[step];
-            rows[i + apart] ^= swapped;
-            rows[i] ^= swapped << shift;
-        }
-    }
+/// `rest` stands behind the columns: the last records, fewer than a group, as they are.
+struct Head {
+    std::uint32_t count = 0;                 // of all records
+    std::uint32_t varies = 0;                // a bit for each byte of a record that has a column
+    std::array<std::uint64_t, words> same{}; // the other bytes
+};
+
+using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using Pairs [[gnu::vector_size(16)]] = std::uint16_t;
+using Fours [[gnu::vector_size(16)]] = std::uint32_t;
+
+Bytes lower(Bytes a, Bytes b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+Pairs lower(Pairs a, Pairs b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+Pairs upper(Pairs a, Pairs b) { return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+Fours lower(Fours a, Fours b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+Fours upper(Fours a, Fours b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+
+Pairs interleaved(std::uint64_t a, std::uint64_t b) {
+    using Words [[gnu::vector_size(16)]] = std::uint64_t;
+    return (Pairs)lower((Bytes)(Words{a, 0}), (Bytes)(Words{b, 0}));
 }
 
-/// The column of byte `k` of word `w`, of `groups` groups.
-std::size_t column_of(std::size_t w, std::size_t k, std::size_t groups) { return (w * group + k) * groups * group; }
+/// Swaps rows and columns of the bytes of eight words; twice, it changes nothing.
+void transpose(Square &rows) {
+    const Pairs a = interleaved(rows[0], rows[1]), b = interleaved(rows[2], rows[3]);
+    const Pairs c = interleaved(rows[4], rows[5]), d = interleaved(rows[6], rows[7]);
+    const std::array<Fours, 4> columns{
+        lower((Fours)lower(a, b), (Fours)lower(c, d)), upper((Fours)lower(a, b), (Fours)lower(c, d)),
+        lower((Fours)upper(a, b), (Fours)upper(c, d)), upper((Fours)upper(a, b), (Fours)upper(c, d))};
+    static_assert(sizeof columns == sizeof rows);
+    std::memcpy(rows.data(), columns.data(), sizeof rows);
+}
 
 std::uint64_t since(const audit_record &record, std::uint64_t &before) {
     const std::uint64_t time = audit_time_of(&record), apart = time - before;
@@ -40,11 +59,42 @@ void restore(audit_record &record, std::uint64_t &time) {
     record.words[0] = time << AUDIT_OPERATION_BITS | audit_operation_of(&record);
 }
 
+bool has_column(const Head &head, std::size_t w, std::size_t k) { return (head.varies >> (w * bytes + k) & 1) != 0; }
+
+/// What is the same in all whole groups.
+Head head_of(std::span<const audit_record> records) {
+    Head head;
+    head.count = static_cast<std::uint32_t>(records.size());
+    const std::size_t whole = records.size() / group * group;
+    if (whole == 0) return head;
+    std::array<std::uint64_t, words> differs{};
+    std::uint64_t before = 0;
+    head.same = {since(records[0], before), records[0].words[1], records[0].words[2]};
+    for (const audit_record &record : records.first(whole).subspan(1)) {
+        differs[0] |= since(record, before) ^ head.same[0];
+        differs[1] |= record.words[1] ^ head.same[1];
+        differs[2] |= record.words[2] ^ head.same[2];
+    }
+    for (std::size_t w = 0; w < words; w++)
+        for (std::size_t k = 0; k < bytes; k++)
+            if ((differs[w] >> (8 * k) & 0xff) != 0) head.varies |= 1U << (w * bytes + k);
+    return head;
+}
+
+std::size_t packed_size(const Head &head) {
+    const std::size_t columns = static_cast<std::size_t>(__builtin_popcount(head.varies));
+    return columns * (head.count / group * group) + head.count % group * sizeof(audit_record);
+}
+
 } // namespace
 
-std::vector<std::byte> to_columns(std::span<const audit_record> records) {
-    std::vector<std::byte> columns(records.size_bytes());
-    const std::size_t groups = records.size() / group, rest = groups * group;
+void append_columns(std::vector<std::byte> &packed, std::span<const audit_record> records) {
+    const Head head = head_of(records);
+    std::size_t at = packed.size();
+    packed.resize(at + sizeof head + packed_size(head));
+    std::memcpy(packed.data() + at, &head, sizeof head);
+    at += sizeof head;
+    const std::size_t groups = records.size() / group;
     std::uint64_t before = 0;
     for (std::size_t g = 0; g < groups; g++) {
         std::array<Square, words> squares;
@@ -54,37 +104,57 @@ std::vector<std::byte> to_columns(std::span<const audit_record> records) {
             squares[1][i] = record.words[1];
             squares[2][i] = record.words[2];
         }
+        std::byte *column = packed.data() + at + g * group;
         for (std::size_t w = 0; w < words; w++) {
             transpose(squares[w]);
-            for (std::size_t k = 0; k < group; k++)
-                std::memcpy(columns.data() + column_of(w, k, groups) + g * group, &squares[w][k], group);
+            for (std::size_t k = 0; k < bytes; k++) {
+                if (!has_column(head, w, k)) continue;
+                std::memcpy(column, &squares[w][k], group);
+                column += groups * group;
+            }
         }
     }
-    for (std::size_t i = rest; i < records.size(); i++) {
-        audit_record record = records[i];
-        record.words[0] = since(records[i], before);
-        std::memcpy(columns.data() + i * sizeof record, &record, sizeof record);
+    std::byte *rest = packed.data() + packed.size() - records.size() % group * sizeof(audit_record);
+    for (const audit_record &last : records.subspan(groups * group)) {
+        audit_record record = last;
+        record.words[0] = since(last, before);
+        std::memcpy(rest, &record, sizeof record);
+        rest += sizeof record;
     }
-    return columns;
 }
 
-std::vector<audit_record> from_columns(std::span<const std::byte> columns) {
-    std::vector<audit_record> records(columns.size() / sizeof(audit_record));
-    const std::size_t groups = records.size() / group, rest = groups * group;
+std::vector<audit_record> from_columns(std::span<const std::byte> packed) {
+    Head head;
+    if (packed.size() < sizeof head) return {};
+    std::memcpy(&head, packed.data(), sizeof head);
+    packed = packed.subspan(sizeof head);
+    if (head.count > most_in_columns || head.varies >> (words * bytes) != 0 || packed.size() != packed_size(head))
+        return {};
+    std::vector<audit_record> records(head.count);
+    const std::size_t groups = head.count / group;
+    std::array<Square, words> same{};
+    for (std::size_t w = 0; w < words; w++)
+        for (std::size_t k = 0; k < bytes; k++) same[w][k] = (head.same[w] >> (8 * k) & 0xff) * 0x0101010101010101U;
     std::uint64_t time = 0;
     for (std::size_t g = 0; g < groups; g++) {
+        const std::byte *column = packed.data() + g * group;
         for (std::size_t w = 0; w < words; w++) {
-            Square square;
-            for (std::size_t k = 0; k < group; k++)
-                std::memcpy(&square[k], columns.data() + column_of(w, k, groups) + g * group, group);
+            Square square = same[w];
+            for (std::size_t k = 0; k < bytes; k++) {
+                if (!has_column(head, w, k)) continue;
+                std::memcpy(&square[k], column, group);
+                column += groups * group;
+            }
             transpose(square);
             for (std::size_t i = 0; i < group; i++) records[g * group + i].words[w] = square[i];
         }
         for (std::size_t i = 0; i < group; i++) restore(records[g * group + i], time);
     }
-    for (std::size_t i = rest; i < records.size(); i++) {
-        std::memcpy(&records[i], columns.data() + i * sizeof(audit_record), sizeof(audit_record));
+    const std::byte *rest = packed.data() + packed.size() - head.count % group * sizeof(audit_record);
+    for (std::size_t i = groups * group; i < records.size(); i++) {
+        std::memcpy(&records[i], rest, sizeof(audit_record));
         restore(records[i], time);
+        rest += sizeof(audit_record);
     }
     return records;
 }

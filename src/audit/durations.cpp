@@ -12,6 +12,13 @@ std::uint64_t Durations::upper_end(std::size_t bucket) const {
     return std::min(greatest_, ((above % steps + steps + 1) << shift) - 1);
 }
 
+void Durations::add(const Durations &others) {
+    for (std::size_t i = 0; i < counts_.size(); i++) counts_[i] += others.counts_[i];
+    count_ += others.count_;
+    total_ += others.total_;
+    greatest_ = std::max(greatest_, others.greatest_);
+}
+
 std::uint64_t Durations::at(double share) const {
     const auto rank =
         std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_) - 1e-9)));

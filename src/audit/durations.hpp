@@ -17,6 +17,8 @@ class Durations {
         if (ticks > greatest_) greatest_ = ticks;
     }
 
+    void add(const Durations &others);
+
     std::uint64_t count() const { return count_; }
     std::uint64_t total() const { return total_; }
     std::uint64_t greatest() const { return greatest_; }

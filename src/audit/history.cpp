@@ -113,6 +113,7 @@ class ThreadHistory {
     ThreadHistory(const History &history, std::uint32_t serial) : history_(history) { call_.thread = serial; }
 
     void add(std::vector<audit_record> records) {
+        if (records.empty()) return;
         blocks_.push_back(std::move(records));
         if (!is_ready_) advance();
     }
@@ -120,7 +121,7 @@ class ThreadHistory {
     bool is_ready() const { return is_ready_; } // there is a call or a phase
     bool is_idle() const {                      // nothing is left of what was added
         const bool detail = !details_.empty() || (duration_ | size_ | call_.old_block | call_.alignment) != 0;
-        return !is_ready_ && blocks_.empty() && !detail;
+        return !is_ready_ && rest_.empty() && blocks_.empty() && !detail;
     }
     std::uint64_t time() const { return time_; }
 
@@ -139,14 +140,19 @@ class ThreadHistory {
     void advance() {
         if (is_ready_) forget();
         is_ready_ = false;
-        while (!is_ready_ && !blocks_.empty()) {
-            if (at_ == blocks_.front().size()) {
-                blocks_.pop_front();
-                at_ = 0;
-                continue;
-            }
-            take(blocks_.front()[at_++]);
+        while (!is_ready_ && (!rest_.empty() || begin_block())) {
+            const audit_record &record = rest_.front();
+            rest_ = rest_.subspan(1);
+            take(record);
         }
+    }
+
+    bool begin_block() {
+        if (blocks_.empty()) return false;
+        block_ = std::move(blocks_.front());
+        blocks_.pop_front();
+        rest_ = block_;
+        return true;
     }
 
     void forget() {
@@ -204,8 +210,9 @@ class ThreadHistory {
     }
 
     const History &history_;
-    std::deque<std::vector<audit_record>> blocks_;
-    std::size_t at_ = 0; // in the first block
+    std::vector<audit_record> block_;
+    std::span<const audit_record> rest_;           // of the block
+    std::deque<std::vector<audit_record>> blocks_; // after it
     bool is_ready_ = false, is_phase_ = false;
     std::uint64_t time_ = 0, duration_ = 0, size_ = 0;
     std::uint64_t detail_begin_ = 0; // of the call whose details are known
@@ -273,6 +280,15 @@ class MergedHistory {
     std::size_t told_events_ = 0;
     std::uint64_t next_event_ = 0;
 };
+
+void History::for_each_event(const std::function<void(const KernelEvent &)> &tell) {
+    reader_.rewind();
+    Frame frame;
+    while (reader_.read(frame, false)) {
+        if (frame.kind != FrameKind::events) continue;
+        for (const KernelEvent &event : items_in<KernelEvent>(frame.payload)) tell(event);
+    }
+}
 
 void History::visit(HistoryVisitor &visitor) {
     reader_.rewind();

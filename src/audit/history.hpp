@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -62,6 +63,10 @@ class History {
     /// was preempted meanwhile, comes later; each thread's own are always in their order. Memory grows with what was
     /// taken out at a time, not with the recording.
     void visit(HistoryVisitor &visitor);
+
+    /// The kernel's events alone, in the order in which they were written, and with their times as the kernel told
+    /// them.
+    void for_each_event(const std::function<void(const KernelEvent &)> &tell);
 
     const nlohmann::json &start() const { return start_; }
     const nlohmann::json &end() const { return end_; } // an empty object if the recording was cut

@@ -3,79 +3,128 @@
 #include <algorithm>
 
 namespace flat::audit {
-namespace {
 
-std::size_t home_of(std::uint64_t start, std::size_t places) {
-    return static_cast<std::size_t>((start >> 3) * 0x9e3779b97f4a7c15u >> 20) & (places - 1);
-}
-
-} // namespace
-
-/// Where the block at `start` stands, or else the empty place at which it would.
-std::size_t LiveBlocks::place_of(std::uint64_t start) const {
-    std::size_t place = home_of(start, small_.size());
-    while (small_[place].start != start && small_[place].start != 0) place = (place + 1) & (small_.size() - 1);
+/// Where a page stands, or else the empty place at which it would. Four neighbours begin to look in one cache line.
+inline std::size_t LiveBlocks::place_of(std::uint64_t number) const {
+    const std::size_t mask = pages_.size() - 1;
+    const std::uint64_t line = (number >> 2) * 0x9e3779b97f4a7c15u >> 32;
+    std::size_t place = static_cast<std::size_t>(line << 2 | (number & 3)) & mask;
+    while (pages_[place].number != number && pages_[place].number != 0) place = (place + 1) & mask;
     return place;
 }
 
 void LiveBlocks::grow() {
-    std::vector<LiveBlock> before(2 * small_.size());
-    before.swap(small_);
-    for (const LiveBlock &block : before)
-        if (block.start != 0) small_[place_of(block.start)] = block;
+    std::vector<Page> before(pages_.empty() ? 64 : 2 * pages_.size());
+    before.swap(pages_);
+    for (const Page &known : before)
+        if (known.number != 0) pages_[place_of(known.number)] = known;
 }
 
-/// Moves back what stands behind a gap and would not be found across it.
-void LiveBlocks::close_gap(std::size_t gap) {
-    const std::size_t mask = small_.size() - 1;
-    for (std::size_t place = (gap + 1) & mask; small_[place].start != 0; place = (place + 1) & mask) {
-        const std::size_t home = home_of(small_[place].start, small_.size());
-        if (((place - home) & mask) < ((place - gap) & mask)) continue;
-        small_[gap] = small_[place];
-        gap = place;
+void LiveBlocks::expect(std::uint64_t address) {
+    const std::uint64_t number = address >> page_bits;
+    if (number == 0) return; // no block lies there
+    if (page_count_ >= pages_.size() / 2) grow();
+    Page &asked = pages_[place_of(number)];
+    if (asked.number == 0) page_count_++;
+    asked.number = number;
+    asked.questions++;
+    questions_++;
+}
+
+/// A page about which questions are to come; none if there are none.
+inline LiveBlocks::Page *LiveBlocks::expecting(std::uint64_t number) {
+    Page &known = pages_[place_of(number)];
+    return known.questions != 0 ? &known : nullptr;
+}
+
+void LiveBlocks::put(Page &in, const LiveBlock &block) {
+    for (std::uint32_t i = in.first; i != 0; i = nodes_[i].next) {
+        if (nodes_[i].block.start != block.start) continue;
+        nodes_[i].block = block; // its free was dropped
+        return;
     }
-    small_[gap] = {};
+    std::uint32_t node = free_node_;
+    if (node == 0) {
+        node = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.emplace_back();
+    } else {
+        free_node_ = nodes_[node].next;
+    }
+    nodes_[node] = {block, in.first};
+    in.first = node;
+}
+
+void LiveBlocks::take(Page &from, std::uint64_t start, std::uint64_t begin) {
+    for (std::uint32_t *link = &from.first; *link != 0; link = &nodes_[*link].next) {
+        Node &node = nodes_[*link];
+        if (node.block.start != start || node.block.born > begin) continue;
+        const std::uint32_t gone = *link;
+        *link = node.next;
+        node.next = free_node_;
+        free_node_ = gone;
+        return;
+    }
+}
+
+void LiveBlocks::forget(Page &all) {
+    while (all.first != 0) {
+        Node &node = nodes_[all.first];
+        const std::uint32_t next = node.next;
+        node.next = free_node_;
+        free_node_ = all.first;
+        all.first = next;
+    }
 }
 
 void LiveBlocks::add(const LiveBlock &block) {
-    if (block.start == 0) return;
+    if (block.start == 0 || questions_ == 0) return;
     if (block.size >= page) {
-        remove(block.start, UINT64_MAX); // a smaller one, if its free was dropped
-        large_.emplace(block.start, block);
+        remove(block.start, UINT64_MAX); // of a smaller one, the free was dropped
+        larger_.emplace(block.start, block);
+        larger_like(block.start)++;
         return;
     }
-    if (!large_.empty()) large_.erase(block.start); // if its free was dropped
-    std::size_t place = place_of(block.start);
-    if (small_[place].start == 0 && ++small_count_ > small_.size() / 2) {
-        grow();
-        place = place_of(block.start);
-    }
-    small_[place] = block;
+    remove_larger(block.start, UINT64_MAX);
+    const std::uint64_t first = block.start >> page_bits;
+    const std::uint64_t last = (block.start + std::max<std::uint64_t>(block.size, 1) - 1) >> page_bits;
+    for (std::uint64_t number = first; number <= last; number++)
+        if (Page *in = expecting(number)) put(*in, block);
 }
 
 void LiveBlocks::remove(std::uint64_t start, std::uint64_t begin) {
-    if (start == 0) return;
-    const std::size_t place = place_of(start);
-    if (small_[place].start == start && small_[place].born <= begin) {
-        small_count_--;
-        close_gap(place);
-        return;
-    }
-    if (const auto found = large_.find(start); found != large_.end() && found->second.born <= begin)
-        large_.erase(found);
+    if (start == 0 || questions_ == 0) return;
+    const std::uint64_t number = start >> page_bits;
+    for (const std::uint64_t in : {number, number + 1})
+        if (Page *from = expecting(in)) take(*from, start, begin);
+    remove_larger(start, begin);
 }
 
-std::optional<LiveBlock> LiveBlocks::at(std::uint64_t address) const {
-    const std::uint64_t first = address & ~(granule - 1);
-    for (std::uint64_t start = first; start != 0 && address - start < page; start -= granule) {
-        const LiveBlock &block = small_[place_of(start)];
-        if (block.start == start && address - start < std::max<std::uint64_t>(block.size, 1)) return block;
+void LiveBlocks::remove_larger(std::uint64_t start, std::uint64_t begin) {
+    if (larger_like(start) == 0) return;
+    const auto found = larger_.find(start);
+    if (found == larger_.end() || found->second.born > begin) return;
+    larger_.erase(found);
+    larger_like(start)--;
+}
+
+std::optional<LiveBlock> LiveBlocks::at(std::uint64_t address) {
+    if (pages_.empty()) return std::nullopt;
+    std::optional<LiveBlock> found;
+    const auto look_at = [&](const LiveBlock &block) {
+        const bool inside = block.start <= address && address - block.start < std::max<std::uint64_t>(block.size, 1);
+        if (inside && (!found || block.start > found->start)) found = block;
+    };
+    if (const auto after = larger_.upper_bound(address); after != larger_.begin()) look_at(std::prev(after)->second);
+    Page *asked = expecting(address >> page_bits);
+    if (asked == nullptr) return found;
+    for (std::uint32_t i = asked->first; i != 0; i = nodes_[i].next) look_at(nodes_[i].block);
+    questions_--;
+    if (--asked->questions == 0) forget(*asked);
+    if (questions_ == 0) {
+        larger_.clear();
+        larger_by_start_ = {};
     }
-    auto after = large_.upper_bound(address);
-    if (after == large_.begin()) return std::nullopt;
-    const LiveBlock &block = std::prev(after)->second;
-    if (address - block.start < block.size) return block;
-    return std::nullopt;
+    return found;
 }
 
 } // namespace flat::audit

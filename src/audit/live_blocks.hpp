@@ -1,6 +1,7 @@
 // Which block of a process an address lies in, at a moment of its history.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,30 +16,53 @@ struct LiveBlock {
     std::uint32_t operation = 0, stack = 0;
 };
 
-/// Of one process. Blocks are added and removed far more often than an address is looked up: those below a page stand
-/// in a hash table by their start, in which a look-up tries each address at which such a block can begin; larger ones
-/// in the order of addresses.
+/// Of one process. Each question is announced before the first block comes, since blocks are added and removed far more
+/// often than an address is asked for: of blocks below a page only those are kept that lie in a page about which
+/// questions are still to come.
 class LiveBlocks {
   public:
+    /// `at(address)` will be asked, once for each time that this is called.
+    void expect(std::uint64_t address);
+
     void add(const LiveBlock &block);
 
     /// The block at `start` is gone since `begin`, when its free began. One that was born later is another, which the
     /// allocator has made of the same memory meanwhile.
     void remove(std::uint64_t start, std::uint64_t begin);
 
-    /// At most 512 places of the table are tried.
-    std::optional<LiveBlock> at(std::uint64_t address) const;
+    /// At most 512 blocks that lie in the address's page are looked at, if none was added twice.
+    std::optional<LiveBlock> at(std::uint64_t address);
 
   private:
-    static constexpr std::uint64_t page = 4096, granule = 8; // allocators align to 8 bytes at least
+    static constexpr std::uint64_t page_bits = 12, page = 1 << page_bits;
 
-    std::size_t place_of(std::uint64_t start) const;
+    /// Number 0: an empty place.
+    struct Page {
+        std::uint64_t number = 0;
+        std::uint32_t questions = 0; // to come
+        std::uint32_t first = 0;     // of its blocks: an index in nodes_, 0: none
+    };
+    struct Node {
+        LiveBlock block;
+        std::uint32_t next = 0;
+    };
+
+    std::size_t place_of(std::uint64_t number) const;
     void grow();
-    void close_gap(std::size_t gap);
+    Page *expecting(std::uint64_t number);
+    void put(Page &in, const LiveBlock &block);
+    void take(Page &from, std::uint64_t start, std::uint64_t begin);
+    void forget(Page &all);
+    std::uint16_t &larger_like(std::uint64_t start) { return larger_by_start_[start >> page_bits & (page - 1)]; }
+    void remove_larger(std::uint64_t start, std::uint64_t begin);
 
-    std::vector<LiveBlock> small_ = std::vector<LiveBlock>(1024); // `start` 0: empty; a power of two, at most half full
-    std::size_t small_count_ = 0;
-    std::map<std::uint64_t, LiveBlock> large_; // by start
+    std::vector<Page> pages_; // a hash table: a power of two, at most half full
+    std::size_t page_count_ = 0;
+    std::uint64_t questions_ = 0;                       // to come, in all pages
+    std::vector<Node> nodes_ = {{}};                    // the first one is none
+    std::uint32_t free_node_ = 0;                       // the first of those that are in no page; 0: none
+    std::map<std::uint64_t, LiveBlock> larger_;         // of a page and more, by start
+    std::array<std::uint16_t, page> larger_by_start_{}; // how many of them, by some bits of the start
 };
 
 } // namespace flat::audit

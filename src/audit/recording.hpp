@@ -78,6 +78,9 @@ class RecordingWriter {
 
   private:
     struct Packer;
+    std::vector<std::byte> &begin_frame();
+    void end_frame(FrameKind kind);
+
     std::FILE *file_;
     std::unique_ptr<Packer> packer_;
     std::uint64_t bytes_ = 0;

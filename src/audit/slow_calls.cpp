@@ -1,6 +1,7 @@
 #include "slow_calls.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace flat::audit {
 namespace {
@@ -13,9 +14,27 @@ bool told_system_call(const Call &call) {
                        [](auto &detail) { return audit_operation_of(&detail) == AUDIT_SYSTEM_CALL; });
 }
 
+bool asks_for_block(const KernelEvent &event) {
+    return event.within == 0 && event.kind == KernelEventKind::fault_begins;
+}
+
 } // namespace
 
-SlowCalls::SlowCalls(const History &history, const Limits &limits) : history_(history), limits_(limits) {}
+SlowCalls::SlowCalls(History &history, const Limits &limits) : history_(history), limits_(limits) {}
+
+void SlowCalls::read() {
+    history_.for_each_event([this](const KernelEvent &event) {
+        if (asks_for_block(event)) blocks_[event.process].expect(event.address);
+    });
+    history_.visit(*this);
+    finish();
+}
+
+Durations SlowCalls::all(CallKind kind) const {
+    Durations durations = undisturbed(kind);
+    durations.add(kind == CallKind::takes ? taking_told_ : giving_told_);
+    return durations;
+}
 
 SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
     const auto found = watched_.find(thread);
@@ -33,9 +52,8 @@ void SlowCalls::on_event(const KernelEvent &event) {
     if (event.within != 0)
         block = LiveBlock{.operation = event.within >> AUDIT_STACK_BITS,
                           .stack = event.within & ((1U << AUDIT_STACK_BITS) - 1)};
-    else if (event.kind == KernelEventKind::fault_begins)
-        if (const auto blocks = blocks_.find(event.process); blocks != blocks_.end())
-            block = blocks->second.at(event.address);
+    else if (asks_for_block(event))
+        block = blocks_[event.process].at(event.address);
     thread.events.push_back({event, block});
     if (thread.events.size() > most_waiting) take_earlier(thread, thread.events[thread.events.size() / 2].event.time);
 }
@@ -61,16 +79,8 @@ std::vector<KernelEvent> SlowCalls::take_inner(Watched &thread, std::uint64_t en
 }
 
 void SlowCalls::on_call(const Call &call) {
-    if (call.thread != last_serial_ || last_entry_ == nullptr) {
-        const auto entry = history_.threads().find(call.thread);
-        if (entry == history_.threads().end()) return; // cannot be: it is written before its records
-        last_serial_ = call.thread;
-        last_entry_ = &entry->second;
-        last_sum_ = &threads_[call.thread];
-        last_watched_ = &watched(last_entry_->thread); // stays where it is, as what unordered_map holds does
-        last_watched_->serial = call.thread;
-        last_blocks_ = &blocks_[last_entry_->process];
-    }
+    if (call.thread != last_serial_ || last_sum_ == nullptr) change_thread(call.thread);
+    if (last_sum_ == nullptr) return;
     std::vector<KernelEvent> inner;
     if (!last_watched_->events.empty()) {
         take_earlier(*last_watched_, call.begin);
@@ -81,16 +91,39 @@ void SlowCalls::on_call(const Call &call) {
     follow_blocks(call);
 }
 
+/// A thread whose entry is missing is none: its entry is written before its records.
+void SlowCalls::change_thread(std::uint32_t serial) {
+    last_sum_ = nullptr;
+    const auto entry = history_.threads().find(serial);
+    if (entry == history_.threads().end()) return;
+    last_serial_ = serial;
+    last_sum_ = &threads_[serial];
+    last_watched_ = &watched(entry->second.thread); // stays where it is, as what unordered_map holds does
+    last_watched_->serial = serial;
+    last_blocks_ = &blocks_[entry->second.process];
+}
+
 /// A stack ends in the call itself, so that it has one operation, as long as its number is known.
 StackSum &SlowCalls::sum_of(const Call &call) {
-    std::uint32_t *place = &sum_of_stack_[call.stack];
-    if (*place != 0 && stacks_[*place - 1].operation != call.operation)
-        place = &other_sums_[{call.stack, call.operation}];
-    if (*place == 0) {
-        stacks_.push_back({.operation = call.operation, .stack = call.stack});
-        *place = static_cast<std::uint32_t>(stacks_.size());
-    }
-    return stacks_[*place - 1];
+    if (call.stack < sums_.size() && sums_[call.stack].operation == call.operation) return sums_[call.stack];
+    return new_sum_of(call);
+}
+
+StackSum &SlowCalls::new_sum_of(const Call &call) {
+    if (call.stack >= sums_.size()) sums_.resize(call.stack + std::size_t{1});
+    const bool is_first = sums_[call.stack].count == 0;
+    StackSum &sum = is_first ? sums_[call.stack] : other_sums_[{call.stack, call.operation}];
+    sum.operation = call.operation;
+    sum.stack = call.stack;
+    return sum;
+}
+
+std::vector<StackSum> SlowCalls::stacks() const {
+    std::vector<StackSum> all;
+    std::copy_if(sums_.begin(), sums_.end(), std::back_inserter(all),
+                 [](const StackSum &sum) { return sum.count > 0; });
+    for (const auto &[key, sum] : other_sums_) all.push_back(sum);
+    return all;
 }
 
 void SlowCalls::count(const Call &call) {
@@ -104,12 +137,10 @@ void SlowCalls::count(const Call &call) {
     const CallKind kind = kind_of(call.operation);
     if (kind == CallKind::trims) return;
     const bool takes = kind == CallKind::takes;
-    if (call.details.empty() || !told_system_call(call)) {
+    if (call.details.empty() || !told_system_call(call))
         (takes ? taking_undisturbed_ : giving_undisturbed_).add(call.duration);
-        (takes ? taking_ : giving_).add(call.duration);
-    } else {
-        (takes ? taking_ : giving_).add(evidence_by_events(call, {}, limits_.cost).duration);
-    }
+    else
+        (takes ? taking_told_ : giving_told_).add(evidence_by_events(call, {}, limits_.cost).duration);
 }
 
 void SlowCalls::keep_if_slow(const Call &call, std::span<const KernelEvent> events) {

@@ -34,8 +34,8 @@ struct ThreadSum {
     std::uint64_t calls = 0, total = 0, slow = 0;
 };
 
-/// Visits a history. Memory grows with the slow calls, the places, and the blocks that are live at a time.
-class SlowCalls : public HistoryVisitor {
+/// Memory grows with the slow calls, the places, and the pages that were touched.
+class SlowCalls final : private HistoryVisitor {
   public:
     struct Limits {
         std::uint64_t over = 0;  // ticks from which a call is slow
@@ -43,18 +43,18 @@ class SlowCalls : public HistoryVisitor {
         bool by_counts = false;  // the kernel told only how many events there were
         CostOfMachine cost;
     };
-    SlowCalls(const History &history, const Limits &limits);
+    SlowCalls(History &history, const Limits &limits);
 
-    void on_call(const Call &call) override;
-    void on_event(const KernelEvent &event) override;
-    void finish(); // after the visit
+    /// Visits the history, once.
+    void read();
 
     const std::vector<SlowSample> &samples() const { return samples_; }
-    const Durations &all(CallKind kind) const { return kind == CallKind::takes ? taking_ : giving_; }
+    Durations all(CallKind kind) const;
+    /// Of those calls in which no system call was told.
     const Durations &undisturbed(CallKind kind) const {
         return kind == CallKind::takes ? taking_undisturbed_ : giving_undisturbed_;
     }
-    const std::vector<StackSum> &stacks() const { return stacks_; }
+    std::vector<StackSum> stacks() const;
     const std::map<std::uint32_t, ThreadSum> &threads() const { return threads_; } // by serial number
 
   private:
@@ -69,27 +69,30 @@ class SlowCalls : public HistoryVisitor {
         std::uint32_t serial = 0;
     };
 
+    void on_call(const Call &call) override;
+    void on_event(const KernelEvent &event) override;
+    void finish();
     Watched &watched(std::int32_t thread);
+    void change_thread(std::uint32_t serial);
     void take_earlier(Watched &thread, std::uint64_t before);
     std::vector<KernelEvent> take_inner(Watched &thread, std::uint64_t end);
     StackSum &sum_of(const Call &call);
+    StackSum &new_sum_of(const Call &call);
     void count(const Call &call);
     void keep_if_slow(const Call &call, std::span<const KernelEvent> events);
     void follow_blocks(const Call &call);
     void add_touch(const TouchBurst &burst, std::int32_t thread, bool in_call);
 
-    const History &history_;
+    History &history_;
     Limits limits_;
     std::vector<SlowSample> samples_;
-    Durations taking_, giving_, taking_undisturbed_, giving_undisturbed_;
-    std::vector<StackSum> stacks_;
-    std::vector<std::uint32_t> sum_of_stack_ = std::vector<std::uint32_t>(1U << AUDIT_STACK_BITS); // its place and 1
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> other_sums_; // where a stack has two operations
+    Durations taking_undisturbed_, giving_undisturbed_, taking_told_, giving_told_;
+    std::vector<StackSum> sums_;                                             // by stack; `count` 0: there is none
+    std::map<std::pair<std::uint32_t, std::uint32_t>, StackSum> other_sums_; // where a stack has two operations
     std::map<std::uint32_t, ThreadSum> threads_;
     std::unordered_map<std::int32_t, Watched> watched_;
     std::unordered_map<std::int32_t, LiveBlocks> blocks_; // by process
     std::uint32_t last_serial_ = 0;                       // of the last call, with what belongs to its thread
-    const ThreadEntry *last_entry_ = nullptr;
     ThreadSum *last_sum_ = nullptr;
     Watched *last_watched_ = nullptr;
     LiveBlocks *last_blocks_ = nullptr;

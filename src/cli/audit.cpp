@@ -122,7 +122,9 @@ std::string machine_text() {
 /// Shows what a recording says; the report on `stream`, if that is not where figures go.
 void show(const fs::path &recording, const AuditOptions &options, int stream) {
     audit::History history(recording);
-    const audit::Findings findings = audit::analyse(history);
+    const bool all =
+        !options.json.empty() || !options.html.empty() || !options.pprof.empty() || !options.folded.empty();
+    const audit::Findings findings = audit::analyse(history, all ? audit::Stacks::all : audit::Stacks::of_stalls);
     const std::string text = audit_text(findings, Look::of(stream));
     if (stream == STDERR_FILENO)
         fmt::print(stderr, "{}", text);

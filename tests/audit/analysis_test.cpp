@@ -19,7 +19,7 @@ constexpr std::uint64_t slow = 20000; // ticks, of one ns; over the 10 us from w
 
 Findings findings_of(const MadeRecording &made) {
     History history(made.file());
-    return analyse(history);
+    return analyse(history, Stacks::all);
 }
 
 void say_at_start(MadeRecording &made, const nlohmann::json &what) {

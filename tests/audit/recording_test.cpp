@@ -2,6 +2,8 @@
 // content.
 #include "audit/recording.hpp"
 
+#include "audit/columns.hpp"
+
 #include "made_recording.hpp"
 
 #include <cstring>
@@ -90,6 +92,34 @@ TEST(recording, gives_records_back_as_they_were) {
         next++;
     }
     EXPECT_EQ(next, written.size());
+}
+
+/// Bytes that are the same in all records but the last few, which stand for themselves.
+TEST(recording, gives_records_back_that_are_alike) {
+    for (std::size_t differs = 0; differs <= sizeof(audit_record); differs++)
+        for (const std::size_t count : {8U, 9U, 16U, 23U}) {
+            MadeRecording made;
+            std::vector<audit_record> written(count, audit_record_of_call(AUDIT_MALLOC, 100, 7, 3, 4096, 0x1000));
+            if (differs > 0) reinterpret_cast<std::uint8_t *>(&written[count / 2])[differs - 1] ^= 0x81;
+            made.records(1, written);
+            const std::vector<Read> frames = frames_in(made.file());
+            ASSERT_EQ(frames.back().records.size(), count * sizeof(audit_record));
+            EXPECT_EQ(std::memcmp(frames.back().records.data(), written.data(), frames.back().records.size()), 0)
+                << differs << " " << count;
+        }
+}
+
+TEST(recording, has_no_records_in_what_is_no_columns) {
+    std::vector<std::byte> columns;
+    append_columns(columns, std::vector<audit_record>(20, audit_record_of_call(AUDIT_FREE, 5, 1, 2, 0, 0x1000)));
+    EXPECT_EQ(from_columns(columns).size(), 20U);
+    for (std::size_t size = 0; size < columns.size(); size++)
+        EXPECT_TRUE(from_columns(std::span(columns).first(size)).empty()) << size;
+    for (std::size_t at = 0; at < 2 * sizeof(std::uint32_t); at++) {
+        std::vector<std::byte> damaged = columns; // the count, and which bytes have columns
+        damaged[at] = ~damaged[at];
+        EXPECT_TRUE(from_columns(damaged).empty()) << at;
+    }
 }
 
 TEST(recording, is_read_again_from_its_beginning_and_without_records) {
