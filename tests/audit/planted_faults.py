@@ -138,7 +138,7 @@ FAULTS = {
                                            "(asked->questions = 0) == 0)", "live_blocks.are_told*:live_blocks.agree*"),
     "larger_blocks_are_found_nowhere": ("audit/live_blocks.cpp", r"larger_like\(block\.start\)\+\+;", "",
                                         "live_blocks.take*"),
-    "questions_are_not_announced": ("audit/slow_calls.cpp", r"blocks_\[event\.process\]\.expect\(event\.address\);", "",
+    "questions_are_not_announced": ("audit/slow_calls.cpp", r"blocks_\[event\.process\]\.expect\(event\.address\);", ";",
                                     "analysis.charges_a_fault*"),
     "bursts_never_end": ("audit/first_touch.cpp", r" && since_ < burst_ends_ \+ apart_", "", "first_touch.of_one*"),
     "preemption_is_first_touch": ("audit/first_touch.cpp", r"away_ \+= event\.time - out_since_;", "", "first_touch.is*"),

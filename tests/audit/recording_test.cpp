@@ -115,6 +115,9 @@ TEST(recording, has_no_records_in_what_is_no_columns) {
     EXPECT_EQ(from_columns(columns).size(), 20U);
     for (std::size_t size = 0; size < columns.size(); size++)
         EXPECT_TRUE(from_columns(std::span(columns).first(size)).empty()) << size;
+    columns.push_back(std::byte{0});
+    EXPECT_TRUE(from_columns(columns).empty()) << "a byte too many";
+    columns.pop_back();
     for (std::size_t at = 0; at < 2 * sizeof(std::uint32_t); at++) {
         std::vector<std::byte> damaged = columns; // the count, and which bytes have columns
         damaged[at] = ~damaged[at];
