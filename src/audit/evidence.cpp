@@ -51,6 +51,8 @@ void apply(State &state, const KernelEvent &event, Evidence &evidence) {
     case KernelEventKind::preempted: state.preempted = true; break;
     case KernelEventKind::blocked: state.blocked = true; break;
     case KernelEventKind::runs_on: state.preempted = state.blocked = false; break;
+    case KernelEventKind::forked:
+    case KernelEventKind::executed: break; // of processes, not of a call
     }
 }
 

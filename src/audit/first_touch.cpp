@@ -21,6 +21,8 @@ void FirstTouch::take(const KernelEvent &event, const std::optional<LiveBlock> &
         if (out_since_ != 0) away_ += event.time - out_since_;
         out_since_ = 0;
         break;
+    case KernelEventKind::forked:
+    case KernelEventKind::executed: break; // of processes, not of a fault
     }
 }
 

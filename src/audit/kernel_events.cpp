@@ -28,7 +28,7 @@ constexpr std::array meant{KernelEventKind::fault_begins, KernelEventKind::minor
 
 constexpr std::uint32_t searched_bytes = 2048; // of the stack below a call of an allocator: glibc's needs 300
 
-perf_event_attr attributes_of(std::uint64_t event, bool with_switches, bool with_stack) {
+perf_event_attr attributes_of(std::uint64_t event, bool tells_more, bool with_stack) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -46,7 +46,10 @@ perf_event_attr attributes_of(std::uint64_t event, bool with_switches, bool with
     attributes.exclude_hv = 1;
     attributes.enable_on_exec = 1;
     attributes.sample_id_all = 1;
-    attributes.context_switch = with_switches ? 1 : 0;
+    attributes.context_switch = tells_more ? 1 : 0;
+    attributes.task = tells_more ? 1 : 0;
+    attributes.comm = tells_more ? 1 : 0;
+    attributes.comm_exec = tells_more ? 1 : 0;
     attributes.use_clockid = 1;
     attributes.clockid = CLOCK_MONOTONIC_RAW;
     return attributes;
@@ -185,7 +188,28 @@ KernelEvent switch_of(const std::byte *body, std::uint16_t misc) {
     return event;
 }
 
-constexpr std::size_t sample_bytes = 40, switch_bytes = 16, lost_bytes = 16;
+/// Behind the head: process, parent, thread, the parent's thread, time.
+KernelEvent fork_of(const std::byte *body) {
+    KernelEvent event;
+    event.process = value_at<std::int32_t>(body);
+    event.address = static_cast<std::uint64_t>(value_at<std::int32_t>(body + 4));
+    event.thread = value_at<std::int32_t>(body + 8);
+    event.time = value_at<std::uint64_t>(body + 16);
+    event.kind = KernelEventKind::forked;
+    return event;
+}
+
+/// Behind the head: process, thread, the program's name; at the end the time and the event's identity.
+KernelEvent execution_of(const std::byte *body, std::size_t bytes) {
+    KernelEvent event;
+    event.process = value_at<std::int32_t>(body);
+    event.thread = value_at<std::int32_t>(body + 4);
+    event.time = value_at<std::uint64_t>(body + bytes - 16);
+    event.kind = KernelEventKind::executed;
+    return event;
+}
+
+constexpr std::size_t sample_bytes = 40, switch_bytes = 16, lost_bytes = 16, fork_bytes = 24, execution_bytes = 24;
 
 } // namespace
 
@@ -216,6 +240,11 @@ void KernelEvents::read(std::vector<KernelEvent> &events) {
                     events.back().within = call_on(body + sample_bytes, rest - sample_bytes);
             } else if (head.type == PERF_RECORD_SWITCH && rest >= switch_bytes) {
                 events.push_back(switch_of(body, head.misc));
+            } else if (head.type == PERF_RECORD_FORK && rest >= fork_bytes) {
+                const KernelEvent event = fork_of(body);
+                if (static_cast<std::uint64_t>(event.process) != event.address) events.push_back(event); // no thread
+            } else if (head.type == PERF_RECORD_COMM && rest >= execution_bytes) {
+                if ((head.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) events.push_back(execution_of(body, rest));
             } else if (head.type == PERF_RECORD_LOST && rest >= lost_bytes) {
                 lost_ += value_at<std::uint64_t>(body + 8);
             }

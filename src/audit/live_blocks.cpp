@@ -76,6 +76,34 @@ void LiveBlocks::forget(Page &all) {
     }
 }
 
+void LiveBlocks::inherit(LiveBlocks &parent) {
+    if (parent.pages_.empty()) return;
+    larger_ = parent.larger_; // before the parent forgets them
+    larger_by_start_ = parent.larger_by_start_;
+    for (Page &mine : pages_) {
+        Page *theirs = mine.questions != 0 ? parent.expecting(mine.number) : nullptr;
+        if (theirs == nullptr) continue;
+        for (std::uint32_t i = theirs->first; i != 0; i = parent.nodes_[i].next) put(mine, parent.nodes_[i].block);
+        parent.answer(*theirs, std::min(mine.questions, theirs->questions));
+    }
+}
+
+void LiveBlocks::clear() {
+    for (Page &known : pages_) forget(known);
+    larger_.clear();
+    larger_by_start_ = {};
+}
+
+/// So many questions about a page are not to come any more.
+void LiveBlocks::answer(Page &asked, std::uint32_t count) {
+    questions_ -= count;
+    asked.questions -= count;
+    if (asked.questions == 0) forget(asked);
+    if (questions_ > 0) return;
+    larger_.clear();
+    larger_by_start_ = {};
+}
+
 void LiveBlocks::add(const LiveBlock &block) {
     if (block.start == 0 || questions_ == 0) return;
     if (block.size >= page) {
@@ -118,12 +146,7 @@ std::optional<LiveBlock> LiveBlocks::at(std::uint64_t address) {
     Page *asked = expecting(address >> page_bits);
     if (asked == nullptr) return found;
     for (std::uint32_t i = asked->first; i != 0; i = nodes_[i].next) look_at(nodes_[i].block);
-    questions_--;
-    if (--asked->questions == 0) forget(*asked);
-    if (questions_ == 0) {
-        larger_.clear();
-        larger_by_start_ = {};
-    }
+    answer(*asked, 1);
     return found;
 }
 

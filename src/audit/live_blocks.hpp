@@ -24,6 +24,13 @@ class LiveBlocks {
     /// `at(address)` will be asked, once for each time that this is called.
     void expect(std::uint64_t address);
 
+    /// Takes over the parent's blocks, as a process that was forked does. The questions about this one's must have been
+    /// announced to the parent as well: there they are not to come any more.
+    void inherit(LiveBlocks &parent);
+
+    /// All blocks are gone.
+    void clear();
+
     void add(const LiveBlock &block);
 
     /// The block at `start` is gone since `begin`, when its free began. One that was born later is another, which the
@@ -53,6 +60,7 @@ class LiveBlocks {
     void put(Page &in, const LiveBlock &block);
     void take(Page &from, std::uint64_t start, std::uint64_t begin);
     void forget(Page &all);
+    void answer(Page &asked, std::uint32_t count);
     std::uint16_t &larger_like(std::uint64_t start) { return larger_by_start_[start >> page_bits & (page - 1)]; }
     void remove_larger(std::uint64_t start, std::uint64_t begin);
 

@@ -33,6 +33,8 @@ enum class KernelEventKind : std::uint32_t {
     preempted, // the thread is taken from its processor, and would run on
     blocked,   // the thread waits for something
     runs_on,
+    forked,   // `process` is a new one, which has the memory of the process `address`
+    executed, // the process has a new program, and nothing of its memory before
 };
 
 /// Times are in ns of CLOCK_MONOTONIC_RAW.

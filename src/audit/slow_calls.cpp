@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t most_waiting = 1U << 21; // events of a thread that makes no call; then the older half is taken as
                                                // outside of any
 
+constexpr std::size_t most_ancestors = 32; // of a process whose page faults are charged to their blocks
+
 bool told_system_call(const Call &call) {
     return std::any_of(call.details.begin(), call.details.end(),
                        [](auto &detail) { return audit_operation_of(&detail) == AUDIT_SYSTEM_CALL; });
@@ -23,8 +25,19 @@ bool asks_for_block(const KernelEvent &event) {
 SlowCalls::SlowCalls(History &history, const Limits &limits) : history_(history), limits_(limits) {}
 
 void SlowCalls::read() {
-    history_.for_each_event([this](const KernelEvent &event) {
-        if (asks_for_block(event)) blocks_[event.process].expect(event.address);
+    std::unordered_map<std::int32_t, std::int32_t> parents;
+    history_.for_each_event([&](const KernelEvent &event) {
+        if (event.kind == KernelEventKind::forked) parents[event.process] = static_cast<std::int32_t>(event.address);
+    });
+    history_.for_each_event([&](const KernelEvent &event) {
+        if (!asks_for_block(event)) return;
+        std::int32_t process = event.process;
+        for (std::size_t i = 0; i < most_ancestors; i++) { // a system's numbers are used again: there may be no first
+            blocks_[process].expect(event.address);
+            const auto parent = parents.find(process);
+            if (parent == parents.end()) break;
+            process = parent->second;
+        }
     });
     history_.visit(*this);
     finish();
@@ -47,6 +60,16 @@ SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
 }
 
 void SlowCalls::on_event(const KernelEvent &event) {
+    if (event.kind == KernelEventKind::forked) {
+        const auto parent = blocks_.find(static_cast<std::int32_t>(event.address));
+        const auto child = blocks_.find(event.process);
+        if (parent != blocks_.end() && child != blocks_.end() && parent != child) child->second.inherit(parent->second);
+        return;
+    }
+    if (event.kind == KernelEventKind::executed) {
+        if (const auto blocks = blocks_.find(event.process); blocks != blocks_.end()) blocks->second.clear();
+        return;
+    }
     Watched &thread = watched(event.thread);
     std::optional<LiveBlock> block;
     if (event.within != 0)

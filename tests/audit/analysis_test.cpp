@@ -130,6 +130,51 @@ TEST(analysis, charges_no_fault_to_a_block_that_is_gone_or_of_another_process) {
     EXPECT_EQ(findings_of(made).slow_count, 0U);
 }
 
+/// Of the process 2, which the process 1 forks at 500 and whose thread is 21.
+KernelEvent forked_child(std::int32_t process = 2, std::uint64_t parent = 1) {
+    return made_event(forked, 500, 10 * process + 1, parent, process);
+}
+
+TEST(analysis, charges_a_childs_fault_to_the_block_that_its_parent_took) {
+    MadeRecording made;
+    made.thread(1, 11);
+    made.records(1, {MadeCall{100, 50, 100, 0x1000}.record(), MadeCall{200, 50, 100000, 0x10000}.record(),
+                     MadeCall{300, 50, 100, 0x5000}.record(), MadeCall{400, 50, 0, 0x5000, AUDIT_FREE}.record(),
+                     MadeCall{600, 50, 100, 0x9000}.record(), MadeCall{700, 50, 0, 0x1000, AUDIT_FREE}.record()});
+    made.events({forked_child()});
+    made.events(touched(1000, 0x1008, 21, 2));
+    made.events(touched(41000, 0x10000, 21, 2));
+    made.events(touched(81000, 0x5008, 21, 2));  // given back before
+    made.events(touched(121000, 0x9008, 21, 2)); // taken after
+    made.round(300000);
+    made.end();
+    EXPECT_EQ(findings_of(made).slow_count, 2U);
+}
+
+TEST(analysis, charges_a_grandchilds_fault_to_the_block_of_the_first) {
+    MadeRecording made;
+    made.thread(1, 11);
+    made.records(1, {MadeCall{100, 50, 100, 0x1000}.record()});
+    made.events({forked_child(2, 1), forked_child(3, 2)});
+    made.events(touched(1000, 0x1008, 31, 3));
+    made.round(200000);
+    made.end();
+    EXPECT_EQ(findings_of(made).slow_count, 1U);
+}
+
+TEST(analysis, charges_no_fault_to_a_block_of_the_program_before) {
+    MadeRecording made;
+    made.thread(1, 11);
+    made.thread(2, 11);
+    made.records(1, {MadeCall{100, 50, 100, 0x1000}.record(), MadeCall{200, 50, 100000, 0x10000}.record()});
+    made.events({made_event(executed, 500, 11)});
+    made.events(touched(1000, 0x1008));
+    made.events(touched(41000, 0x10008));
+    made.round(200000);
+    made.end();
+    EXPECT_EQ(findings_of(made).slow_count, 0U);
+}
+
 TEST(analysis, follows_a_block_that_realloc_could_not_move) {
     MadeRecording made;
     made.thread(1, 11);

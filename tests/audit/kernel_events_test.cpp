@@ -1,10 +1,14 @@
-// What the kernel tells of a process that executes a program: its page faults, each with an end, and its switches.
+// What the kernel tells of a process that executes a program: its page faults, each with an end, its switches, and its
+// children.
 #include "audit/kernel_events.hpp"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,8 +20,15 @@ namespace {
 
 using enum KernelEventKind;
 
-/// Events of a shell that sleeps and starts a child. Nothing where the kernel refuses.
+/// What the shell below becomes.
+TEST(kernel_events, starts_a_thread) {
+    std::thread([] {}).join();
+}
+
+/// Events of a shell that takes another name, starts a child, and becomes a program with a second thread. Nothing where
+/// the kernel refuses.
 std::vector<KernelEvent> events_of_a_program(pid_t &process) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     std::array<int, 2> gate{};
     if (pipe(gate.data()) != 0) return {};
     process = fork();
@@ -25,7 +36,10 @@ std::vector<KernelEvent> events_of_a_program(pid_t &process) {
         char byte = 0;
         (void)close(gate[1]);
         if (read(gate[0], &byte, 1) < 0) _exit(1);
-        (void)execl("/bin/sh", "sh", "-c", "sleep 0.01; exit 0", static_cast<char *>(nullptr));
+        (void)execl("/bin/sh", "sh", "-c",
+                    "echo named > /proc/self/comm; sleep 0.01; exec \"$0\" "
+                    "--gtest_filter=kernel_events.starts_a_thread > /dev/null",
+                    self.c_str(), static_cast<char *>(nullptr));
         _exit(1);
     }
     std::vector<KernelEvent> events;
@@ -79,6 +93,15 @@ TEST(kernel_events, are_faults_with_an_end_each_and_switches) {
     EXPECT_GE(counts[runs_on], counts[blocked]);
     EXPECT_GT(processes[process], 0U);
     EXPECT_GE(processes.size(), 2U) << "children are watched too";
+    EXPECT_EQ(counts[forked], 1U);
+    EXPECT_EQ(counts[executed], 3U) << "the shell, its child, and what it becomes";
+    for (const KernelEvent &event : events) {
+        if (event.kind == forked) {
+            EXPECT_EQ(event.address, static_cast<std::uint64_t>(process)) << "the parent";
+            EXPECT_NE(event.process, process);
+        }
+        EXPECT_GE(event.time, events.front().time);
+    }
 }
 
 } // namespace

@@ -95,6 +95,32 @@ TEST(live_blocks, of_two_pages_are_gone_from_both) {
     EXPECT_FALSE(blocks.at(0x2000));
 }
 
+TEST(live_blocks, are_those_of_the_parent_until_they_change) {
+    LiveBlocks parent = expecting({0x1000, 0x1000, 0x5000, 0x20000});
+    LiveBlocks child = expecting({0x1000, 0x5000, 0x20000});
+    parent.add(block_of(0x1000, 16, 1, 1));
+    parent.add(block_of(0x20000, 100000, 1, 2));
+    child.inherit(parent);
+    child.remove(0x1000, 2);
+    child.add(block_of(0x5000, 16, 2, 3));
+    EXPECT_FALSE(child.at(0x1000));
+    EXPECT_TRUE(parent.at(0x1000)) << "the parent has it still";
+    EXPECT_TRUE(child.at(0x5000));
+    EXPECT_TRUE(child.at(0x20000));
+    EXPECT_FALSE(parent.at(0x1000)) << "the others were the child's questions";
+}
+
+TEST(live_blocks, are_all_gone_when_there_is_another_program) {
+    LiveBlocks blocks = expecting({0x1000, 0x20000, 0x1000});
+    blocks.add(block_of(0x1000, 16));
+    blocks.add(block_of(0x20000, 100000));
+    blocks.clear();
+    EXPECT_FALSE(blocks.at(0x1000));
+    EXPECT_FALSE(blocks.at(0x20000));
+    blocks.add(block_of(0x1000, 16));
+    EXPECT_TRUE(blocks.at(0x1000)) << "of the new one";
+}
+
 struct Step {
     enum Kind { add, remove, ask } kind;
     std::uint64_t start, size;
