@@ -95,6 +95,7 @@ class Analysis {
         limits.over = ticks(history_.start().value("over_ns", 10000.0));
         limits.apart = ticks(apart_ns);
         limits.by_counts = !refused().empty();
+        limits.all_calls = !history_.start().value("attributes", false);
         limits.cost = {number("told_cost_ticks"), number("fault_outside_ticks"),
                        ticks(history_.start().value("fault_ns", 1000.0))};
         return limits;

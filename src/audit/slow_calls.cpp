@@ -25,6 +25,13 @@ bool asks_for_block(const KernelEvent &event) {
 SlowCalls::SlowCalls(History &history, const Limits &limits) : history_(history), limits_(limits) {}
 
 void SlowCalls::read() {
+    if (limits_.all_calls) announce_questions();
+    history_.visit(*this);
+    finish();
+}
+
+/// Which addresses will be asked for, of the processes themselves and of those that they come from.
+void SlowCalls::announce_questions() {
     std::unordered_map<std::int32_t, std::int32_t> parents;
     history_.for_each_event([&](const KernelEvent &event) {
         if (event.kind == KernelEventKind::forked) parents[event.process] = static_cast<std::int32_t>(event.address);
@@ -39,8 +46,6 @@ void SlowCalls::read() {
             process = parent->second;
         }
     });
-    history_.visit(*this);
-    finish();
 }
 
 Durations SlowCalls::all(CallKind kind) const {

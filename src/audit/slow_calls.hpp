@@ -41,6 +41,7 @@ class SlowCalls final : private HistoryVisitor {
         std::uint64_t over = 0;  // ticks from which a call is slow
         std::uint64_t apart = 0; // ticks between two faults of a burst
         bool by_counts = false;  // the kernel told only how many events there were
+        bool all_calls = true;   // false: most are not in the recording, so that no block is known
         CostOfMachine cost;
     };
     SlowCalls(History &history, const Limits &limits);
@@ -71,6 +72,7 @@ class SlowCalls final : private HistoryVisitor {
 
     void on_call(const Call &call) override;
     void on_event(const KernelEvent &event) override;
+    void announce_questions();
     void finish();
     Watched &watched(std::int32_t thread);
     void change_thread(std::uint32_t serial);

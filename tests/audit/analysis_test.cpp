@@ -175,6 +175,19 @@ TEST(analysis, charges_no_fault_to_a_block_of_the_program_before) {
     EXPECT_EQ(findings_of(made).slow_count, 0U);
 }
 
+TEST(analysis, tells_no_first_touch_where_calls_were_attributed_alone) {
+    for (const bool attributes : {false, true}) {
+        MadeRecording made;
+        made.writer().write_text(FrameKind::start, nlohmann::json{{"attributes", attributes}}.dump());
+        made.thread(1, 11);
+        made.records(1, {MadeCall{100, 50, 100, 0x1000}.record()});
+        made.events(touched(1000, 0x1008));
+        made.round(200000);
+        made.end();
+        EXPECT_EQ(findings_of(made).slow_count, attributes ? 0U : 1U);
+    }
+}
+
 TEST(analysis, follows_a_block_that_realloc_could_not_move) {
     MadeRecording made;
     made.thread(1, 11);
