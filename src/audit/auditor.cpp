@@ -239,11 +239,10 @@ void Auditor::take_from(audit_segment &segment, std::uint32_t number) {
 }
 
 void Auditor::put_records(audit_slot &slot, std::span<const audit_record> records) {
-    copy_.assign(records.begin(), records.end()); // which a program cannot change any more
-    busiest_ += copy_.size();
+    busiest_ += records.size();
     if (written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] != slot.serial) put_thread(slot);
-    put_entries(copy_);
-    writer_.write_records(slot.serial, copy_);
+    put_entries(records);
+    writer_.write_records(slot.serial, records);
 }
 
 void Auditor::put_entries(std::span<const audit_record> records) {
@@ -295,9 +294,10 @@ void Auditor::put_thread(const audit_slot &slot) {
 }
 
 /// By slot: threads that were about to end, and that the kernel does not know any more.
-std::vector<bool> Auditor::slots_of_ended_threads() const {
+std::vector<bool> Auditor::slots_of_ended_threads() {
+    while (used_slots_ < AUDIT_THREADS && state_of(memory_->slots[used_slots_]) != AUDIT_SLOT_FREE) used_slots_++;
     std::vector<bool> gone(AUDIT_THREADS);
-    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++) {
+    for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
         gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && tgkill(slot.process, slot.thread, 0) != 0 && errno == ESRCH;
     }
@@ -311,7 +311,7 @@ void Auditor::add_slots_of_ended_processes(std::vector<bool> &gone) const {
         if (has_thread(slot)) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
     for (auto &[process, image] : newest)
         if (kill(process, 0) != 0 && errno == ESRCH) image = UINT64_MAX;
-    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++) {
+    for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
         if (has_thread(slot) && image_of(slot) < newest[slot.process]) gone[i] = true;
     }
@@ -320,7 +320,7 @@ void Auditor::add_slots_of_ended_processes(std::vector<bool> &gone) const {
 void Auditor::close_ended() {
     std::vector<bool> gone = slots_of_ended_threads();
     if (rounds_++ % rounds_between_looks == 0) add_slots_of_ended_processes(gone);
-    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++)
+    for (std::uint32_t i = 0; i < used_slots_; i++)
         if (gone[i]) __atomic_store_n(&memory_->slots[i].state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
     for (audit_segment &segment : memory_->segments) {
         const auto slot = static_cast<std::uint32_t>(__atomic_load_n(&segment.owner, __ATOMIC_ACQUIRE)) - 1;
@@ -332,7 +332,7 @@ void Auditor::close_ended() {
 void Auditor::free_ended() {
     std::vector<bool> owns(AUDIT_THREADS);
     std::vector<std::uint32_t> ended;
-    for (std::uint32_t i = 0; i < AUDIT_THREADS; i++)
+    for (std::uint32_t i = 0; i < used_slots_; i++)
         if (state_of(memory_->slots[i]) == AUDIT_SLOT_ENDED) ended.push_back(i);
     if (ended.empty()) return;
     for (const audit_segment &segment : memory_->segments) {

@@ -82,7 +82,7 @@ class Auditor {
     void put_entries(std::span<const audit_record> records);
     void put_entry(std::uint32_t entry, bool is_stack);
     void put_thread(const audit_slot &slot);
-    std::vector<bool> slots_of_ended_threads() const;
+    std::vector<bool> slots_of_ended_threads();
     void add_slots_of_ended_processes(std::vector<bool> &gone) const;
     void close_ended();
     void free_ended();
@@ -95,10 +95,10 @@ class Auditor {
     std::unique_ptr<KernelEvents> events_;
     std::string refused_;                       // why there are none
     std::vector<std::uint32_t> taken_;          // records of each segment that are already in the recording
+    std::uint32_t used_slots_ = 0;              // the first ones: a thread takes the first that is free
     std::vector<std::uint32_t> written_serial_; // of each slot: whose entry was written last
     std::vector<bool> known_;                   // entries that the recording has
     std::vector<std::uint64_t> new_entries_;    // as a frame has them
-    std::vector<audit_record> copy_;
     std::vector<KernelEvent> found_;
     std::vector<KernelEvent> first_faults_; // until the costs are known
     double ticks_per_ns_ = 1;

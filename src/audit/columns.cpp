@@ -12,8 +12,9 @@ constexpr std::size_t words = sizeof(audit_record) / sizeof(std::uint64_t);
 constexpr std::size_t bytes = sizeof(std::uint64_t); // of a word
 
 using Square = std::array<std::uint64_t, group>;
+using Squares = std::array<std::uint64_t, words * group>; // of a group, one for each word
 
-/// `rest` stands behind the columns: the last records, fewer than a group, as they are.
+/// Before the columns, behind which the last records stand as they are, fewer than a group.
 struct Head {
     std::uint32_t count = 0;                 // of all records
     std::uint32_t varies = 0;                // a bit for each byte of a record that has a column
@@ -38,14 +39,14 @@ Pairs interleaved(std::uint64_t a, std::uint64_t b) {
 }
 
 /// Swaps rows and columns of the bytes of eight words; twice, it changes nothing.
-void transpose(Square &rows) {
+void transpose(std::uint64_t *rows) {
     const Pairs a = interleaved(rows[0], rows[1]), b = interleaved(rows[2], rows[3]);
     const Pairs c = interleaved(rows[4], rows[5]), d = interleaved(rows[6], rows[7]);
     const std::array<Fours, 4> columns{
         lower((Fours)lower(a, b), (Fours)lower(c, d)), upper((Fours)lower(a, b), (Fours)lower(c, d)),
         lower((Fours)upper(a, b), (Fours)upper(c, d)), upper((Fours)upper(a, b), (Fours)upper(c, d))};
-    static_assert(sizeof columns == sizeof rows);
-    std::memcpy(rows.data(), columns.data(), sizeof rows);
+    static_assert(sizeof columns == sizeof(Square));
+    std::memcpy(rows, columns.data(), sizeof columns);
 }
 
 std::uint64_t since(const audit_record &record, std::uint64_t &before) {
@@ -59,7 +60,24 @@ void restore(audit_record &record, std::uint64_t &time) {
     record.words[0] = time << AUDIT_OPERATION_BITS | audit_operation_of(&record);
 }
 
-bool has_column(const Head &head, std::size_t w, std::size_t k) { return (head.varies >> (w * bytes + k) & 1) != 0; }
+/// The bytes of a record that have a column, in the order of the columns.
+class Columns {
+  public:
+    explicit Columns(const Head &head) : apart_(head.count / group * group) {
+        for (std::size_t byte = 0; byte < words * bytes; byte++)
+            if ((head.varies >> byte & 1) != 0) byte_of_[count_++] = byte;
+    }
+    void store(std::byte *at, const Squares &squares) const {
+        for (std::size_t i = 0; i < count_; i++) std::memcpy(at + i * apart_, &squares[byte_of_[i]], group);
+    }
+    void load(const std::byte *at, Squares &squares) const {
+        for (std::size_t i = 0; i < count_; i++) std::memcpy(&squares[byte_of_[i]], at + i * apart_, group);
+    }
+
+  private:
+    std::array<std::size_t, words * bytes> byte_of_{};
+    std::size_t count_ = 0, apart_;
+};
 
 /// What is the same in all whole groups.
 Head head_of(std::span<const audit_record> records) {
@@ -95,24 +113,18 @@ void append_columns(std::vector<std::byte> &packed, std::span<const audit_record
     std::memcpy(packed.data() + at, &head, sizeof head);
     at += sizeof head;
     const std::size_t groups = records.size() / group;
+    const Columns columns(head);
     std::uint64_t before = 0;
     for (std::size_t g = 0; g < groups; g++) {
-        std::array<Square, words> squares;
+        Squares squares;
         for (std::size_t i = 0; i < group; i++) {
             const audit_record &record = records[g * group + i];
-            squares[0][i] = since(record, before);
-            squares[1][i] = record.words[1];
-            squares[2][i] = record.words[2];
+            squares[i] = since(record, before);
+            squares[group + i] = record.words[1];
+            squares[2 * group + i] = record.words[2];
         }
-        std::byte *column = packed.data() + at + g * group;
-        for (std::size_t w = 0; w < words; w++) {
-            transpose(squares[w]);
-            for (std::size_t k = 0; k < bytes; k++) {
-                if (!has_column(head, w, k)) continue;
-                std::memcpy(column, &squares[w][k], group);
-                column += groups * group;
-            }
-        }
+        for (std::size_t w = 0; w < words; w++) transpose(&squares[w * group]);
+        columns.store(packed.data() + at + g * group, squares);
     }
     std::byte *rest = packed.data() + packed.size() - records.size() % group * sizeof(audit_record);
     for (const audit_record &last : records.subspan(groups * group)) {
@@ -132,23 +144,20 @@ std::vector<audit_record> from_columns(std::span<const std::byte> packed) {
         return {};
     std::vector<audit_record> records(head.count);
     const std::size_t groups = head.count / group;
-    std::array<Square, words> same{};
-    for (std::size_t w = 0; w < words; w++)
-        for (std::size_t k = 0; k < bytes; k++) same[w][k] = (head.same[w] >> (8 * k) & 0xff) * 0x0101010101010101U;
+    const Columns columns(head);
+    Squares same;
+    for (std::size_t byte = 0; byte < words * bytes; byte++)
+        same[byte] = (head.same[byte / bytes] >> (8 * (byte % bytes)) & 0xff) * 0x0101010101010101U;
     std::uint64_t time = 0;
     for (std::size_t g = 0; g < groups; g++) {
-        const std::byte *column = packed.data() + g * group;
-        for (std::size_t w = 0; w < words; w++) {
-            Square square = same[w];
-            for (std::size_t k = 0; k < bytes; k++) {
-                if (!has_column(head, w, k)) continue;
-                std::memcpy(&square[k], column, group);
-                column += groups * group;
-            }
-            transpose(square);
-            for (std::size_t i = 0; i < group; i++) records[g * group + i].words[w] = square[i];
+        Squares squares = same;
+        columns.load(packed.data() + g * group, squares);
+        for (std::size_t w = 0; w < words; w++) transpose(&squares[w * group]);
+        for (std::size_t i = 0; i < group; i++) {
+            audit_record &record = records[g * group + i];
+            record = {{squares[i], squares[group + i], squares[2 * group + i]}};
+            restore(record, time);
         }
-        for (std::size_t i = 0; i < group; i++) restore(records[g * group + i], time);
     }
     const std::byte *rest = packed.data() + packed.size() - head.count % group * sizeof(audit_record);
     for (std::size_t i = groups * group; i < records.size(); i++) {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace flat::audit {
+namespace {
+
+constexpr std::size_t most_kinds = std::size_t{1} << 16; // of pages: their counts fit in a processor's cache
+
+} // namespace
 
 /// Where a page stands, or else the empty place at which it would. Four neighbours begin to look in one cache line.
 inline std::size_t LiveBlocks::place_of(std::uint64_t number) const {
@@ -16,8 +21,12 @@ inline std::size_t LiveBlocks::place_of(std::uint64_t number) const {
 void LiveBlocks::grow() {
     std::vector<Page> before(pages_.empty() ? 64 : 2 * pages_.size());
     before.swap(pages_);
-    for (const Page &known : before)
-        if (known.number != 0) pages_[place_of(known.number)] = known;
+    pages_like_.assign(std::min(pages_.size(), most_kinds), 0);
+    for (const Page &known : before) {
+        if (known.number == 0) continue;
+        pages_[place_of(known.number)] = known;
+        if (known.questions != 0) pages_like(known.number)++;
+    }
 }
 
 void LiveBlocks::expect(std::uint64_t address) {
@@ -27,12 +36,13 @@ void LiveBlocks::expect(std::uint64_t address) {
     Page &asked = pages_[place_of(number)];
     if (asked.number == 0) page_count_++;
     asked.number = number;
-    asked.questions++;
+    if (asked.questions++ == 0) pages_like(number)++;
     questions_++;
 }
 
 /// A page about which questions are to come; none if there are none.
 inline LiveBlocks::Page *LiveBlocks::expecting(std::uint64_t number) {
+    if (pages_like(number) == 0) return nullptr;
     Page &known = pages_[place_of(number)];
     return known.questions != 0 ? &known : nullptr;
 }
@@ -98,7 +108,10 @@ void LiveBlocks::clear() {
 void LiveBlocks::answer(Page &asked, std::uint32_t count) {
     questions_ -= count;
     asked.questions -= count;
-    if (asked.questions == 0) forget(asked);
+    if (asked.questions == 0) {
+        pages_like(asked.number)--;
+        forget(asked);
+    }
     if (questions_ > 0) return;
     larger_.clear();
     larger_by_start_ = {};

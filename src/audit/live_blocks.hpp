@@ -56,6 +56,7 @@ class LiveBlocks {
 
     std::size_t place_of(std::uint64_t number) const;
     void grow();
+    std::uint16_t &pages_like(std::uint64_t number) { return pages_like_[number & (pages_like_.size() - 1)]; }
     Page *expecting(std::uint64_t number);
     void put(Page &in, const LiveBlock &block);
     void take(Page &from, std::uint64_t start, std::uint64_t begin);
@@ -66,6 +67,7 @@ class LiveBlocks {
 
     std::vector<Page> pages_; // a hash table: a power of two, at most half full
     std::size_t page_count_ = 0;
+    std::vector<std::uint16_t> pages_like_;             // how many with questions to come, by some bits of the number
     std::uint64_t questions_ = 0;                       // to come, in all pages
     std::vector<Node> nodes_ = {{}};                    // the first one is none
     std::uint32_t free_node_ = 0;                       // the first of those that are in no page; 0: none
