@@ -32,12 +32,13 @@ void shorten(std::string &name) {
 /// Stacks in the words of the source, each looked up once.
 class StackTexts {
   public:
-    explicit StackTexts(const History &history) : history_(history) {}
+    StackTexts(const History &history, Stacks stacks) : history_(history), stacks_(stacks) {}
 
     const Stack &of(std::uint32_t number) {
         const auto [place, is_new] = known_.try_emplace(number);
         if (!is_new) return place->second;
         for (const std::uint64_t frame : history_.frames(number)) {
+            if (stacks_ == Stacks::sites && has_enough(place->second)) break;
             const std::uint32_t file = frame_file(frame);
             if (file == 0) {
                 place->second.push_back({fmt::format("{:#x}", frame_offset(frame) - 1), "", 0, false, ""});
@@ -52,7 +53,13 @@ class StackTexts {
     }
 
   private:
+    static bool has_enough(const Stack &stack) {
+        return symbols::has_site(stack) && symbols::site_of(stack) + callers_of_a_site < stack.size() &&
+               !symbols::is_run_time_library(stack.back().module); // which may be what begins every program
+    }
+
     const History &history_;
+    Stacks stacks_;
     symbols::SourceFrames frames_;
     std::map<std::uint32_t, Stack> known_;
 };
@@ -66,9 +73,10 @@ bool is_worse(const Stall &a, const Stall &b) {
 
 class Analysis {
   public:
-    explicit Analysis(History &history) : history_(history), texts_(history), slow_(history, limits()) {}
+    Analysis(History &history, Stacks stacks)
+        : history_(history), stacks_(stacks), texts_(history, stacks), slow_(history, limits()) {}
 
-    Findings run(Stacks stacks) {
+    Findings run() {
         slow_.read();
         tell_run();
         tell_sources();
@@ -76,7 +84,7 @@ class Analysis {
         tell_threads();
         tell_stalls();
         tell_slow_calls();
-        if (stacks == Stacks::all) tell_stacks();
+        if (stacks_ == Stacks::all) tell_stacks();
         return std::move(findings_);
     }
 
@@ -302,6 +310,7 @@ class Analysis {
     }
 
     History &history_;
+    Stacks stacks_;
     StackTexts texts_;
     SlowCalls slow_;
     Findings findings_;
@@ -311,6 +320,6 @@ class Analysis {
 
 } // namespace
 
-Findings analyse(History &history, Stacks stacks) { return Analysis(history).run(stacks); }
+Findings analyse(History &history, Stacks stacks) { return Analysis(history, stacks).run(); }
 
 } // namespace flat::audit

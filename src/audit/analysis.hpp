@@ -6,8 +6,14 @@
 
 namespace flat::audit {
 
-/// Which stacks are put in the words of the source, at 0.1 to 1 ms each.
-enum class Stacks { of_stalls, all }; // all: Findings::stacks too, of which there are none otherwise
+/// What of the stacks is put in the words of the source, which takes 0.1 to 1 ms a stack and a program's debug
+/// information.
+enum class Stacks {
+    sites, // of stalls the site and what stands before it, with its callers up to `callers_of_a_site`; no others
+    all    // every frame, and Findings::stacks
+};
+
+inline constexpr std::size_t callers_of_a_site = 2;
 
 /// Reads all of the recording, and the files that its stacks name. Some 20 million calls a second and processor.
 Findings analyse(History &history, Stacks stacks);

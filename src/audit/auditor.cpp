@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::microseconds shortest_pause = 500us, longest_pause = 10ms;
+constexpr std::chrono::microseconds shortest_pause = 500us, longest_pause = 4ms;
 constexpr std::uint64_t much = std::uint64_t{AUDIT_SEGMENTS} * AUDIT_SEGMENT_RECORDS / 16; // records in a round
 constexpr std::uint64_t rounds_between_looks = 16; // for processes that have ended without a word
 
@@ -248,7 +248,8 @@ void Auditor::put_records(audit_slot &slot, std::span<const audit_record> record
 void Auditor::put_entries(std::span<const audit_record> records) {
     for (const audit_record &record : records) {
         const std::uint32_t operation = audit_operation_of(&record);
-        if (operation < AUDIT_CALLS_END) put_entry(audit_stack_of(&record), true);
+        const std::uint32_t stack = audit_stack_of(&record);
+        if (operation < AUDIT_CALLS_END && !known_[stack]) put_entry(stack, true);
         if (operation == AUDIT_PHASE) put_entry(static_cast<std::uint32_t>(record.words[1]), false);
     }
     if (new_entries_.empty()) return;

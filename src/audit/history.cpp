@@ -120,8 +120,7 @@ class ThreadHistory {
 
     bool is_ready() const { return is_ready_; } // there is a call or a phase
     bool is_idle() const {                      // nothing is left of what was added
-        const bool detail = !details_.empty() || (duration_ | size_ | call_.old_block | call_.alignment) != 0;
-        return !is_ready_ && rest_.empty() && blocks_.empty() && !detail;
+        return !is_ready_ && rest_.empty() && blocks_.empty() && !has_details_;
     }
     std::uint64_t time() const { return time_; }
 
@@ -156,10 +155,12 @@ class ThreadHistory {
     }
 
     void forget() {
-        call_.old_block = call_.alignment = duration_ = size_ = 0;
-        if (!details_.empty()) details_.clear();
-        call_.details = {};
         is_phase_ = false;
+        if (!has_details_) return;
+        call_.old_block = call_.alignment = duration_ = size_ = 0;
+        details_.clear();
+        call_.details = {};
+        has_details_ = false;
     }
 
     void take(const audit_record &record) {
@@ -178,7 +179,10 @@ class ThreadHistory {
             time_ = audit_time_of(&record);
             is_ready_ = is_phase_ = true;
             break;
-        default: details_.push_back(record); break;
+        default:
+            details_.push_back(record);
+            has_details_ = true;
+            break;
         }
     }
 
@@ -186,6 +190,7 @@ class ThreadHistory {
     void detail_of_call(const audit_record &record, std::uint64_t &value) {
         if (audit_time_of(&record) != detail_begin_) forget_details(audit_time_of(&record));
         value = record.words[1];
+        has_details_ = true;
     }
 
     void forget_details(std::uint64_t begin) {
@@ -195,18 +200,22 @@ class ThreadHistory {
 
     void take_call(std::uint32_t operation, const audit_record &record) {
         const std::uint64_t begin = audit_time_of(&record);
-        if (detail_begin_ != begin) forget_details(begin);
-        if (!details_.empty())
-            std::erase_if(details_, [&](const audit_record &detail) { return audit_time_of(&detail) < begin; });
+        if (has_details_) keep_details(begin);
         call_.operation = operation;
         call_.stack = audit_stack_of(&record);
         call_.begin = begin;
         call_.duration = duration_ != 0 ? duration_ : audit_duration_of(&record);
         call_.size = size_ != 0 ? size_ : audit_size_of(&record);
         call_.block = audit_block_of(&record);
-        call_.details = details_;
         time_ = call_.end();
         is_ready_ = true;
+    }
+
+    /// Those of the call that begins now.
+    void keep_details(std::uint64_t begin) {
+        if (detail_begin_ != begin) forget_details(begin);
+        std::erase_if(details_, [&](const audit_record &detail) { return audit_time_of(&detail) < begin; });
+        call_.details = details_;
     }
 
     const History &history_;
@@ -219,6 +228,7 @@ class ThreadHistory {
     Call call_;
     std::string phase_;
     std::vector<audit_record> details_;
+    bool has_details_ = false; // of whatever kind
 };
 
 /// All threads and the kernel's events, in the order of time.

@@ -117,7 +117,7 @@ void LiveBlocks::answer(Page &asked, std::uint32_t count) {
     larger_by_start_ = {};
 }
 
-void LiveBlocks::add(const LiveBlock &block) {
+void LiveBlocks::add_there(const LiveBlock &block) {
     if (block.start == 0 || questions_ == 0) return;
     if (block.size >= page) {
         remove(block.start, UINT64_MAX); // of a smaller one, the free was dropped
@@ -132,8 +132,8 @@ void LiveBlocks::add(const LiveBlock &block) {
         if (Page *in = expecting(number)) put(*in, block);
 }
 
-void LiveBlocks::remove(std::uint64_t start, std::uint64_t begin) {
-    if (start == 0 || questions_ == 0) return;
+void LiveBlocks::remove_there(std::uint64_t start, std::uint64_t begin) {
+    if (start == 0) return;
     const std::uint64_t number = start >> page_bits;
     for (const std::uint64_t in : {number, number + 1})
         if (Page *from = expecting(in)) take(*from, start, begin);

@@ -31,11 +31,15 @@ class LiveBlocks {
     /// All blocks are gone.
     void clear();
 
-    void add(const LiveBlock &block);
+    void add(const LiveBlock &block) {
+        if (block.size >= page || concerns(block.start)) add_there(block);
+    }
 
     /// The block at `start` is gone since `begin`, when its free began. One that was born later is another, which the
     /// allocator has made of the same memory meanwhile.
-    void remove(std::uint64_t start, std::uint64_t begin);
+    void remove(std::uint64_t start, std::uint64_t begin) {
+        if (concerns(start)) remove_there(start, begin);
+    }
 
     /// At most 512 blocks that lie in the address's page are looked at, if none was added twice.
     std::optional<LiveBlock> at(std::uint64_t address);
@@ -54,6 +58,13 @@ class LiveBlocks {
         std::uint32_t next = 0;
     };
 
+    /// Whether a block of less than a page may lie where a question is to come, or a larger one begins there.
+    bool concerns(std::uint64_t start) {
+        const std::uint64_t number = start >> page_bits;
+        return questions_ != 0 && (pages_like(number) | pages_like(number + 1) | larger_like(start)) != 0;
+    }
+    void add_there(const LiveBlock &block);
+    void remove_there(std::uint64_t start, std::uint64_t begin);
     std::size_t place_of(std::uint64_t number) const;
     void grow();
     std::uint16_t &pages_like(std::uint64_t number) { return pages_like_[number & (pages_like_.size() - 1)]; }

@@ -124,7 +124,7 @@ void show(const fs::path &recording, const AuditOptions &options, int stream) {
     audit::History history(recording);
     const bool all =
         !options.json.empty() || !options.html.empty() || !options.pprof.empty() || !options.folded.empty();
-    const audit::Findings findings = audit::analyse(history, all ? audit::Stacks::all : audit::Stacks::of_stalls);
+    const audit::Findings findings = audit::analyse(history, all ? audit::Stacks::all : audit::Stacks::sites);
     const std::string text = audit_text(findings, Look::of(stream));
     if (stream == STDERR_FILENO)
         fmt::print(stderr, "{}", text);

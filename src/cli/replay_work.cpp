@@ -98,7 +98,7 @@ RecordedWork recorded_work(const std::filesystem::path &file, const WorkChoice &
     audit::History history(file);
     history.require_calls();
     RecordedWork made;
-    made.findings = audit::analyse(history, audit::Stacks::of_stalls);
+    made.findings = audit::analyse(history, audit::Stacks::sites);
     Writer(history, choice, made);
     if (made.work.operations.empty())
         throw std::runtime_error("nothing was allocated in what was chosen of the recording: choose another phase");

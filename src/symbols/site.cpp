@@ -85,4 +85,6 @@ std::size_t site_of(const std::vector<SourceFrame> &stack) {
     return site == stack.end() ? 0 : static_cast<std::size_t>(site - stack.begin());
 }
 
+bool has_site(const std::vector<SourceFrame> &stack) { return std::ranges::any_of(stack, is_the_programs_own); }
+
 } // namespace flat::symbols

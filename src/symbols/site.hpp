@@ -22,4 +22,7 @@ bool is_run_time_library(const std::string &module);
 /// If none is the program's own: the innermost frame that has a line; if none has, 0. So it is for an empty stack.
 std::size_t site_of(const std::vector<SourceFrame> &stack);
 
+/// Whether a frame is the program's own: then frames behind it do not change the site.
+bool has_site(const std::vector<SourceFrame> &stack);
+
 } // namespace flat::symbols

@@ -96,6 +96,24 @@ std::vector<KernelEvent> touched(std::uint64_t time, std::uint64_t address, std:
             made_event(minor_fault_ends, time + 15000, thread, 0, process)};
 }
 
+TEST(analysis, has_the_callers_of_a_site_or_whole_stacks) {
+    MadeRecording made;
+    made.thread(1, 11);
+    const std::vector<std::uint64_t> entry{7, 5, 0x100, 0x200, 0x300, 0x400, 0x500}; // its number, five frames
+    made.writer().write_items<std::uint64_t>(FrameKind::entries, entry);
+    made.records(1, {MadeCall{100, 20000, 64, 0x1000, AUDIT_MALLOC, 7}.record()});
+    made.round(200000);
+    made.end();
+    for (const Stacks stacks : {Stacks::sites, Stacks::all}) {
+        History history(made.file());
+        const Findings findings = analyse(history, stacks);
+        ASSERT_EQ(findings.stalls.size(), 1U);
+        EXPECT_EQ(findings.stalls[0].stack.size(), stacks == Stacks::all ? 5U : 3U);
+        EXPECT_EQ(findings.stalls[0].site, 0U);
+        EXPECT_EQ(findings.stacks.size(), stacks == Stacks::all ? 1U : 0U);
+    }
+}
+
 TEST(analysis, charges_a_fault_outside_of_calls_to_the_block_that_was_touched) {
     MadeRecording made;
     made.thread(1, 11);
@@ -122,9 +140,9 @@ TEST(analysis, charges_no_fault_to_a_block_that_is_gone_or_of_another_process) {
                   MadeCall{300, 50, 100000, 0x50000}.record(), audit_record_of_detail(AUDIT_OLD_BLOCK, 400, 0x50000, 0),
                   MadeCall{400, 50, 0, 0, AUDIT_REALLOC}.record(), MadeCall{500, 50, 100000, 0x90000}.record()});
     made.records(2, {MadeCall{100, 50, 100, 0x1000}.record()});
-    made.events(touched(1000, 0x10000));
-    made.events(touched(41000, 0x50000));
-    made.events(touched(81000, 0x90000, 12, 2));
+    made.events(touched(1000, 0x90000, 12, 2));
+    made.events(touched(41000, 0x10000));
+    made.events(touched(81000, 0x50000));
     made.round(200000);
     made.end();
     EXPECT_EQ(findings_of(made).slow_count, 0U);
