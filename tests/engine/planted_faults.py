@@ -255,13 +255,23 @@ def compiled(unit, arguments):
     return unit + ".o"
 
 
+def engine_of(arguments):
+    """What is compiled anew: of a fault in a .c file that file, and of one in a header all that may include it."""
+    file = FAULTS[arguments.fault][0]
+    folder = os.path.join(arguments.work, "src", "engine")
+    units = [os.path.join(folder, file)] if file.endswith(".c") else sorted(glob.glob(os.path.join(folder, "*.c")))
+    return [compiled(unit, arguments) for unit in units]
+
+
 def program_of(test, objects, engine, arguments):
-    """The test linked with the engine that has the fault, which comes before the library's own."""
+    """The test linked with what has the fault, which comes before the library's own."""
     made = os.path.join(arguments.work, "engine_%s_test" % test)
-    names = {os.path.basename(path) for path in objects}
-    own = [path for path in objects if os.path.basename(path)[:-2] not in PARTS]
-    own += [compiled(os.path.join(arguments.work, "tests", "engine", part), arguments)
-            for part in PARTS if part + ".o" in names]
+    own = objects
+    if not FAULTS[arguments.fault][0].endswith(".c"):
+        names = {os.path.basename(path) for path in objects}
+        own = [path for path in objects if os.path.basename(path)[:-2] not in PARTS]
+        own += [compiled(os.path.join(arguments.work, "tests", "engine", part), arguments)
+                for part in PARTS if part + ".o" in names]
     subprocess.run([arguments.linker, *own, *engine, *arguments.libraries, "-pthread", "-o", made], check=True)
     return made
 
@@ -276,7 +286,7 @@ def outcome(place, engine, arguments):
 def main():
     arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("test", "libraries"))
     copied(arguments.fault, arguments.source, arguments.work)
-    engine = [compiled(unit, arguments) for unit in sorted(glob.glob(os.path.join(arguments.work, "src", "engine", "*.c")))]
+    engine = engine_of(arguments)
     return verdict(arguments.fault, [(place, outcome(place, engine, arguments)) for place in FAULTS[arguments.fault][3]])
 
 
