@@ -60,7 +60,8 @@ build:
 # The labels of those tests that `make test` leaves to `make check`: see tests/CMakeLists.txt.
 LONG_TESTS := ^(planted|model|fuzz|long|aarch64|peers)$$
 
-RUN_TESTS := ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+# One more at a time than there are processors, since some tests wait.
+RUN_TESTS := ctest --test-dir $(BUILD) --output-on-failure --parallel $$(($$(nproc) + 1))
 
 # No test here needs the mallocs that no package has, which take a minute to fetch and build.
 test:
