@@ -6,7 +6,7 @@ each of them fails.
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --test NAME=OBJECT:OBJECT...
                       --libraries LIBRARY...
 
-The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+The faults `none...` are the controls: the copy as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. What headers compile into a test comes from
 parts.c, which alone of a test's objects is compiled anew. Exit status 0: seen (control: passed).
 """
@@ -30,6 +30,7 @@ FAULTS = {
     CONTROL: ("links.h", r"\A", "", ["links", "wheel", "ready", "histogram", "ticks", "descriptor", "setup",
                                      "setup_threads", "submit", "completion", "worker", "control",
                                      "waiting_submitters", "model", "any_worker", "gain", "record"]),
+    CONTROL + "_of_one_file": ("worker.c", r"\A", "", ["setup", "submit", "worker", "control"]),
     # links.h
     "node_appended_at_the_front": ("links.h", r"uint32_t last = links\[head\]\.previous;\s*links\[node\] = \(list_link\)\{head, last\};\s*"
                                    r"links\[last\]\.next = node;\s*links\[head\]\.previous = node;",
