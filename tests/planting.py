@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 CONTROL = "none"
 TEST_SECONDS = 60
@@ -49,14 +50,16 @@ def plant(fault, copy, pattern, replacement, name):
 
 
 def passes(program, *options, scale="1", seconds=TEST_SECONDS):
-    environment = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE=scale)
-    try:
-        result = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast=1", *options], env=environment,
-                                text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                timeout=seconds)
-    except subprocess.TimeoutExpired:
-        print("  (did not end in %d s)" % seconds)
-        return False
+    """Whether the tests of a program pass. A fault may crash it: what it then leaves is removed with its folder."""
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        environment = dict(os.environ, FLATLINE_TEST_SEED="1", FLATLINE_TEST_SCALE=scale, TEST_TMPDIR=folder, TMPDIR=folder)
+        try:
+            result = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast=1", *options], env=environment,
+                                    text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                    timeout=seconds)
+        except subprocess.TimeoutExpired:
+            print("  (did not end in %d s)" % seconds)
+            return False
     lines = result.stdout.splitlines()
     if result.returncode < 0:
         print("  (ended by %s)" % signal.Signals(-result.returncode).name)

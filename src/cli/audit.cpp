@@ -56,24 +56,24 @@ void require_all_writable(const AuditOptions &options) {
     for (const auto &[option, file] : files) require_writable(option, *file);
 }
 
-/// A file for the recording, which is removed if nobody has asked for it.
+/// A file for the recording. One that nobody has asked for has no name, so that it ends with this process, however that
+/// ends.
 class RecordingFile {
   public:
-    explicit RecordingFile(const std::string &wanted) : path_(wanted), stays_(!wanted.empty()) {
-        if (stays_) return;
+    explicit RecordingFile(const std::string &wanted) : path_(wanted) {
+        if (!wanted.empty()) return;
         std::error_code missing;
         const fs::path folder = fs::temp_directory_path(missing); // empty if it is none
         std::string name = (folder / "flatline-audit-XXXXXX").string();
-        const int file = missing ? -1 : mkostemp(name.data(), O_CLOEXEC);
-        if (file < 0)
+        file_ = missing ? -1 : mkostemp(name.data(), O_CLOEXEC);
+        if (file_ < 0)
             throw std::runtime_error(
                 "no file can be created in the folder for temporary ones, TMPDIR: name one by --out");
-        (void)close(file);
-        path_ = name;
+        (void)unlink(name.c_str());
+        path_ = fmt::format("/proc/self/fd/{}", file_);
     }
     ~RecordingFile() {
-        std::error_code ignored;
-        if (!stays_) fs::remove(path_, ignored);
+        if (file_ >= 0) (void)close(file_);
     }
     RecordingFile(const RecordingFile &) = delete;
     RecordingFile &operator=(const RecordingFile &) = delete;
@@ -82,7 +82,7 @@ class RecordingFile {
 
   private:
     fs::path path_;
-    bool stays_;
+    int file_ = -1;
 };
 
 /// While it exists, what the program prints on standard output goes to standard error: the former is for the figures.

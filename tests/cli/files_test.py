@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-from program_tree import Tree
+from program_tree import Tree, temporary_files_in
 
 LIBRARY = str(pathlib.Path(sys.argv[4]).resolve())
 FOREIGN_WORDS = re.compile(r"json\.exception|\[json|std::|basic_string|basic_ios|terminate|what\(\)|stoi|stod|bad_|"
@@ -70,6 +70,7 @@ class Files(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary_files_in(cls.scratch.name))
         cls.tree = Tree(pathlib.Path(cls.scratch.name) / "tree")
         made = cls.tree.bench("--json", "old.json", "--seed", "1")
         assert made.returncode == 0, made.stderr

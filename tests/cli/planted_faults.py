@@ -182,6 +182,8 @@ def main():
     of_script = [arguments.malloc, "cc", os.path.join(arguments.source, "tests/programs/own_malloc.c")]
     if script == TOP:
         of_script = [arguments.overload]
+        if not arguments.fault.startswith(CONTROL):
+            os.environ["FLATLINE_TEST_PATIENCE"] = "15"  # a fault may let it wait until the end
     if script == SIMULATE:
         program, of_script = in_a_tree(program, arguments), []
     if script == FILES:

@@ -2,12 +2,14 @@
 are FLATLINE FAKE_DRIVER REPORT_TEMPLATE.
 """
 
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PROGRAM, FAKE, TEMPLATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 OWN_DRIVERS = ["pool", "floor", "list", "boost-pool", "foonathan-pool"]
@@ -44,12 +46,21 @@ class Tree:
                         *arguments)
 
 
+def temporary_files_in(folder):
+    """Has all programs make their temporary files in this folder, until the returned function is called. What a run could
+    not write it keeps in such a file, which must go with the test's own."""
+    changed = unittest.mock.patch.dict(os.environ, TMPDIR=folder)
+    changed.start()
+    return changed.stop
+
+
 class TreeTest(unittest.TestCase):
     """Each test has a tree of its own."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
+        self.addCleanup(temporary_files_in(scratch.name))
         self.tree = Tree(pathlib.Path(scratch.name) / "tree")
 
     def assert_refused(self, result, *parts):

@@ -1,7 +1,7 @@
 # <flatline/engine.hpp>: what it promises, also without exceptions, and what it must refuse to compile. Its planted faults
 # are in tests/resource, with those of the other C++ headers.
 set(HEAP_CALLS ${PROJECT_SOURCE_DIR}/tests/resource/heap_calls.cpp)
-flatline_test(engine_hpp_test SOURCES engine_hpp_test.cpp ${HEAP_CALLS} LABELS "core;engine;threads")
+flatline_test(engine_hpp_test INLINED SOURCES engine_hpp_test.cpp ${HEAP_CALLS} LABELS "core;engine;threads")
 
 add_executable(engine-without-exceptions without_exceptions.cpp)
 target_link_libraries(engine-without-exceptions PRIVATE flatline-options flatline::static coverage-of-children)

@@ -6,7 +6,7 @@ each of them fails.
     planted_faults.py --fault NAME --source ROOT --work FOLDER --compiler CC --linker CXX --test NAME=OBJECT:OBJECT...
                       --libraries LIBRARY...
 
-The fault `none` is the control: the copy as it is, with which every test must pass. A fault whose place is no longer in
+The faults `none...` are the controls: the copy as it is, with which every test must pass. A fault whose place is no longer in
 the source is an error, never a pass: change its pattern along with the code. What headers compile into a test comes from
 parts.c, which alone of a test's objects is compiled anew. Exit status 0: seen (control: passed).
 """
@@ -30,6 +30,7 @@ FAULTS = {
     CONTROL: ("links.h", r"\A", "", ["links", "wheel", "ready", "histogram", "ticks", "descriptor", "setup",
                                      "setup_threads", "submit", "completion", "worker", "control",
                                      "waiting_submitters", "model", "any_worker", "gain", "record"]),
+    CONTROL + "_of_one_file": ("worker.c", r"\A", "", ["setup", "submit", "worker", "control"]),
     # links.h
     "node_appended_at_the_front": ("links.h", r"uint32_t last = links\[head\]\.previous;\s*links\[node\] = \(list_link\)\{head, last\};\s*"
                                    r"links\[last\]\.next = node;\s*links\[head\]\.previous = node;",
@@ -255,13 +256,23 @@ def compiled(unit, arguments):
     return unit + ".o"
 
 
+def engine_of(arguments):
+    """What is compiled anew: of a fault in a .c file that file, and of one in a header all that may include it."""
+    file = FAULTS[arguments.fault][0]
+    folder = os.path.join(arguments.work, "src", "engine")
+    units = [os.path.join(folder, file)] if file.endswith(".c") else sorted(glob.glob(os.path.join(folder, "*.c")))
+    return [compiled(unit, arguments) for unit in units]
+
+
 def program_of(test, objects, engine, arguments):
-    """The test linked with the engine that has the fault, which comes before the library's own."""
+    """The test linked with what has the fault, which comes before the library's own."""
     made = os.path.join(arguments.work, "engine_%s_test" % test)
-    names = {os.path.basename(path) for path in objects}
-    own = [path for path in objects if os.path.basename(path)[:-2] not in PARTS]
-    own += [compiled(os.path.join(arguments.work, "tests", "engine", part), arguments)
-            for part in PARTS if part + ".o" in names]
+    own = objects
+    if not FAULTS[arguments.fault][0].endswith(".c"):
+        names = {os.path.basename(path) for path in objects}
+        own = [path for path in objects if os.path.basename(path)[:-2] not in PARTS]
+        own += [compiled(os.path.join(arguments.work, "tests", "engine", part), arguments)
+                for part in PARTS if part + ".o" in names]
     subprocess.run([arguments.linker, *own, *engine, *arguments.libraries, "-pthread", "-o", made], check=True)
     return made
 
@@ -276,7 +287,7 @@ def outcome(place, engine, arguments):
 def main():
     arguments = arguments_of(__doc__, FAULTS, ("source", "work", "compiler", "linker"), lists=("test", "libraries"))
     copied(arguments.fault, arguments.source, arguments.work)
-    engine = [compiled(unit, arguments) for unit in sorted(glob.glob(os.path.join(arguments.work, "src", "engine", "*.c")))]
+    engine = engine_of(arguments)
     return verdict(arguments.fault, [(place, outcome(place, engine, arguments)) for place in FAULTS[arguments.fault][3]])
 
 

@@ -34,7 +34,7 @@ add_dependencies(threads-tests engine_soak)
 add_test(NAME engine.submitters_that_come_and_go_lose_no_grant COMMAND engine_soak 5)
 set_tests_properties(engine.submitters_that_come_and_go_lose_no_grant PROPERTIES LABELS "engine;threads" TIMEOUT 120)
 add_test(NAME engine.soak_of_a_minute COMMAND engine_soak 60)
-set_tests_properties(engine.soak_of_a_minute PROPERTIES LABELS long TIMEOUT 300)
+set_tests_properties(engine.soak_of_a_minute PROPERTIES LABELS long TIMEOUT 300 COST 60)
 
 # Faults in a copy of src/engine, which the tests above must see.
 if(FLATLINE_PLAIN_BUILD AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

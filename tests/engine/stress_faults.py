@@ -118,10 +118,13 @@ FAULTS = {
 
 
 def program_of(test, arguments):
-    """The test, linked with the engine that has the fault, in the place of the library's."""
-    made = []
-    engine = sorted(glob.glob(os.path.join(arguments.work, "engine", "*.c")))
-    for source in [*engine, os.path.join(arguments.work, "os", "thread.c")]:
+    """The test, linked with what has the fault, in the place of the library's. A fault in a .c file is in that file."""
+    file, made = FAULTS[arguments.fault][0], []
+    units = [os.path.join(arguments.work, "engine", file)]
+    if not file.endswith(".c"):
+        units = [*sorted(glob.glob(os.path.join(arguments.work, "engine", "*.c"))),
+                 os.path.join(arguments.work, "os", "thread.c")]
+    for source in units:
         made.append(source + ".o")
         if not os.path.exists(made[-1]):
             subprocess.run([arguments.compiler, "-std=c11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE",

@@ -272,6 +272,17 @@ class IsRefusedInOneLine(Audited):
         for variable in (self.folder / "missing", "/proc"):
             self.assert_refused(self.flatline("--", "/bin/true", environment={"TMPDIR": str(variable)}), "--out")
 
+    def test_a_killed_audit_leaves_no_file(self):
+        folder = self.folder / "temporary"
+        folder.mkdir()
+        audit = subprocess.Popen([FLATLINE, "audit", "--", "sh", "-c", "echo begun; exec cat"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, env=dict(os.environ, TMPDIR=str(folder)))
+        with audit:
+            audit.stdout.readline()
+            begun = list(folder.iterdir())
+            audit.kill()
+        self.assertEqual([begun, list(folder.iterdir())], [[], []])
+
     def test_a_limit_of_file_sizes(self):
         run = self.flatline("--", "/bin/true", preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
         self.assert_refused(run, "ulimit -f")

@@ -8,6 +8,7 @@ reads objdump's text; and why those that are refused are.
 """
 import argparse
 import collections
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -234,6 +235,11 @@ def write(manual, table):
         file.write(head + begin + table + end + rest.split(end, 1)[1])
 
 
+def path_of(file):
+    """Where a library is, or None."""
+    return next((os.path.join(folder, file) for folder in FOLDERS if os.path.exists(os.path.join(folder, file))), None)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", required=True)
@@ -241,13 +247,19 @@ def main():
     parser.add_argument("--write")
     options = parser.parse_args()
     results, wrong = [], 0
-    for name, package, file in LIBRARIES[:2] if options.quick else LIBRARIES:
-        path = next((os.path.join(folder, file) for folder in FOLDERS if os.path.exists(os.path.join(folder, file))), None)
-        if path is None:
+    libraries = LIBRARIES[:2] if options.quick else LIBRARIES
+    looked_at = {}
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        for _, _, file in reversed(libraries):  # the largest ones first
+            path = path_of(file)
+            if path is not None:
+                looked_at[file] = pool.submit(look_at, options.counts, path)
+    for name, package, file in libraries:
+        if file not in looked_at:
             print("%s is not installed" % file)
             continue
         version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], text=True, stdout=subprocess.PIPE).stdout
-        result = look_at(options.counts, path)
+        result = looked_at[file].result()
         results.append((name, version, result))
         print("%s %s: %d functions, %d proved" % (name, version, result[0], result[1]), flush=True)
         for each in result[3]:
