@@ -1,0 +1,78 @@
+/* The stacks of a thread's calls, at hand by where a call is made: its return address and its stack pointer.
+ *
+ * Two calls with the same two may come from different callers further out. So an entry also has a proof: where on the
+ * stack each return address stood when the stack was unwound. While each of them still stands there, it is the same
+ * stack, and need not be unwound again. What this takes for the same and is not: a frame whose size is decided at run
+ * time (alloca), above which the same return addresses were left by an earlier call; and code at the same address in a
+ * library that took the place of an unloaded one.
+ *
+ * A proof is read without asking whether the memory is still there. So it is kept only of slots that are mapped for as
+ * long as the thread lives: in the stack of the process's first thread, or in the thread's own. Of signals' handlers,
+ * of coroutines on stacks of their own, and on other processors than x86-64 there is none. */
+#ifndef FLATLINE_PRELOAD_STACK_CACHE_H
+#define FLATLINE_PRELOAD_STACK_CACHE_H
+
+#include "interned.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STACK_CACHE_BITS                                                                                               \
+    13 /* 8,192 entries of 16 bytes, of which what was used is resident: deep recursion needs them */
+#define STACK_CACHE_FEW_BITS 6 /* of a thread that has no more memory for them, or ends */
+#define STACK_CACHE_PROOFS                                                                                             \
+    131072u /* words; 1 MiB: of 8,192 stacks of 7 frames, or of 1,000 of 64. Then from the start */
+
+/* The key is the upper 44 bits of a hash, the stack's number the lower ones. 0: empty. */
+typedef struct stack_entry {
+    uint64_t key_and_stack;
+    uint64_t proof; /* where it stands among the words of proofs; 0: none */
+} stack_entry;
+
+/* A variable of a thread, zero at first. */
+typedef struct stack_cache {
+    stack_entry *entries;
+    uint64_t *proofs;
+    uint32_t shift; /* 64 less the bits of an entry's number */
+    uint32_t proof_end;
+    uintptr_t own_begin, own_end; /* of the thread's own stack, as far down as it is known */
+    stack_entry few[1u << STACK_CACHE_FEW_BITS];
+} stack_cache;
+
+/* Where the stack of a call stands, and by which key. */
+typedef struct stack_place {
+    stack_entry *entry;
+    uint64_t key;
+} stack_place;
+
+/* Once in a process, before the others: where its first thread's stack is. */
+void stack_cache_prepare(void);
+
+/* Memory for the thread's entries; without it there are few, and no proofs. */
+void stack_cache_begin(stack_cache *cache);
+void stack_cache_end(stack_cache *cache);
+
+/* `frame`: the stack pointer behind the return to `caller`, which is that function's CFA. The multiplication spreads
+ * the frames of a recursion, which lie evenly apart, over all entries (Fibonacci hashing): in the upper bits. */
+static inline stack_place stack_place_of(stack_cache *cache, const void *caller, uintptr_t frame) {
+    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
+    return (stack_place){&cache->entries[hash >> cache->shift], hash >> INTERNED_BITS << INTERNED_BITS};
+}
+
+/* The number of the stack that stands there, unless it is another place's. */
+static inline uint64_t stack_at_hand(const stack_place *place) { return place->entry->key_and_stack ^ place->key; }
+static inline bool stack_is_at_hand(uint64_t stack) { return stack >> INTERNED_BITS == 0; }
+
+/* The number of a call's stack where it was not there, or, `proved`, where it must be the right one: of the place's
+ * other entry, or unwound and put into the cache. 0 iff the table is full. A proof takes one to two ns for each frame,
+ * unwinding some 1 to 10 us; no lock, no allocation; errno stays. */
+uint32_t stack_find(stack_cache *cache, interned_table *table, const stack_place *place, const void *caller,
+                    uintptr_t frame, bool proved);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
