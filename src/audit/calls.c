@@ -42,7 +42,7 @@ ALWAYS_INLINE void attribute_call(audit_writer *mine, timing *t, uint32_t operat
                                   uintptr_t frame) {
     const stack_place place = stack_place_of(&mine->stacks, caller, frame);
     uint64_t stack = stack_at_hand(&place);
-    if (UNLIKELY(!stack_is_at_hand(stack))) stack = find_stack(mine, &place, caller, frame, false);
+    if (UNLIKELY(!stack_is_at_hand(&place, stack))) stack = find_stack(mine, &place, caller, frame, false);
     t->within = audit_within(operation, stack);
     system_calls_selector = mine->watches;
 }
@@ -111,7 +111,7 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
     mine->slot->calls++;
     const stack_place place = stack_place_of(&mine->stacks, caller, frame);
     uint64_t stack = stack_at_hand(&place);
-    if (UNLIKELY(!stack_is_at_hand(stack) || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
+    if (UNLIKELY(!stack_is_at_hand(&place, stack) || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
         tell_rare(mine, t->begin, duration, size);
         stack = find_stack(mine, &place, caller, frame, duration >= mine->over);
     }

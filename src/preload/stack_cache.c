@@ -5,6 +5,7 @@
 #include "unwind.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define SMALLEST_GUARD 4096u /* of x86-64 */
-#define ENTRY_BYTES ((sizeof(stack_entry)) << STACK_CACHE_BITS)
+#define ENTRY_BYTES (sizeof(stack_entry) << STACK_CACHE_BITS)
 #define PROOF_BYTES (STACK_CACHE_PROOFS * sizeof(uint64_t))
 
 /* Where the first thread's stack can be. The kernel maps nothing else within its limit. */
@@ -23,15 +24,15 @@ void stack_cache_prepare(void) {
     const uintptr_t most = (uintptr_t)128 << 20, end = getauxval(AT_RANDOM); /* the kernel puts it above all frames */
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && end > most) {
-        first_stack_end = end;
-        first_stack_begin = end - (limit.rlim_cur < most ? limit.rlim_cur : most);
+        first_stack_end = end & ~(sizeof(uintptr_t) - 1);
+        first_stack_begin = first_stack_end - (limit.rlim_cur < most ? limit.rlim_cur : most);
     }
     errno = before;
 }
 
 static void take_few(stack_cache *cache) {
     cache->entries = cache->few;
-    cache->shift = 64 - STACK_CACHE_FEW_BITS;
+    cache->mask = (sizeof cache->few - 1) & ~(sizeof *cache->few - 1);
     cache->proofs = NULL;
 }
 
@@ -40,11 +41,13 @@ void stack_cache_begin(stack_cache *cache) {
     char *room = mmap(NULL, ENTRY_BYTES + PROOF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return;
     cache->entries = (stack_entry *)(void *)room;
-    cache->shift = 64 - STACK_CACHE_BITS;
+    cache->mask = (ENTRY_BYTES - 1) & ~(sizeof *cache->entries - 1);
     cache->proofs = (uint64_t *)(void *)(room + ENTRY_BYTES);
     cache->proof_end = 0;
     /* The C library puts the variables of every thread but the first at the upper end of its stack. */
-    cache->own_begin = cache->own_end = syscall(SYS_gettid) == getpid() ? 0 : (uintptr_t)cache;
+    const bool is_first = syscall(SYS_gettid) == getpid();
+    cache->begin = is_first ? first_stack_begin : (uintptr_t)cache;
+    cache->end = is_first ? first_stack_end : (uintptr_t)cache;
 }
 
 void stack_cache_end(stack_cache *cache) {
@@ -53,26 +56,29 @@ void stack_cache_end(stack_cache *cache) {
     take_few(cache);
 }
 
+typedef struct found_stack {
+    uintptr_t addresses[UNWIND_DEPTH], slots[UNWIND_DEPTH];
+    size_t count;
+} found_stack;
+
 static bool is_between(uintptr_t address, uintptr_t begin, uintptr_t end) { return address - begin < end - begin; }
 
-/* Whether memory that the stack has now is there for as long as the thread lives. */
-static bool stays(const stack_cache *cache, uintptr_t slot) {
-    return is_between(slot, first_stack_begin, first_stack_end) || is_between(slot, cache->own_begin, cache->own_end);
-}
-
 /* A step of less than a page from what is known of the thread's stack cannot lead over the page that guards its end. */
-static void learn_own_stack(stack_cache *cache, const uintptr_t *slots, size_t count) {
-    while (count-- > 0)
-        if (is_between(slots[count], cache->own_begin - SMALLEST_GUARD, cache->own_begin))
-            cache->own_begin = slots[count];
+static void learn_own_stack(stack_cache *cache, const found_stack *found) {
+    for (size_t i = found->count; i-- > 0;)
+        if (is_between(found->slots[i], cache->begin - SMALLEST_GUARD, cache->begin)) cache->begin = found->slots[i];
 }
 
-static bool can_be_proved(stack_cache *cache, const uintptr_t *addresses, const uintptr_t *slots, size_t count,
-                          uintptr_t frame) {
-    if (cache->proofs == NULL || slots[0] != frame - sizeof(uintptr_t)) return false;
-    learn_own_stack(cache, slots, count);
-    for (size_t i = 0; i < count; i++)
-        if (!stays(cache, slots[i]) || *(const uintptr_t *)slots[i] != addresses[i]) return false;
+/* Whether the return address stands in memory that stays as long as the thread does. */
+static bool stands(const stack_cache *cache, const found_stack *found, size_t i) {
+    return i < found->count && is_between(found->slots[i], cache->begin, cache->end) &&
+           *(const uintptr_t *)found->slots[i] == found->addresses[i];
+}
+
+static bool can_be_proved(const stack_cache *cache, const found_stack *found, uintptr_t frame) {
+    if (cache->proofs == NULL || found->slots[0] != frame - sizeof(uintptr_t)) return false;
+    for (size_t i = 0; i < found->count; i++)
+        if (!stands(cache, found, i)) return false;
     return true;
 }
 
@@ -82,16 +88,15 @@ static bool can_be_proved(stack_cache *cache, const uintptr_t *addresses, const 
 
 static uint64_t head_of(uint64_t key, size_t count) { return HEAD | key | count; }
 
-static uint64_t put_proof(stack_cache *cache, uint64_t key, const uintptr_t *addresses, const uintptr_t *slots,
-                          size_t count) {
-    const uint32_t words = 1 + 2 * (uint32_t)count;
+static uint64_t put_proof(stack_cache *cache, uint64_t key, const found_stack *found) {
+    const uint32_t words = 1 + 2 * (uint32_t)found->count;
     uint32_t at = cache->proof_end;
     if (at == 0 || at + words > STACK_CACHE_PROOFS) at = 1;
     uint64_t *word = &cache->proofs[at];
-    *word++ = head_of(key, count);
-    for (size_t i = 0; i < count; i++) {
-        *word++ = slots[i];
-        *word++ = addresses[i];
+    *word++ = head_of(key, found->count);
+    for (size_t i = 0; i < found->count; i++) {
+        *word++ = found->slots[i];
+        *word++ = found->addresses[i];
     }
     cache->proof_end = at + words;
     return at;
@@ -114,36 +119,80 @@ static stack_entry *beside(const stack_cache *cache, const stack_place *place) {
     return &cache->entries[(size_t)(place->entry - cache->entries) ^ 1];
 }
 
-/* The entry for a new stack. What another place has there moves to the entry beside it. */
-static stack_entry *make_room(const stack_cache *cache, const stack_place *place) {
+/* The place's entry, whichever of the two it is; NULL: it has none. */
+static stack_entry *entry_of(const stack_cache *cache, const stack_place *place) {
+    if (stack_in(place->entry, place->key) >> INTERNED_BITS == 0) return place->entry;
     stack_entry *other = beside(cache, place);
-    if (stack_is_at_hand(stack_in(other, place->key))) return other;
-    if (place->entry->key_and_stack == 0 || stack_is_at_hand(stack_in(place->entry, place->key))) return place->entry;
-    *other = *place->entry;
+    return stack_in(other, place->key) >> INTERNED_BITS == 0 ? other : NULL;
+}
+
+/* Where the stacks stand of other callers than that which the place's entry knows. */
+static stack_place place_of_other(const stack_cache *cache, const stack_place *place, uintptr_t outer) {
+    return stack_place_by(cache, place->key ^ (outer << 20 | outer >> 44));
+}
+
+/* An entry for a new stack: the place's own, or else the first. What another place has there moves to the one beside.
+ */
+static stack_entry *make_room(const stack_cache *cache, const stack_place *place) {
+    stack_entry *own = entry_of(cache, place);
+    if (own != NULL) return own;
+    if (place->entry->key_and_stack != 0) *beside(cache, place) = *place->entry;
     return place->entry;
+}
+
+static void fill(stack_cache *cache, const stack_place *place, const found_stack *found, uintptr_t frame,
+                 bool outer_is_known, uint32_t stack) {
+    static const uintptr_t nothing;
+    const bool provable = can_be_proved(cache, found, frame);
+    *make_room(cache, place) = (stack_entry){
+        .key_and_stack = place->key | stack,
+        .outer_slot = outer_is_known ? (const uintptr_t *)found->slots[1] : &nothing,
+        .outer = outer_is_known ? found->addresses[1] : 0,
+        .proof = provable ? put_proof(cache, place->key, found) : 0,
+    };
+}
+
+/* A place whose caller's function has its return address now here, now there, has one entry, which does not know it:
+ * else such calls, as of a function with alloca, would be taken for those of more and more callers. */
+static void put(stack_cache *cache, const stack_place *place, const found_stack *found, uintptr_t frame,
+                uint32_t stack) {
+    const stack_entry *there = entry_of(cache, place);
+    const bool known = cache->proofs != NULL && stands(cache, found, 1);
+    if (there == NULL) {
+        fill(cache, place, found, frame, known, stack);
+    } else if (!known || (uintptr_t)there->outer_slot != found->slots[1]) {
+        fill(cache, place, found, frame, false, stack);
+    } else if (there->outer == found->addresses[1]) {
+        fill(cache, place, found, frame, true, stack);
+    } else {
+        const stack_place other = place_of_other(cache, place, found->addresses[1]);
+        fill(cache, &other, found, frame, true, stack);
+    }
 }
 
 static uint32_t unwind(stack_cache *cache, interned_table *table, const stack_place *place, const void *caller,
                        uintptr_t frame) {
     const int before = errno;
-    uintptr_t addresses[UNWIND_DEPTH], slots[UNWIND_DEPTH];
-    const size_t count = unwind_from(caller, addresses, slots);
-    stack_entry *entry = make_room(cache, place);
-    entry->proof = 0;
-    if (can_be_proved(cache, addresses, slots, count, frame))
-        entry->proof = put_proof(cache, place->key, addresses, slots, count);
-    const uint32_t stack = stack_of_addresses(table, addresses, count);
-    entry->key_and_stack = place->key | stack;
+    found_stack found;
+    found.count = unwind_from(caller, found.addresses, found.slots);
+    learn_own_stack(cache, &found);
+    uintptr_t frames[UNWIND_DEPTH];
+    memcpy(frames, found.addresses, found.count * sizeof *frames);
+    const uint32_t stack = stack_of_addresses(table, frames, found.count);
+    put(cache, place, &found, frame, stack);
     errno = before;
     return stack;
 }
 
 uint32_t stack_find(stack_cache *cache, interned_table *table, const stack_place *place, const void *caller,
                     uintptr_t frame, bool proved) {
-    const stack_entry *entries[2] = {place->entry, beside(cache, place)};
-    for (int i = 0; i < 2; i++) {
-        const uint64_t stack = stack_in(entries[i], place->key);
-        if (stack_is_at_hand(stack) && (!proved || is_proved(cache, entries[i], place->key))) return (uint32_t)stack;
+    stack_place at = *place;
+    const stack_entry *entry = entry_of(cache, &at);
+    if (entry != NULL && *entry->outer_slot != entry->outer) {
+        at = place_of_other(cache, place, *entry->outer_slot);
+        entry = entry_of(cache, &at);
     }
+    if (entry != NULL && *entry->outer_slot == entry->outer && (!proved || is_proved(cache, entry, at.key)))
+        return (uint32_t)stack_in(entry, at.key);
     return unwind(cache, table, place, caller, frame);
 }

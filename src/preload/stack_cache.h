@@ -1,14 +1,16 @@
 /* The stacks of a thread's calls, at hand by where a call is made: its return address and its stack pointer.
  *
- * Two calls with the same two may come from different callers further out. So an entry also has a proof: where on the
- * stack each return address stood when the stack was unwound. While each of them still stands there, it is the same
+ * Two calls with the same two may come from different callers further out, as calls through a wrapper around malloc do.
+ * So an entry also knows where on the stack the next return address stood, and which it was: that is compared at every
+ * call. And it has a proof: the same of every return address. While each of them still stands there, it is the same
  * stack, and need not be unwound again. What this takes for the same and is not: a frame whose size is decided at run
  * time (alloca), above which the same return addresses were left by an earlier call; and code at the same address in a
  * library that took the place of an unloaded one.
  *
- * A proof is read without asking whether the memory is still there. So it is kept only of slots that are mapped for as
- * long as the thread lives: in the stack of the process's first thread, or in the thread's own. Of signals' handlers,
- * of coroutines on stacks of their own, and on other processors than x86-64 there is none. */
+ * The stack is read without asking whether that memory is still there. So only such memory is read as is mapped for as
+ * long as the thread lives: its own stack. On stacks of coroutines and of signals' handlers, and on other processors
+ * than x86-64, there are no proofs; nor has a thread, save the first of a process, any outside of two frames of more
+ * than a page. */
 #ifndef FLATLINE_PRELOAD_STACK_CACHE_H
 #define FLATLINE_PRELOAD_STACK_CACHE_H
 
@@ -21,24 +23,26 @@ extern "C" {
 #endif
 
 #define STACK_CACHE_BITS                                                                                               \
-    13 /* 8,192 entries of 16 bytes, of which what was used is resident: deep recursion needs them */
-#define STACK_CACHE_FEW_BITS 6 /* of a thread that has no more memory for them, or ends */
+    13 /* 8,192 entries of 32 bytes, of which what was used is resident: deep recursion needs them */
+#define STACK_CACHE_FEW_BITS 5 /* of a thread that has no more memory for them, or ends */
 #define STACK_CACHE_PROOFS                                                                                             \
     131072u /* words; 1 MiB: of 8,192 stacks of 7 frames, or of 1,000 of 64. Then from the start */
 
 /* The key is the upper 44 bits of a hash, the stack's number the lower ones. 0: empty. */
 typedef struct stack_entry {
     uint64_t key_and_stack;
-    uint64_t proof; /* where it stands among the words of proofs; 0: none */
+    const uintptr_t *outer_slot; /* where the return address of the caller's own function stood; or a word that is 0 */
+    uintptr_t outer;             /* that address; 0: nothing is known of it */
+    uint64_t proof;              /* where it stands among the words of proofs; 0: none */
 } stack_entry;
 
 /* A variable of a thread, zero at first. */
 typedef struct stack_cache {
     stack_entry *entries;
+    uint64_t mask; /* of an entry's place in bytes */
     uint64_t *proofs;
-    uint32_t shift; /* 64 less the bits of an entry's number */
     uint32_t proof_end;
-    uintptr_t own_begin, own_end; /* of the thread's own stack, as far down as it is known */
+    uintptr_t begin, end; /* of the thread's own stack, as far down as it is known */
     stack_entry few[1u << STACK_CACHE_FEW_BITS];
 } stack_cache;
 
@@ -55,16 +59,24 @@ void stack_cache_prepare(void);
 void stack_cache_begin(stack_cache *cache);
 void stack_cache_end(stack_cache *cache);
 
-/* `frame`: the stack pointer behind the return to `caller`, which is that function's CFA. The multiplication spreads
- * the frames of a recursion, which lie evenly apart, over all entries (Fibonacci hashing): in the upper bits. */
-static inline stack_place stack_place_of(stack_cache *cache, const void *caller, uintptr_t frame) {
-    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
-    return (stack_place){&cache->entries[hash >> cache->shift], hash >> INTERNED_BITS << INTERNED_BITS};
+/* The multiplication spreads the frames of a recursion, which lie evenly apart, over all entries (Fibonacci hashing):
+ * in the upper bits. */
+static inline stack_place stack_place_by(const stack_cache *cache, uint64_t where) {
+    const uint64_t hash = where * 0x9e3779b97f4a7c15u, place = hash >> (59 - STACK_CACHE_BITS) & cache->mask;
+    return (stack_place){(stack_entry *)(void *)((char *)cache->entries + place),
+                         hash >> INTERNED_BITS << INTERNED_BITS};
+}
+
+/* `frame`: the stack pointer behind the return to `caller`, which is that function's CFA. */
+static inline stack_place stack_place_of(const stack_cache *cache, const void *caller, uintptr_t frame) {
+    return stack_place_by(cache, (uintptr_t)caller ^ (frame << 20 | frame >> 44));
 }
 
 /* The number of the stack that stands there, unless it is another place's. */
 static inline uint64_t stack_at_hand(const stack_place *place) { return place->entry->key_and_stack ^ place->key; }
-static inline bool stack_is_at_hand(uint64_t stack) { return stack >> INTERNED_BITS == 0; }
+static inline bool stack_is_at_hand(const stack_place *place, uint64_t stack) {
+    return stack >> INTERNED_BITS == 0 && *place->entry->outer_slot == place->entry->outer;
+}
 
 /* The number of a call's stack where it was not there, or, `proved`, where it must be the right one: of the place's
  * other entry, or unwound and put into the cache. 0 iff the table is full. A proof takes one to two ns for each frame,

@@ -192,8 +192,13 @@ class ASlowCall(Audited):
     def test_by_another_caller_further_out_is_unwound_and_told_with_its_own_stack(self):
         folded = self.folder / "folded"
         self.audit("counted_unwinds", "changed", "--over", "1ns", "--folded", folded)
-        stacks = [line for line in folded.read_text(encoding="utf-8").splitlines() if "wrapped" in line]
-        self.assertEqual({re.search(r"by_(one|another)_caller", line)[1] for line in stacks}, {"one", "another"})
+        self.assertEqual(set(re.findall(r"from_(\w+)_further_out", folded.read_text(encoding="utf-8"))), {"one", "another"})
+
+    def test_or_a_fast_one_through_a_wrapper_is_told_with_its_own_stack(self):
+        folded = self.folder / "folded"
+        for over in ("1ns", "10s"):
+            self.audit("counted_unwinds", "wrapper", "--over", over, "--folded", folded)
+            self.assertEqual(set(re.findall(r"by_(\w+)_caller", folded.read_text(encoding="utf-8"))), {"one", "another"})
 
 
 class TheReportSays(Audited):

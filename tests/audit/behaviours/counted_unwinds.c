@@ -55,18 +55,32 @@ __attribute__((noinline)) static void *wrapped(void) {
     void *volatile block = malloc(10);
     return block;
 }
+__attribute__((noinline)) static void *wrapped_again(void) {
+    void *volatile block = wrapped();
+    return block;
+}
 __attribute__((noinline)) static void by_one_caller(void) { kept = wrapped(); }
 __attribute__((noinline)) static void by_another_caller(void) { kept = wrapped(); }
+__attribute__((noinline)) static void from_one_further_out(void) { kept = wrapped_again(); }
+__attribute__((noinline)) static void from_another_further_out(void) { kept = wrapped_again(); }
 
-/* Of calls that have the return address and the stack pointer in common: each caller twice. */
+/* Calls that have the return address and the stack pointer in common: each caller twice. */
 static void changed(void) {
-    void (*const callers[])(void) = {by_one_caller, by_one_caller, by_another_caller, by_another_caller};
+    void (*const callers[])(void) = {from_one_further_out, from_one_further_out, from_another_further_out,
+                                     from_another_further_out};
     for (int i = 0; i < ROUNDS; i++) require((asked_in(callers[i % 4]) > 0) == (i % 2 == 0));
+}
+
+/* They are unwound once, and told apart afterwards. */
+static void wrapper(void) {
+    void (*const callers[])(void) = {by_one_caller, by_another_caller};
+    for (int i = 0; i < ROUNDS; i++) require((asked_in(callers[i % 2]) > 0) == (i < 2));
 }
 
 int main(int count, char **words) {
     if (count != 2) return 2;
     if (strcmp(words[1], "repeated") == 0) repeated();
+    if (strcmp(words[1], "wrapper") == 0) wrapper();
     if (strcmp(words[1], "changed") == 0) changed();
     return 0;
 }
