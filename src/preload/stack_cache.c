@@ -30,9 +30,14 @@ void stack_cache_prepare(void) {
     errno = before;
 }
 
+static void have_entries(stack_cache *cache, unsigned bits) {
+    cache->mask = ((1u << bits) - 1) * sizeof(stack_entry);
+    cache->taken = 0;
+}
+
 static void take_few(stack_cache *cache) {
     cache->entries = cache->few;
-    cache->mask = (sizeof cache->few - 1) & ~(sizeof *cache->few - 1);
+    have_entries(cache, STACK_CACHE_FEW_BITS);
     cache->proofs = NULL;
 }
 
@@ -41,7 +46,7 @@ void stack_cache_begin(stack_cache *cache) {
     char *room = mmap(NULL, ENTRY_BYTES + PROOF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return;
     cache->entries = (stack_entry *)(void *)room;
-    cache->mask = (ENTRY_BYTES - 1) & ~(sizeof *cache->entries - 1);
+    have_entries(cache, STACK_CACHE_FIRST_BITS);
     cache->proofs = (uint64_t *)(void *)(room + ENTRY_BYTES);
     cache->proof_end = 0;
     /* The C library puts the variables of every thread but the first at the upper end of its stack. */
@@ -133,9 +138,10 @@ static stack_place place_of_other(const stack_cache *cache, const stack_place *p
 
 /* An entry for a new stack: the place's own, or else the first. What another place has there moves to the one beside.
  */
-static stack_entry *make_room(const stack_cache *cache, const stack_place *place) {
+static stack_entry *make_room(stack_cache *cache, const stack_place *place) {
     stack_entry *own = entry_of(cache, place);
     if (own != NULL) return own;
+    cache->taken++;
     if (place->entry->key_and_stack != 0) *beside(cache, place) = *place->entry;
     return place->entry;
 }
@@ -170,6 +176,14 @@ static void put(stack_cache *cache, const stack_place *place, const found_stack 
     }
 }
 
+/* Four times as many entries once half of them are taken. A stack whose place is another one then is unwound once more.
+ */
+static void grow(stack_cache *cache) {
+    const uint64_t entries = cache->mask / sizeof(stack_entry) + 1;
+    if (cache->proofs == NULL || cache->taken <= entries / 2 || entries == 1u << STACK_CACHE_BITS) return;
+    have_entries(cache, (unsigned)__builtin_ctzll(entries) + 2);
+}
+
 static uint32_t unwind(stack_cache *cache, interned_table *table, const stack_place *place, const void *caller,
                        uintptr_t frame) {
     const int before = errno;
@@ -180,6 +194,7 @@ static uint32_t unwind(stack_cache *cache, interned_table *table, const stack_pl
     memcpy(frames, found.addresses, found.count * sizeof *frames);
     const uint32_t stack = stack_of_addresses(table, frames, found.count);
     put(cache, place, &found, frame, stack);
+    grow(cache);
     errno = before;
     return stack;
 }

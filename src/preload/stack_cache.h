@@ -22,9 +22,9 @@
 extern "C" {
 #endif
 
-#define STACK_CACHE_BITS                                                                                               \
-    13 /* 8,192 entries of 32 bytes, of which what was used is resident: deep recursion needs them */
-#define STACK_CACHE_FEW_BITS 5 /* of a thread that has no more memory for them, or ends */
+#define STACK_CACHE_BITS 13      /* 8,192 entries of 32 bytes at most: deep recursion needs them */
+#define STACK_CACHE_FIRST_BITS 9 /* at first: each page of them costs a page fault, and memory in every thread */
+#define STACK_CACHE_FEW_BITS 5   /* of a thread that has no more memory for them, or ends */
 #define STACK_CACHE_PROOFS                                                                                             \
     131072u /* words; 1 MiB: of 8,192 stacks of 7 frames, or of 1,000 of 64. Then from the start */
 
@@ -39,7 +39,8 @@ typedef struct stack_entry {
 /* A variable of a thread, zero at first. */
 typedef struct stack_cache {
     stack_entry *entries;
-    uint64_t mask; /* of an entry's place in bytes */
+    uint64_t mask;  /* of an entry's place in bytes */
+    uint64_t taken; /* entries, since there are that many */
     uint64_t *proofs;
     uint32_t proof_end;
     uintptr_t begin, end; /* of the thread's own stack, as far down as it is known */

@@ -176,9 +176,9 @@ FAULTS = {
     "finding_a_stack_changes_errno": ("preload/stacks.c", r"    errno = before;\n    return stack;",
                                       "    errno = 1;\n    return stack;", "stack.begins*"),
 
-    "few_stacks_are_at_hand": ("preload/stack_cache.c", r"mask = \(ENTRY_BYTES - 1\)", "mask = (ENTRY_BYTES / 16 - 1)",
+    "few_stacks_are_at_hand": ("preload/stack_cache.c", r"entries == 1u << STACK_CACHE_BITS", "true",
                                "*has_most_stacks_of_4000*"),
-    "half_of_the_stacks_are_at_hand": ("preload/stack_cache.c", r"mask = \(ENTRY_BYTES - 1\)", "mask = (ENTRY_BYTES / 2 - 1)",
+    "half_of_the_stacks_are_at_hand": ("preload/stack_cache.c", r"entries == 1u << STACK_CACHE_BITS\) return;\n.*?\+ 2\);", "entries >= 4096) return; have_entries(cache, (unsigned)__builtin_ctzll(entries) + 1);",
                                        "*has_most_stacks_of_4000*"),
     "a_place_has_one_entry": ("preload/stack_cache.c", r"\(size_t\)\(place->entry - cache->entries\) \^ 1",
                               "(size_t)(place->entry - cache->entries)", "*has_most_stacks_of_4000*"),
