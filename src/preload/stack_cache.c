@@ -5,8 +5,10 @@
 #include "unwind.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -53,6 +55,7 @@ void stack_cache_begin(stack_cache *cache) {
     const bool is_first = syscall(SYS_gettid) == getpid();
     cache->begin = is_first ? first_stack_begin : (uintptr_t)cache;
     cache->end = is_first ? first_stack_end : (uintptr_t)cache;
+    cache->asked_for_begin = is_first;
 }
 
 void stack_cache_end(stack_cache *cache) {
@@ -68,10 +71,29 @@ typedef struct found_stack {
 
 static bool is_between(uintptr_t address, uintptr_t begin, uintptr_t end) { return address - begin < end - begin; }
 
+/* Of linux/fs.h since Linux 6.11. */
+struct procmap_query {
+    uint64_t size, flags, address, begin, end, others[4];
+    uint32_t devices[2], lengths[2];
+    uint64_t texts[2];
+};
+#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
+
+/* Where the mapping begins that ends with the thread's variables. Some 5 us. */
+static void ask_for_begin(stack_cache *cache) {
+    cache->asked_for_begin = true;
+    struct procmap_query query = {.size = sizeof query, .address = cache->end - 1};
+    const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps < 0) return;
+    if (ioctl(maps, PROCMAP_QUERY, &query) == 0 && query.begin < cache->begin) cache->begin = query.begin;
+    (void)close(maps); /* it was only read */
+}
+
 /* A step of less than a page from what is known of the thread's stack cannot lead over the page that guards its end. */
 static void learn_own_stack(stack_cache *cache, const found_stack *found) {
     for (size_t i = found->count; i-- > 0;)
         if (is_between(found->slots[i], cache->begin - SMALLEST_GUARD, cache->begin)) cache->begin = found->slots[i];
+    if (found->slots[0] < cache->begin && !cache->asked_for_begin) ask_for_begin(cache);
 }
 
 /* Whether the return address stands in memory that stays as long as the thread does. */
@@ -136,13 +158,17 @@ static stack_place place_of_other(const stack_cache *cache, const stack_place *p
     return stack_place_by(cache, place->key ^ (outer << 20 | outer >> 44));
 }
 
-/* An entry for a new stack: the place's own, or else the first. What another place has there moves to the one beside.
- */
+static bool is_at_its_place(const stack_cache *cache, const stack_entry *entry) {
+    return entry->key_and_stack != 0 && stack_entry_of(cache, entry->key_and_stack) == entry;
+}
+
+/* An entry for a new stack: the place's own, or else the first. What has its place there as well moves to the one
+ * beside. So two places of a pair keep their entries, and what was there before the cache grew does not stay. */
 static stack_entry *make_room(stack_cache *cache, const stack_place *place) {
     stack_entry *own = entry_of(cache, place);
     if (own != NULL) return own;
     cache->taken++;
-    if (place->entry->key_and_stack != 0) *beside(cache, place) = *place->entry;
+    if (is_at_its_place(cache, place->entry)) *beside(cache, place) = *place->entry;
     return place->entry;
 }
 
@@ -189,7 +215,7 @@ static uint32_t unwind(stack_cache *cache, interned_table *table, const stack_pl
     const int before = errno;
     found_stack found;
     found.count = unwind_from(caller, found.addresses, found.slots);
-    learn_own_stack(cache, &found);
+    if (cache->proofs != NULL) learn_own_stack(cache, &found);
     uintptr_t frames[UNWIND_DEPTH];
     memcpy(frames, found.addresses, found.count * sizeof *frames);
     const uint32_t stack = stack_of_addresses(table, frames, found.count);

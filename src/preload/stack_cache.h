@@ -9,8 +9,8 @@
  *
  * The stack is read without asking whether that memory is still there. So only such memory is read as is mapped for as
  * long as the thread lives: its own stack. On stacks of coroutines and of signals' handlers, and on other processors
- * than x86-64, there are no proofs; nor has a thread, save the first of a process, any outside of two frames of more
- * than a page. */
+ * than x86-64, there are no proofs; nor, before Linux 6.11, within a frame of more than a page in a thread that is not
+ * the first of its process. */
 #ifndef FLATLINE_PRELOAD_STACK_CACHE_H
 #define FLATLINE_PRELOAD_STACK_CACHE_H
 
@@ -22,11 +22,10 @@
 extern "C" {
 #endif
 
-#define STACK_CACHE_BITS 13      /* 8,192 entries of 32 bytes at most: deep recursion needs them */
-#define STACK_CACHE_FIRST_BITS 9 /* at first: each page of them costs a page fault, and memory in every thread */
-#define STACK_CACHE_FEW_BITS 5   /* of a thread that has no more memory for them, or ends */
-#define STACK_CACHE_PROOFS                                                                                             \
-    131072u /* words; 1 MiB: of 8,192 stacks of 7 frames, or of 1,000 of 64. Then from the start */
+#define STACK_CACHE_BITS 13        /* 8,192 entries of 32 bytes at most: deep recursion needs them */
+#define STACK_CACHE_FIRST_BITS 9   /* at first: each page of them costs a page fault, and memory in every thread */
+#define STACK_CACHE_FEW_BITS 5     /* of a thread that has no more memory for them, or ends */
+#define STACK_CACHE_PROOFS 131072u /* words, 1 MiB: of 8,192 stacks of 7 frames. Then from the start again */
 
 /* The key is the upper 44 bits of a hash, the stack's number the lower ones. 0: empty. */
 typedef struct stack_entry {
@@ -44,6 +43,7 @@ typedef struct stack_cache {
     uint64_t *proofs;
     uint32_t proof_end;
     uintptr_t begin, end; /* of the thread's own stack, as far down as it is known */
+    bool asked_for_begin; /* of the kernel */
     stack_entry few[1u << STACK_CACHE_FEW_BITS];
 } stack_cache;
 
@@ -60,12 +60,17 @@ void stack_cache_prepare(void);
 void stack_cache_begin(stack_cache *cache);
 void stack_cache_end(stack_cache *cache);
 
+/* The entry of a key, which has the upper bits of its hash. */
+static inline stack_entry *stack_entry_of(const stack_cache *cache, uint64_t key) {
+    return (stack_entry *)(void *)((char *)cache->entries + (key >> (59 - STACK_CACHE_BITS) & cache->mask));
+}
+
 /* The multiplication spreads the frames of a recursion, which lie evenly apart, over all entries (Fibonacci hashing):
  * in the upper bits. */
 static inline stack_place stack_place_by(const stack_cache *cache, uint64_t where) {
-    const uint64_t hash = where * 0x9e3779b97f4a7c15u, place = hash >> (59 - STACK_CACHE_BITS) & cache->mask;
-    return (stack_place){(stack_entry *)(void *)((char *)cache->entries + place),
-                         hash >> INTERNED_BITS << INTERNED_BITS};
+    const uint64_t key = where * 0x9e3779b97f4a7c15u >> INTERNED_BITS << INTERNED_BITS;
+    const stack_place place = {stack_entry_of(cache, key), key};
+    return place;
 }
 
 /* `frame`: the stack pointer behind the return to `caller`, which is that function's CFA. */
