@@ -3,7 +3,7 @@
  *
  * Only calls from outside are recorded. A call that an allocator or the C++ run time makes while it serves another one
  * belongs to that one. On the usual path that is two readings of the clock, a look into the thread's cache of stacks,
- * and four stores. */
+ * and four stores. A slow call's stack is proved to be the same that is in the cache, or unwound. */
 #define _GNU_SOURCE
 #include "writer.h"
 
@@ -33,28 +33,16 @@ typedef struct timing {
     volatile uint64_t within; /* of a call that is only attributed: see session.h */
 } timing;
 
-/* Where a stack stands in the thread's cache, and by which key. */
-typedef struct cached_stack {
-    uint64_t *place, key;
-} cached_stack;
-
-ALWAYS_INLINE cached_stack cached_stack_of(audit_writer *mine, const void *caller, uintptr_t frame) {
-    const uint64_t hash = ((uintptr_t)caller ^ (frame << 20 | frame >> 44)) * 0x9e3779b97f4a7c15u;
-    return (cached_stack){&mine->stacks[hash >> AUDIT_STACK_BITS & mine->stack_mask],
-                          hash >> AUDIT_STACK_BITS << AUDIT_STACK_BITS};
-}
-
-static NOINLINE uint64_t find_stack(const cached_stack *cached, const void *caller) {
-    const uint64_t stack = stack_of(&audit_shared->names, caller);
-    *cached->place = cached->key | stack;
-    return stack;
+static NOINLINE uint64_t find_stack(audit_writer *mine, const stack_place *place, const void *caller, uintptr_t frame,
+                                    bool proved) {
+    return stack_find(&mine->stacks, &audit_shared->names, place, caller, frame, proved);
 }
 
 ALWAYS_INLINE void attribute_call(audit_writer *mine, timing *t, uint32_t operation, const void *caller,
                                   uintptr_t frame) {
-    const cached_stack cached = cached_stack_of(mine, caller, frame);
-    uint64_t stack = *cached.place ^ cached.key;
-    if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0)) stack = find_stack(&cached, caller);
+    const stack_place place = stack_place_of(&mine->stacks, caller, frame);
+    uint64_t stack = stack_at_hand(&place);
+    if (UNLIKELY(!stack_is_at_hand(&place, stack))) stack = find_stack(mine, &place, caller, frame, false);
     t->within = audit_within(operation, stack);
     system_calls_selector = mine->watches;
 }
@@ -121,11 +109,11 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
     const uint64_t duration = ticks_now() - t->begin;
     system_calls_selector = 0;
     mine->slot->calls++;
-    const cached_stack cached = cached_stack_of(mine, caller, frame);
-    uint64_t stack = *cached.place ^ cached.key;
-    if (UNLIKELY(stack >> AUDIT_STACK_BITS != 0 || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
+    const stack_place place = stack_place_of(&mine->stacks, caller, frame);
+    uint64_t stack = stack_at_hand(&place);
+    if (UNLIKELY(!stack_is_at_hand(&place, stack) || duration >= mine->over || size >= AUDIT_SIZE_MAX)) {
         tell_rare(mine, t->begin, duration, size);
-        stack = find_stack(&cached, caller);
+        stack = find_stack(mine, &place, caller, frame, duration >= mine->over);
     }
     if (detail.operation != AUDIT_NONE)
         audit_put_detail(mine, detail.operation, t->begin - mine->begin, detail.value, 0);

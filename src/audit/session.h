@@ -62,7 +62,7 @@ enum audit_trouble {
 
 typedef struct audit_session {
     uint64_t mark, begin;        /* ticks */
-    uint64_t over;               /* ticks from which a call is slow: its stack is found anew */
+    uint64_t over;               /* ticks from which a call is slow: its stack must be right */
     uint32_t tells_system_calls; /* the audit asks for them */
     uint32_t counts;             /* getrusage is asked around slow calls, since perf is refused */
     uint32_t attributes;         /* no call is timed or recorded, but those in which a system call is told */

@@ -53,29 +53,12 @@ static void close_segment(audit_writer *mine) {
     mine->next = mine->end = NULL;
 }
 
-static void take_stacks(audit_writer *mine) {
-    mine->stacks = mine->few_stacks;
-    mine->stack_mask = AUDIT_FEW_STACKS - 1;
-    void *room = mmap(NULL, AUDIT_STACK_CACHE * sizeof *mine->stacks, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) return;
-    mine->stacks = room;
-    mine->stack_mask = AUDIT_STACK_CACHE - 1;
-}
-
-static void give_stacks_back(audit_writer *mine) {
-    if (mine->stacks == mine->few_stacks) return;
-    (void)munmap(mine->stacks, AUDIT_STACK_CACHE * sizeof *mine->stacks); /* its arguments are mmap's */
-    mine->stacks = mine->few_stacks;
-    mine->stack_mask = AUDIT_FEW_STACKS - 1;
-}
-
 /* The destructor of a thread-specific key. Other destructors and the C library still free memory behind it. */
 static void end_thread(void *writer) {
     audit_writer *mine = writer;
     const int before = errno;
     if (mine->attached) {
-        give_stacks_back(mine);
+        stack_cache_end(&mine->stacks);
         (void)prctl(PR_GET_NAME, mine->slot->name); /* fails for no address that can be written */
         __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDING, __ATOMIC_RELEASE);
     }
@@ -133,6 +116,7 @@ static void attach_process(void) {
     audit_shared = session;
     process.image = ticks_now();
     stacks_prepare();
+    stack_cache_prepare();
     process.program = interned_put_text(&session->names, stacks_program());
     process.has_key = pthread_key_create(&process.at_thread_end, end_thread) == 0;
     (void)pthread_atfork(NULL, NULL, begin_child);
@@ -196,7 +180,7 @@ static bool attach_thread(audit_writer *mine) {
     mine->counts = audit_shared->counts != 0 && !mine->attributes;
     mine->watches = can_watch();
     if (process.has_key) (void)pthread_setspecific(process.at_thread_end, mine);
-    if (mine->stacks == NULL) take_stacks(mine);
+    if (mine->stacks.entries == NULL) stack_cache_begin(&mine->stacks);
     if (mine->watches) system_calls_warm_up();
     if (mine->counts) audit_ask(mine, ticks_now());
     mine->told = 0;

@@ -5,12 +5,10 @@
 
 #include "session.h"
 
+#include "../preload/stack_cache.h"
 #include "../preload/thread_local.h"
 
 #include <stdbool.h>
-
-#define AUDIT_STACK_CACHE 8192u /* 64 KiB, of which what was used is resident: deep recursion needs thousands */
-#define AUDIT_FEW_STACKS 64u    /* of a thread that has no more memory for them, or ends */
 
 typedef struct audit_writer {
     bool inside;     /* in a call that is being timed: calls within it are part of it */
@@ -26,10 +24,7 @@ typedef struct audit_writer {
     uint64_t told;        /* when the first system call in this call was told, while calls are not timed; 0: none */
     uint64_t asked;       /* when getrusage was asked last, in ticks */
     uint64_t faults[2], switches[2];
-    /* By return address and stack pointer: 44 bits of their hash above the stack's number. */
-    uint64_t *stacks;
-    uint32_t stack_mask;
-    uint64_t few_stacks[AUDIT_FEW_STACKS];
+    stack_cache stacks;
 } audit_writer;
 
 extern LOCAL_TO_THREAD audit_writer audit_mine;

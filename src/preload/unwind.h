@@ -11,7 +11,10 @@
 
 /* Writes the return addresses of the callers of the function whose own return address is `innermost`, that one first,
  * to `addresses`, and returns their number. If the unwinder does not come past `innermost`, as in code without tables,
- * that address alone. About 0.1 to 0.2 us a frame. */
-size_t unwind_from(const void *innermost, uintptr_t addresses[UNWIND_DEPTH]);
+ * that address alone. About 0.1 to 0.2 us a frame.
+ *
+ * `slots`, unless it is NULL: where on the stack each of them should be found, by the convention that a call pushes its
+ * return address. 0: not on the stack, as where a signal struck, and everywhere on other processors than x86-64. */
+size_t unwind_from(const void *innermost, uintptr_t addresses[UNWIND_DEPTH], uintptr_t slots[UNWIND_DEPTH]);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What clang's RealtimeSanitizer finds of the violations of violations.cpp, beside `flatline guard`: the table of
-docs/guard-a-callback.md.
+docs/guard-a-callback.md, which tests/docs/guard_a_callback_test.py holds to it.
 
     rtsan_table.py FLATLINE PROGRAMS CLANG RUNTIME
 
@@ -59,10 +59,10 @@ def found_by_guard(flatline, programs):
     return {(os.path.basename(each["site"]["file"]), each["site"]["line"], each["kind"]) for each in violations}
 
 
-def main():
-    flatline, programs, clang, runtime = sys.argv[1:]
-    guard = found_by_guard(flatline, pathlib.Path(programs))
-    print("| case | violation | flatline guard | RTSan 19 |\n|---|---|---|---|")
+def table(flatline, programs, clang, runtime):
+    """Its lines, as they stand in the page."""
+    guard = found_by_guard(flatline, programs)
+    lines = ["| case | violation | flatline guard | RTSan 19 |", "|---|---|---|---|"]
     totals = [0, 0, 0]
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -78,11 +78,16 @@ def main():
             else:
                 theirs = "found" if (name, line) in places else "ended elsewhere"
                 stopped |= {case}
-            print("| %s | %s | %s | %s |" % (case.replace("_", " "), kind, "found" if ours else "-", theirs))
+            lines.append("| %s | %s | %s | %s |" % (case.replace("_", " "), kind, "found" if ours else "-", theirs))
             totals = [totals[0] + 1, totals[1] + ours, totals[2] + (theirs == "found")]
         false_alarm = found_by_rtsan(folder, "blamelessly") is not None
-        print("| an uncontended lock | none | - | %s |" % ("false alarm" if false_alarm else "-"))
-    print("| **all** | %d | %d | %d |" % tuple(totals))
+        lines.append("| an uncontended lock | none | - | %s |" % ("false alarm" if false_alarm else "-"))
+    return [*lines, "| **all** | %d | %d | %d |" % tuple(totals)]
+
+
+def main():
+    flatline, programs, clang, runtime = sys.argv[1:]
+    print("\n".join(table(flatline, pathlib.Path(programs), clang, runtime)))
 
 
 if __name__ == "__main__":

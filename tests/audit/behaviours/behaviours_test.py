@@ -1,11 +1,14 @@
 """A program under `flatline audit` does what it does without, and every call that it makes is counted.
 
-usage: behaviours_test.py FLATLINE BINARIES          (BINARIES: one_behaviour, operators, liblate_library.so, the filters)
+usage: behaviours_test.py FLATLINE BINARIES          (BINARIES: one_behaviour, operators, counted_unwinds, liblate_library.so,
+                                                      the filters)
 """
 import json
 import os
 import pathlib
+import platform
 import pwd
+import re
 import resource
 import shutil
 import signal
@@ -179,6 +182,23 @@ class TheProgramDoesWhatItDoesWithout(Audited):
         self.assertEqual(run.returncode, 0, run.stderr)
         report = json.loads(run.stdout)
         self.assertEqual((report["calls"] >= 18 * ROUNDS, report["dropped"]), (True, 0))
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "stacks are proved on x86-64 alone")
+class ASlowCall(Audited):
+    def test_from_the_same_place_is_not_unwound_again(self):
+        self.audit("counted_unwinds", "repeated", "--over", "1ns")
+
+    def test_by_another_caller_further_out_is_unwound_and_told_with_its_own_stack(self):
+        folded = self.folder / "folded"
+        self.audit("counted_unwinds", "changed", "--over", "1ns", "--folded", folded)
+        self.assertEqual(set(re.findall(r"from_(\w+)_further_out", folded.read_text(encoding="utf-8"))), {"one", "another"})
+
+    def test_or_a_fast_one_through_a_wrapper_is_told_with_its_own_stack(self):
+        folded = self.folder / "folded"
+        for over in ("1ns", "10s"):
+            self.audit("counted_unwinds", "wrapper", "--over", over, "--folded", folded)
+            self.assertEqual(set(re.findall(r"by_(\w+)_caller", folded.read_text(encoding="utf-8"))), {"one", "another"})
 
 
 class TheReportSays(Audited):
