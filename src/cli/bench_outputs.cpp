@@ -89,16 +89,10 @@ void add_outputs(CLI::App &verb, BenchOutputs &outputs) {
 }
 
 BenchWriter::BenchWriter(const BenchOutputs &outputs) : outputs_(outputs) {
-    std::string first;
-    for (const auto &[option, path] : files_of(outputs_)) {
-        require_writable(option, *path);
-        if (*path != "-") continue;
-        if (!first.empty())
-            throw std::runtime_error(fmt::format("{} and {} cannot both be written to standard output: name a file "
-                                                 "for one",
-                                                 first, option));
-        first = option;
-    }
+    require_outputs({{"--json", outputs_.json},
+                     {"--html", outputs_.html},
+                     {"--csv", outputs_.csv},
+                     {"--markdown", outputs_.markdown}});
     if (!outputs_.hgrm.empty()) make_folder(outputs_.hgrm);
     if (!outputs_.html.empty()) page_template_ = content_of(report::find_template());
 }

@@ -356,7 +356,7 @@ CLI::App *add_compare(CLI::App &program, CompareOptions &options) {
 }
 
 int run_compare(const CompareOptions &options) {
-    require_writable("--json", options.json);
+    require_outputs({{"--json", options.json}}, {{"a result", options.old_result}, {"a result", options.new_result}});
     const ComparedRun before = read_run(options.old_result), after = read_run(options.new_result);
     const std::vector<Line> lines = lines_of(before, after, options, noise_of(options));
     require_copies(before, after, options);

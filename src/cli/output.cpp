@@ -25,6 +25,40 @@ void require_writable(const std::string &option, const std::string &file) {
                         option, file));
 }
 
+namespace {
+
+/// Whether both are there and are one file, or would be one.
+bool is_same_file(const std::string &one, const std::string &other) {
+    if (one.empty() || other.empty()) return false;
+    if (one == "-" || other == "-") return one == other;
+    std::error_code ignored;
+    return fs::equivalent(one, other, ignored) ||
+           fs::absolute(one, ignored).lexically_normal() == fs::absolute(other, ignored).lexically_normal();
+}
+
+/// A terminal or /dev/null takes any number of outputs.
+bool takes_many(const std::string &file) {
+    std::error_code ignored;
+    return file != "-" && fs::is_character_file(file, ignored);
+}
+
+} // namespace
+
+void require_outputs(std::initializer_list<OptionFile> outputs, std::initializer_list<OptionFile> inputs) {
+    for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+        const auto &[option, file] = *output;
+        require_writable(option, file);
+        for (const auto &[read, input] : inputs)
+            if (input != "-" && is_same_file(file, input) && !takes_many(file))
+                throw std::runtime_error(
+                    fmt::format("{}: {} is {}, which it would overwrite: name another file", option, file, read));
+        for (auto earlier = outputs.begin(); earlier != output; ++earlier)
+            if (is_same_file(earlier->second, file) && !takes_many(file))
+                throw std::runtime_error(fmt::format("{} and {} cannot both be written to {}: name a file for one",
+                                                     earlier->first, option, file == "-" ? "standard output" : file));
+    }
+}
+
 void write_output(const std::string &file, const std::string &text) {
     if (file == "-") {
         (void)std::fwrite(text.data(), 1, text.size(), stdout);

@@ -71,8 +71,8 @@ plan::Declaration declaration_in(const std::string &file) {
         return plan::declaration_from_toml(content_of(file), file);
     } catch (const std::runtime_error &error) {
         if (std::filesystem::path(file).extension() == ".toml") throw;
-        throw std::runtime_error(
-            fmt::format("{}; give a declaration (.toml) or a tracking file (.json)", error.what()));
+        throw std::runtime_error(fmt::format(
+            "{}; give a declaration (.toml), a tracking file (.json) or an audit's recording", error.what()));
     }
 }
 
@@ -126,21 +126,6 @@ void require_no_declaration(const PlanOptions &options) {
         !options.heap.empty())
         throw std::runtime_error(fmt::format(
             "{} is a whole declaration: leave out --class, --share, --bytes, --arena and --heap", options.file));
-}
-
-/// At most one of the outputs may go to standard output.
-void require_outputs(const PlanOptions &options) {
-    const std::array<std::pair<const char *, const std::string *>, 3> outputs{
-        {{"--json", &options.json}, {"--header", &options.header}, {"--toml", &options.toml}}};
-    const char *taken = nullptr;
-    for (const auto &[option, file] : outputs) {
-        require_writable(option, *file);
-        if (*file != "-") continue;
-        if (taken != nullptr)
-            throw std::runtime_error(
-                fmt::format("{} and {} cannot both be written to standard output: name a file for one", taken, option));
-        taken = option;
-    }
 }
 
 bool to_standard_output(const PlanOptions &options) {
@@ -200,7 +185,7 @@ plan::Declaration declaration_of(const PlanOptions &options, const plan::Wishes 
         throw std::runtime_error("--distribution: the recording has the sizes already: leave one out");
     if (recorded) {
         origin.recording = plan_recording(
-            options.file, {options.phase, options.thread, options.margin_percent.value_or(0), wishes.most_classes});
+            options.file, {{options.phase, options.thread}, options.margin_percent.value_or(0), wishes.most_classes});
         return origin.recording->declaration;
     }
     plan::Declaration declaration;
@@ -266,7 +251,8 @@ CLI::App *add_plan(CLI::App &program, PlanOptions &options) {
 }
 
 int run_plan(const PlanOptions &options) {
-    require_outputs(options);
+    require_outputs({{"--json", options.json}, {"--header", options.header}, {"--toml", options.toml}},
+                    {{"the input", options.file}, {"--distribution", options.distribution}});
     const plan::Wishes wishes = wishes_of(options);
     Origin origin;
     const plan::Declaration declaration = declaration_of(options, wishes, origin);

@@ -3,16 +3,11 @@
 #include "audit/block_history.hpp"
 #include "plan/class_meter.hpp"
 #include "plan/demand_meter.hpp"
-#include "plan/number_text.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace flat::cli {
 namespace {
@@ -25,50 +20,15 @@ struct Part {
     std::uint64_t given_by_others = 0;
 };
 
-std::string thread_name(const audit::ThreadEntry &entry) {
-    return fmt::format("{} ({})", std::string_view(entry.name, strnlen(entry.name, sizeof entry.name)), entry.thread);
-}
-
-/// By serial number the first one of the same thread: it has another where it calls after its end was told, and so has
-/// a later thread that the system gives its number.
-std::vector<std::uint32_t> same_threads(const audit::History &history) {
-    std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> first;
-    std::vector<std::uint32_t> same;
-    for (const auto &[serial, entry] : history.threads()) {
-        same.resize(serial + std::size_t{1});
-        same[serial] = first.try_emplace({entry.process, entry.thread}, serial).first->second;
-    }
-    return same;
-}
-
-/// The thread of that name or number; throws std::runtime_error iff there is not exactly one.
-std::uint32_t thread_of(const audit::History &history, const std::string &wanted) {
-    std::set<std::uint32_t> found;
-    const std::vector<std::uint32_t> same = same_threads(history);
-    for (const auto &[serial, entry] : history.threads()) {
-        const std::string_view name(entry.name, strnlen(entry.name, sizeof entry.name));
-        if (wanted == name || wanted == std::to_string(entry.thread) || wanted == thread_name(entry))
-            found.insert(same[serial]);
-    }
-    if (found.size() == 1) return *found.begin();
-    if (found.empty())
-        throw std::runtime_error(fmt::format("--thread: {} is no thread of the recording: flatline plan without "
-                                             "--thread lists them",
-                                             plan::shown(wanted)));
-    throw std::runtime_error(fmt::format("--thread: {} threads are called {}: give the number of one of them",
-                                         found.size(), plan::shown(wanted)));
-}
-
 class RecordingPasses : public audit::BlockVisitor {
   public:
     RecordingPasses(audit::History &history, const RecordedChoice &choice)
-        : history_(history), choice_(choice), program_(audit::main_program(history)), same_(same_threads(history)) {
-        if (!choice.thread.empty()) thread_ = thread_of(history, choice.thread);
-    }
+        : history_(history), choice_(choice), program_(audit::main_program(history)),
+          part_(history, program_, choice.part) {}
 
     RecordedPlan run() {
         pass(Pass::sizes);
-        require_something();
+        part_.require_requests(phase_names_, chosen_.demand.requests());
         for_all([&](Part &part) { choose(part); });
         pass(Pass::classes);
         for_all([](Part &part) { part.classes->finish(); });
@@ -93,7 +53,7 @@ class RecordingPasses : public audit::BlockVisitor {
         for_those_of(step, [&](Part &part) {
             if (pass_ == Pass::sizes) {
                 part.demand.give(step.size);
-                if (same_[step.thread] != same_[step.owner]) ++part.given_by_others;
+                if (part_.same_thread(step.thread) != part_.same_thread(step.owner)) ++part.given_by_others;
             }
             if (pass_ == Pass::classes) part.classes->give(step.size, step.alignment);
             if (pass_ == Pass::trial && &part == &chosen_) trial_->give(step.slot, step.size, step.alignment);
@@ -114,13 +74,10 @@ class RecordingPasses : public audit::BlockVisitor {
         blocks_ = nullptr;
     }
 
-    /// A block belongs to the phase in which it was taken and to the thread that took it.
     template <typename Function> void for_those_of(const audit::BlockStep &step, Function function) {
-        const std::uint32_t owner = same_[step.owner];
-        const bool of_thread = !thread_ || *thread_ == owner;
-        const bool in_phase = choice_.phase.empty() || blocks_->phases()[step.phase] == choice_.phase;
+        const bool of_thread = part_.is_of_thread(step), in_phase = part_.is_in_phase(step, *blocks_);
         if (of_thread) function(phases_[step.phase]);
-        if (in_phase) function(threads_[owner]);
+        if (in_phase) function(threads_[part_.same_thread(step.owner)]);
         if (of_thread && in_phase) function(chosen_);
     }
 
@@ -133,20 +90,6 @@ class RecordingPasses : public audit::BlockVisitor {
     void choose(Part &part) const {
         part.choices = plan::choose_classes(part.demand.rows(), 0, choice_.most_classes);
         part.classes.emplace(part.choices);
-    }
-
-    void require_something() const {
-        if (!choice_.phase.empty() && std::ranges::find(phase_names_, choice_.phase) == phase_names_.end()) {
-            std::string known;
-            for (const std::string &name : phase_names_)
-                known += fmt::format("{}{}", known.empty() ? "" : ", ", plan::shown(name));
-            throw std::runtime_error(
-                fmt::format("--phase: the recording has no phase {}: it has {}", plan::shown(choice_.phase), known));
-        }
-        if (chosen_.demand.requests() == 0)
-            throw std::runtime_error(
-                "nothing was allocated in what was chosen of the recording: choose another phase or "
-                "thread");
     }
 
     RecordedPart recorded(std::string name, const Part &part) const {
@@ -166,8 +109,8 @@ class RecordingPasses : public audit::BlockVisitor {
         RecordedPlan made;
         made.program = history_.text(program_.program);
         made.process = program_.process;
-        made.phase = choice_.phase;
-        if (thread_) made.thread = thread_name(history_.threads().at(*thread_));
+        made.phase = choice_.part.phase;
+        made.thread = part_.chosen_thread(history_);
         made.chosen = recorded("", chosen_);
         for (const auto &[phase, part] : phases_) made.phases.push_back(recorded(phase_names_[phase], part));
         for (const auto &[serial, part] : threads_)
@@ -206,8 +149,7 @@ class RecordingPasses : public audit::BlockVisitor {
     audit::History &history_;
     const RecordedChoice &choice_;
     audit::ProgramRun program_;
-    std::vector<std::uint32_t> same_;     // thread by serial number: see same_threads
-    std::optional<std::uint32_t> thread_; // serial number
+    ChosenPart part_;
     Pass pass_ = Pass::sizes;
     const audit::BlockHistory *blocks_ = nullptr; // during a pass
     std::map<std::uint32_t, Part> phases_;        // by index

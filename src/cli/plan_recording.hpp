@@ -1,6 +1,8 @@
 // A plan for what an audit has recorded: its passes over the recording, and what they found.
 #pragma once
 
+#include "chosen_part.hpp"
+
 #include "plan/plan.hpp"
 #include "plan/pool_trial.hpp"
 
@@ -37,7 +39,7 @@ struct RecordedPlan {
 };
 
 struct RecordedChoice {
-    std::string phase, thread; // names, of the thread also its number; empty: all
+    PartNames part;
     unsigned margin_percent = 0;
     std::size_t most_classes = FLAT_POOL_MAX_CLASSES;
 };

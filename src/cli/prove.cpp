@@ -128,7 +128,7 @@ void require_apart(const std::vector<std::string> &names, const prove::Binary &b
 }
 
 int run_prove(const ProveOptions &options) {
-    require_writable("--json", options.json);
+    require_outputs({{"--json", options.json}}, {{"the certificate", options.limit}, {"the run", options.bench}});
     if (!options.bench.empty() && !options.estimate)
         throw std::runtime_error("--bench: its figures are shown next to estimates: give --estimate as well");
     const std::map<std::string, double> seen =

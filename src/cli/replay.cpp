@@ -53,11 +53,24 @@ std::string known_backends() {
     return names;
 }
 
+/// Of an allocator of the laboratory without a driver for replays.
+std::string_view why_not(const bench::Backend &backend) {
+    const auto can = [&](bench::Abilities what) { return (backend.abilities & what) != 0; };
+    if (backend.kind == bench::Kind::control) return "it is a control, which hands out no blocks of their own";
+    if (can(bench::busy_tasks | bench::sleeping_tasks)) return "it is a queue of tasks";
+    if (can(bench::any_size)) return "its driver is missing, so install Flatline again";
+    if (can(bench::declared_sizes)) return "it serves no sizes but those that it was made for";
+    return "it serves containers alone";
+}
+
 bench::Place place_of(const std::string &name) {
     const bench::Backend *backend = bench::find_backend(name);
-    if (backend == nullptr || bench::replay_driver(*backend, bench::drivers_directory()).empty())
-        throw std::runtime_error(fmt::format("--backend: {} cannot replay a recording: choose one of {}",
-                                             plan::shown(name), known_backends()));
+    if (backend == nullptr)
+        throw std::runtime_error(
+            fmt::format("--backend: {} is no allocator: choose one of {}", plan::shown(name), known_backends()));
+    if (bench::replay_driver(*backend, bench::drivers_directory()).empty())
+        throw std::runtime_error(fmt::format("--backend: {} cannot replay a recording ({}): choose one of {}", name,
+                                             why_not(*backend), known_backends()));
     const bench::Places places = bench::locate({backend}, bench::drivers_directory(), bench::library_directories());
     if (places.found.empty())
         throw std::runtime_error(
@@ -68,11 +81,12 @@ bench::Place place_of(const std::string &name) {
 /// The exact pool for a backend that is told its sizes beforehand.
 std::optional<plan::PoolPlan> pool_for(const bench::Backend &backend, const ReplayOptions &options) {
     if (backend.driver == "malloc" || backend.driver == "glibc-tuned") return std::nullopt;
-    const RecordedPlan plan = plan_recording(options.recording, {.phase = options.phase, .thread = ""});
+    const RecordedPlan plan = plan_recording(options.recording, {.part = options.part});
     const bool all_served = plan.chosen.pool && fit(*plan.chosen.pool, plan::ordered(plan.declaration.demand)).holds();
     if (!all_served)
         throw std::runtime_error(fmt::format("--backend: some blocks of the recording are too large, or too strictly "
-                                             "aligned, for {}: flatline plan tells which",
+                                             "aligned, for {}: choose a part by --phase or --thread; flatline plan "
+                                             "tells which blocks",
                                              backend.name));
     return plan.chosen.pool;
 }
@@ -116,7 +130,10 @@ CLI::App *add_replay(CLI::App &program, ReplayOptions &options) {
                      "The allocator, by its name in flatline bench, such as flatline-pool")
         ->type_name("NAME")
         ->required();
-    verb->add_option("--phase", options.phase, "Only what was allocated in this phase (flat_phase)")->type_name("NAME");
+    verb->add_option("--phase", options.part.phase, "Only what was allocated in this phase (flat_phase)")
+        ->type_name("NAME");
+    verb->add_option("--thread", options.part.thread, "Only what this thread allocated, by its name or number")
+        ->type_name("THREAD");
     verb->add_option("--runs", options.runs, "Fresh processes of each of the two copies, 1 to 100 (default 3)")
         ->check(CLI::Range(1U, 100U).description(""))
         ->type_name("N");
@@ -126,9 +143,9 @@ CLI::App *add_replay(CLI::App &program, ReplayOptions &options) {
 }
 
 int run_replay(const ReplayOptions &options) {
-    require_writable("--json", options.json);
+    require_outputs({{"--json", options.json}}, {{"the recording", options.recording}});
     const bench::Place place = place_of(options.backend);
-    const RecordedWork recorded = recorded_work(options.recording, {options.phase, pool_for(*place.backend, options)});
+    const RecordedWork recorded = recorded_work(options.recording, {options.part, pool_for(*place.backend, options)});
     const Replayed replayed = replay(place, recorded, options);
     if (options.json != "-") fmt::print("{}", replay_text(recorded, replayed, Look::of(STDOUT_FILENO)));
     if (!options.json.empty()) write_output(options.json, replay_document(recorded, replayed));

@@ -1,6 +1,8 @@
 // `flatline replay`: performs what an audit has recorded on another allocator, and shows which stalls are gone there.
 #pragma once
 
+#include "chosen_part.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <string>
@@ -9,7 +11,7 @@ namespace flat::cli {
 
 struct ReplayOptions {
     std::string recording, backend;
-    std::string phase; // empty: all
+    PartNames part;
     std::string json;  // a path, "-" for standard output, or empty
     unsigned runs = 3; // processes of the backend, and as many of its second copy
 };

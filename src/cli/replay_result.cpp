@@ -53,6 +53,10 @@ std::vector<SiteResult> results_by_site(const RecordedWork &recorded, const Repl
     return found;
 }
 
+bool was_preempted(const RecordedWork &recorded, std::size_t stall) {
+    return recorded.findings.stalls[stall].cause.kind == audit::CauseKind::preempted;
+}
+
 const symbols::SourceFrame *site_frame(const audit::Stall &stall) {
     return stall.site < stall.stack.size() ? &stall.stack[stall.site] : nullptr;
 }
@@ -75,7 +79,10 @@ std::string sites_text(const RecordedWork &recorded, const std::vector<SiteResul
         const std::string figures =
             fmt::format("  {:>8}{:>8}{:>12}{:>12}{:>12}   ", grouped(site.recorded), grouped(site.gone),
                         time_text(site.recorded_worst_ns), time_text(site.usual_worst_ns), time_text(site.worst_ns));
-        text += look.dress(figures, site.gone == site.recorded ? Style::good : Style::bad) +
+        const Style style = was_preempted(recorded, site.stall) ? Style::faint
+                            : site.gone == site.recorded        ? Style::good
+                                                                : Style::bad;
+        text += look.dress(figures, style) +
                 audit::without_end(fmt::format("{}: {}", stall.operation, audit::in_words(stall.cause)),
                                    widest - figures.size()) +
                 "\n" + std::string(figures.size(), ' ') +
@@ -104,7 +111,7 @@ std::string curve_line(const std::string &what, const audit::Durations &duration
 std::string curves_text(const RecordedWork &recorded, const Replayed &replayed, const Look &look) {
     std::string text = look.dress(curve_line("", {"P50", "P99", "P99.9", "P99.99", "worst"}), Style::faint);
     const auto lines = [&](const std::string &what, const audit::Curve &curve, audit::Durations ReplayedCopy::*of) {
-        text += curve_line(what + ", recorded", curve);
+        text += curve_line(what + (recorded.part.is_whole() ? ", recorded" : ", whole recording"), curve);
         text += curve_line(what + ", replayed", replayed.copies[0].*of);
         text += curve_line(what + ", second copy", replayed.copies[1].*of);
     };
@@ -127,12 +134,50 @@ json curve_json(const audit::Durations &durations) {
     return curve;
 }
 
+json text_or_null(const std::string &text) { return text.empty() ? json(nullptr) : json(text); }
+
 json copy_json(const ReplayedCopy &copy) {
     return {{"version", copy.version},
             {"clock_cost_ns", copy.cost_ns},
             {"allocations", curve_json(copy.taking)},
             {"frees", curve_json(copy.giving)},
             {"first_writes", curve_json(copy.first_writes)}};
+}
+
+/// Of which recorded stalls nothing is shown, and why.
+std::string left_out_text(const LeftOut &left_out, const Look &look) {
+    std::vector<std::string> parts;
+    const auto add = [&](std::uint64_t count, const char *why) {
+        if (count > 0) parts.push_back(fmt::format("{} {}", grouped(count), why));
+    };
+    add(left_out.first_touch, "of first touch, which the lines of first writes show");
+    add(left_out.no_block, "whose call returned no block");
+    add(left_out.not_chosen, "of other programs, phases or threads");
+    add(left_out.shorter, "shorter than all of these");
+    if (parts.empty()) return "";
+    return about("Left out", fmt::format("{} recorded: {}.", counted(left_out.all(), "more stall"), listed(parts)),
+                 look);
+}
+
+/// What another task has caused is no success of the allocator where it does not come again.
+std::string gone_text(const RecordedWork &recorded, const std::vector<SiteResult> &sites, const Look &look) {
+    std::uint64_t all = 0, gone = 0, preempted = 0;
+    for (const SiteResult &site : sites) {
+        const bool other = was_preempted(recorded, site.stall);
+        all += other ? 0 : site.recorded;
+        gone += other ? 0 : site.gone;
+        preempted += other ? site.recorded : 0;
+    }
+    const std::string limit = time_text(recorded.findings.over_ns);
+    std::string text =
+        all == 0 ? fmt::format("Nothing to compare: of the replayed calls none was recorded as a stall of {} or more.",
+                               limit)
+                 : fmt::format("{} of {}: in half of the processes or more the same call took less than {}.",
+                               grouped(gone), counted(all, "recorded stall"), limit);
+    if (preempted > 0)
+        text += fmt::format(" {} more {} preempted by another task, which no allocator changes.", grouped(preempted),
+                            preempted == 1 ? "was" : "were");
+    return about("Gone", text, look, all == 0 ? Style::plain : gone == all ? Style::good : Style::bad);
 }
 
 } // namespace
@@ -163,32 +208,18 @@ double usual_ns(const Replayed &replayed, std::size_t stall) {
 
 std::string replay_text(const RecordedWork &recorded, const Replayed &replayed, const Look &look) {
     const std::vector<SiteResult> sites = results_by_site(recorded, replayed);
-    std::uint64_t gone = 0;
-    for (const SiteResult &site : sites) gone += site.gone;
-    std::string text = section("Stalls", sites_text(recorded, sites, look), look) +
-                       section("Durations", curves_text(recorded, replayed, look), look);
-    text +=
-        about("Replayed",
-              fmt::format("{} operations of {} threads on {} {}, in {} processes and as many of a second copy. Each "
-                          "time contains {:.0f} ns for reading the clock.{}",
-                          grouped(recorded.work.operations.size()), grouped(recorded.threads), replayed.backend,
-                          replayed.copies[0].version, replayed.runs, replayed.copies[0].cost_ns,
-                          replayed.by_one_thread ? " One thread performed all of them, since the allocator's blocks "
-                                                   "belong to one."
-                                                 : ""),
-              look);
-    if (recorded.left_out > 0)
-        text += about("Left out",
-                      fmt::format("{} recorded stalls are no call that can be replayed: first touch of a block, which "
-                                  "the line of first writes shows, or a call that returned no block.",
-                                  grouped(recorded.left_out)),
-                      look);
-    return text +
-           about("Gone",
-                 fmt::format("{} of {} recorded stalls: in half of the processes or more the same call took less "
-                             "than {}.",
-                             grouped(gone), grouped(recorded.stalls.size()), time_text(recorded.findings.over_ns)),
-                 look, gone == recorded.stalls.size() ? Style::good : Style::bad);
+    const char *by_one = " One thread performed all of them, since the allocator's blocks belong to one.";
+    return section("Stalls", sites_text(recorded, sites, look), look) +
+           section("Durations", curves_text(recorded, replayed, look), look) +
+           about("Replayed",
+                 fmt::format("{} of {} on {} {}, in {} and as many of a second copy. Each time contains {:.0f} ns for "
+                             "reading the clock.{}",
+                             counted(recorded.work.operations.size(), "operation"), counted(recorded.threads, "thread"),
+                             replayed.backend, replayed.copies[0].version,
+                             replayed.runs == 1 ? "1 process" : fmt::format("{} processes", replayed.runs),
+                             replayed.copies[0].cost_ns, replayed.by_one_thread ? by_one : ""),
+                 look) +
+           left_out_text(recorded.left_out, look) + gone_text(recorded, sites, look);
 }
 
 std::string replay_document(const RecordedWork &recorded, const Replayed &replayed) {
@@ -211,12 +242,14 @@ std::string replay_document(const RecordedWork &recorded, const Replayed &replay
     const json document{{"schema", "flatline.replay/1"},
                         {"command", audit::readable(recorded.findings.command)},
                         {"backend", replayed.backend},
+                        {"phase", text_or_null(recorded.part.phase)},
+                        {"thread", text_or_null(recorded.part.thread)},
                         {"over_ns", recorded.findings.over_ns},
                         {"operations", recorded.work.operations.size()},
                         {"threads", recorded.threads},
                         {"by_one_thread", replayed.by_one_thread},
                         {"runs", replayed.runs},
-                        {"stalls_left_out", recorded.left_out},
+                        {"stalls_left_out", recorded.left_out.all()},
                         {"stalls", stalls},
                         {"copies", {copy_json(replayed.copies[0]), copy_json(replayed.copies[1])}}};
     return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

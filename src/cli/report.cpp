@@ -34,6 +34,9 @@ CLI::App *add_report(CLI::App &program, ReportOptions &options) {
 }
 
 int run_report(const ReportOptions &options) {
+    require_outputs(
+        {{"--html", options.outputs.html}, {"--csv", options.outputs.csv}, {"--markdown", options.outputs.markdown}},
+        {{"the result", options.result}});
     const std::string document = content_of(options.result);
     const bool simulated = is_simulation(document);
     BenchOutputs outputs = options.outputs;

@@ -170,6 +170,8 @@ CLI::App *add_simulate(CLI::App &program, SimulateOptions &options) {
 }
 
 int run_simulate(const SimulateOptions &options) {
+    require_outputs({{"--json", options.outputs.json}, {"--html", options.outputs.html}},
+                    {{"the record", options.record}});
     const BenchWriter writer(options.outputs);
     const Parts parts(options);
     const std::optional<simulate::Recording> recording =

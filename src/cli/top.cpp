@@ -138,7 +138,7 @@ CLI::App *add_top(CLI::App &program, TopOptions &options) {
 }
 
 int run_top(const TopOptions &options) {
-    require_writable("--json", options.json);
+    require_outputs({{"--json", options.json}}, {{"the file of the engine", options.target}});
     const std::unique_ptr<EngineSource> source = engine_source(options.target);
     Watched watched(*source);
     watched.look();

@@ -90,8 +90,12 @@ class RecordedPlan(unittest.TestCase):
         self.assertEqual(self.classes(again), self.classes(self.plan("--phase", "steady")))
 
     def test_refuses_what_the_recording_does_not_have(self):
+        for part in (["--phase", "no"], ["--thread", "no"], ["--phase", "ending"]):  # both verbs choose alike
+            told = [self.run_verb(verb, self.recording, *more, *part, status=2).stderr.split(": ", 1)[1]
+                    for verb, more in (("plan", []), ("replay", ["--backend", "glibc"]))]
+            self.assertEqual(*told)
         for options, said in ((["--phase", "no"], "it has start, steady, messages, ending"),
-                              (["--thread", "no"], "is no thread of the recording"),
+                              (["--thread", "no"], "is no thread of the recorded program"),
                               (["--phase", "ending"], "nothing was allocated"),
                               (["--distribution", "48:9"], "has the sizes already"),
                               (["--class", "48:9"], "whole declaration")):
@@ -120,10 +124,28 @@ class RecordedPlan(unittest.TestCase):
         self.assertEqual(document["operations"], 2 * 404)
 
     def test_says_what_cannot_replay(self):
-        for backend in ("no-such-thing", "boost-pool", "flatline-engine"):
+        for backend, why in (("no-such-thing", "is no allocator"), ("boost-pool", "no sizes but those that it was made for"),
+                             ("std-pool", "containers alone"), ("floor", "a control"), ("engine", "a queue of tasks")):
             with self.subTest(backend=backend):
                 said = self.run_verb("replay", self.recording, "--backend", backend, status=2).stderr
-                self.assertIn("cannot replay a recording: choose one of flatline-pool", said)
+                self.assertIn(why, said)
+                self.assertIn(": choose one of flatline-pool, ", said)
+
+    def test_replays_what_one_thread_allocated(self):
+        name = self.plan()["recording"]["threads"][1]["name"]
+        for thread in (name, name.rsplit("(", 1)[1].rstrip(")")):
+            document = json.loads(self.run_verb("replay", self.recording, "--backend", "glibc", "--thread", thread,
+                                                "--runs", "1", "--json", "-").stdout)
+            self.assertEqual(document["copies"][0]["allocations"]["count"], 7)
+            self.assertEqual((document["phase"], document["thread"]), (None, thread))
+            self.assertGreater(document["stalls_left_out"], 100)
+
+    def test_leaves_the_recording_as_it_is(self):
+        before = self.recording.read_bytes()
+        for verb, *options in (["plan", "--json"], ["plan", "--toml"], ["plan", "--header"],
+                               ["replay", "--backend", "glibc", "--json"]):
+            self.assertIn("overwrite", self.run_verb(verb, self.recording, *options, self.recording, status=2).stderr)
+        self.assertEqual(self.recording.read_bytes(), before)
 
 
 if __name__ == "__main__":

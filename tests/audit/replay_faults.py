@@ -5,8 +5,8 @@
     replay_faults.py --fault NAME --source ROOT --work FOLDER --c-compiler CC --linker CXX --here FOLDER
                      --blocks-objects OBJECT... --result-objects OBJECT... --libraries LIBRARY...
 
-Faults of block_history.cpp are for audit_blocks_test, those of replay_result.cpp for replay_result_test, and those of the
-driver for replay_driver_test.py. The faults `none...` are the controls: the file as it is, with which the test must pass.
+Faults of block_history.cpp are for audit_blocks_test, those of the driver for replay_driver_test.py, and all others for
+replay_result_test. The faults `none...` are the controls: the file as it is, with which the test must pass.
 Exit status 0: seen (control: passed).
 """
 import os
@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
 BLOCKS, RESULT, DRIVER = "audit/block_history.cpp", "cli/replay_result.cpp", "bench/driver/replay.c"
+WORK, PART = "cli/replay_work.cpp", "cli/chosen_part.cpp"
 
 # name: (file below src, pattern, replacement)
 FAULTS = {
@@ -43,6 +44,20 @@ FAULTS = {
     "first_writes_among_the_calls": (RESULT, r"if \(takes\) add\(copy\.first_writes,", "if (takes) add(copy.taking,"),
     "long_names_run_over": (RESULT, r"audit::without_beginning\(site_text\(stall\), widest - figures\.size\(\)\)",
                             "site_text(stall)"),
+    "preempted_stalls_are_gone": (RESULT, r"gone \+= other \? 0 : site\.gone;", "gone += site.gone;"),
+    "shorter_stalls_not_said": (RESULT, r"add\(left_out\.shorter, [^;]*;", ""),
+    "a_part_for_the_whole": (RESULT, r"recorded\.part\.is_whole\(\)", "true"),
+    CONTROL + "_in_the_work": (WORK, r"\A", ""),
+    "the_free_that_a_slow_call_implies_is_slow": (WORK, r"step\.call->block == 0 \|\| gives\(\*step\.call\)", "true"),
+    "alignments_rounded_down": (WORK, r"std::bit_width\(alignment - 1\)", "std::bit_width(alignment) - 1"),
+    "stalls_of_other_parts_not_counted": (WORK, r"if \(slow != nullptr\) \+\+made_\.left_out\.not_chosen;", ""),
+    "other_programs_returned_no_block": (WORK, r"part_\.has_thread\([^?]*\?", "true ?"),
+    "a_serial_number_is_a_thread": (WORK, r"part_\.same_thread\(step\.thread\)", "step.thread"),
+    CONTROL + "_in_the_part": (PART, r"\A", ""),
+    "threads_of_other_programs_asked": (PART, r"is_of\(entry, program\) &&\s*\(", "("),
+    "any_phase_is_there": (PART, r"!names_\.phase\.empty\(\) && std::ranges::find", "false && std::ranges::find"),
+    "an_empty_recording_is_an_empty_part": (PART, r"if \(names_\.is_whole\(\)\)", "if (false)"),
+    "the_first_of_several_threads": (PART, r"if \(found\.size\(\) == 1\)", "if (!found.empty())"),
     CONTROL + "_in_the_driver": (DRIVER, r"\A", ""),
     "one_thread_performs_all": (DRIVER, r"bench_backend\.remote_free \? all\.head->threads : 1", "1"),
     "the_order_is_not_kept": (DRIVER, r" && all\.operations\[next\]\.thread == thread; next\+\+\)", "; next++)"),

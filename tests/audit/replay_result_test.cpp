@@ -71,7 +71,7 @@ TEST(Replayed, CountsAllocationsFreesAndFirstWritesApart) {
 TEST(Replayed, ShowsEachSiteBesideItsReplayInLinesThatFit) {
     RecordedWork from = recorded();
     from.findings.stalls[0].stack[0].function = std::string(300, 'f');
-    from.left_out = 3;
+    from.left_out = {.first_touch = 1, .no_block = 1, .not_chosen = 0, .shorter = 1};
     Look look;
     look.width = 100;
     const std::string text = replay_text(from, replayed(from), look);
@@ -79,6 +79,61 @@ TEST(Replayed, ShowsEachSiteBesideItsReplayInLinesThatFit) {
     EXPECT_NE(text.find("render.cpp:12"), std::string::npos) << text;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 102U) << line; // "…" has three bytes
+}
+
+Look plain_look() {
+    Look look;
+    look.width = 100;
+    return look;
+}
+
+std::string in_one_line(const std::string &text) {
+    std::istringstream in(text);
+    std::string all;
+    for (std::string word; in >> word;) all += word + " ";
+    return all;
+}
+
+TEST(Replayed, SaysWhyStallsAreLeftOut) {
+    RecordedWork from = recorded();
+    const auto text = [&] { return in_one_line(replay_text(from, replayed(from), plain_look())); };
+    EXPECT_EQ(text().find("Left out"), std::string::npos);
+    from.left_out = {.first_touch = 5, .no_block = 1, .not_chosen = 2, .shorter = 30};
+    EXPECT_NE(
+        text().find("Left out 38 more stalls recorded: 5 of first touch, which the lines of first writes show, 1 "
+                    "whose call returned no block, 2 of other programs, phases or threads and 30 shorter than all "
+                    "of these."),
+        std::string::npos)
+        << text();
+    EXPECT_EQ(nlohmann::json::parse(replay_document(from, replayed(from)))["stalls_left_out"], 38);
+}
+
+TEST(Replayed, CountsNoStallAsGoneThatAnotherTaskHasCaused) {
+    RecordedWork from = recorded();
+    from.findings.stalls.push_back(from.findings.stalls.front());
+    from.findings.stalls.back().cause = {audit::CauseKind::preempted, -1};
+    from.stalls[0].stall = 1; // the one that is fast in the replay
+    const std::string text = in_one_line(replay_text(from, replayed(from), plain_look()));
+    EXPECT_NE(text.find("Gone 0 of 1 recorded stall:"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 more was preempted by another task, which no allocator changes."), std::string::npos)
+        << text;
+}
+
+TEST(Replayed, SaysThatThereWasNoStall) {
+    RecordedWork from = recorded();
+    from.stalls.clear();
+    const std::string text = in_one_line(replay_text(from, replayed(from), plain_look()));
+    EXPECT_NE(text.find("none was recorded as a stall of 1.0 us or more"), std::string::npos) << text;
+}
+
+TEST(Replayed, SaysWhichPartItShows) {
+    RecordedWork from = recorded();
+    EXPECT_NE(replay_text(from, replayed(from), plain_look()).find("allocations, recorded"), std::string::npos);
+    from.part = {"steady", "render (3)"};
+    EXPECT_NE(replay_text(from, replayed(from), plain_look()).find("allocations, whole recording"), std::string::npos);
+    const auto document = nlohmann::json::parse(replay_document(from, replayed(from)));
+    EXPECT_EQ(document["phase"], "steady");
+    EXPECT_EQ(document["thread"], "render (3)");
 }
 
 } // namespace

@@ -226,6 +226,27 @@ class Files(unittest.TestCase):
                ["plan", "plan.toml", "--json", "FILE"], ["plan", "plan.toml", "--toml", "FILE"],
                ["plan", "plan.toml", "--header", "FILE"], ["prove", LIBRARY, "--json", "FILE"]]
 
+    def test_an_output_that_is_an_input_is_refused_and_left_as_it_is(self):
+        for arguments in self.WRITING:
+            if arguments[1] == LIBRARY:
+                continue
+            with self.subTest(arguments=arguments):
+                before = (self.tree.root / arguments[1]).read_bytes()
+                for same in (arguments[1], "./" + arguments[1], str(self.tree.root / arguments[1])):
+                    result = self.run_it(*[word.replace("FILE", same) for word in arguments])
+                    self.assert_told(result, "it would overwrite: name another file")
+                self.assertEqual((self.tree.root / arguments[1]).read_bytes(), before)
+
+    def test_two_outputs_in_one_file_are_refused(self):
+        for file, name in (("both", "both"), ("-", "standard output")):
+            self.assert_told(self.run_it("plan", "plan.toml", "--json", file, "--toml", file),
+                             "--json and --toml cannot both be written to " + name)
+            self.assert_told(self.run_it("report", "old.json", "--csv", file, "--markdown", file),
+                             "--csv and --markdown cannot both be written to " + name)
+        self.assertFalse((self.tree.root / "both").exists())
+        both = self.run_it("plan", "plan.toml", "--json", "/dev/null", "--toml", "/dev/null")
+        self.assertEqual(both.returncode, 0, both.stderr)
+
     def test_a_full_device_is_told(self):
         for arguments in self.WRITING:
             with self.subTest(arguments=arguments):

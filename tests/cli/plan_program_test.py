@@ -410,7 +410,7 @@ class Plan(unittest.TestCase):
                 self.assert_refused(self.plan(*arguments), *parts)
 
     def test_file_that_is_no_declaration_is_refused_with_what_would_be_one(self):
-        told = "give a declaration (.toml) or a tracking file (.json)"
+        told = "give a declaration (.toml), a tracking file (.json) or an audit's recording"
         self.write("program.cpp", b"int main() {}\n")
         self.assert_refused(self.plan("program.cpp"), "program.cpp:1:5", told)
         self.assert_refused(self.plan("--distribution", "program.cpp"), "program.cpp:1:5", told)

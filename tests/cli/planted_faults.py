@@ -55,6 +55,12 @@ FAULTS = {
     "standard_output_not_looked_at": (
         "cli/output.cpp", r"if \(std::fflush\(stdout\) == 0 && [^)]*\) == 0\) return;", "return;", FILES,
         "Files.test_a_full_standard_output_is_told"),
+    "inputs_overwritten": (
+        "cli/output.cpp", r"if \(input != \"-\" && is_same_file\(file, input\)", "if (false", FILES,
+        "Files.test_an_output_that_is_an_input_is_refused_and_left_as_it_is"),
+    "one_file_for_two_outputs": (
+        "cli/output.cpp", r"if \(is_same_file\(earlier->second, file\)", "if (false", FILES,
+        "Files.test_two_outputs_in_one_file_are_refused"),
     "files_not_looked_at": (
         "cli/output.cpp", r"if \(!out\)", "if (false)", FILES, "Files.test_a_full_device_is_told"),
     "limit_of_file_sizes_kills": (
