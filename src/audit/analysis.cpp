@@ -103,11 +103,12 @@ class Analysis {
         limits.over = ticks(history_.start().value("over_ns", 10000.0));
         limits.apart = ticks(apart_ns);
         limits.by_counts = !refused().empty();
-        limits.all_calls = !history_.start().value("attributes", false);
+        limits.all_calls = !attributes();
         limits.cost = {number("told_cost_ticks"), number("fault_outside_ticks"),
                        ticks(history_.start().value("fault_ns", 1000.0))};
         return limits;
     }
+    bool attributes() const { return history_.start().value("attributes", false); }
     std::string refused() const { return history_.start().value("events_refused", std::string()); }
 
     void tell_run() {
@@ -117,6 +118,8 @@ class Analysis {
         findings_.over_ns = history_.start().value("over_ns", 10000.0);
         findings_.seconds = ns(history_.last_tick()) / 1e9;
         findings_.whole = history_.is_whole();
+        findings_.timed = !attributes();
+        if (const int status = history_.end().value("status", -1); status >= 0) findings_.status = status;
         findings_.told_ns = ns(number("told_cost_ticks"));
         for (const auto &[serial, entry] : history_.threads()) {
             findings_.dropped += entry.dropped;
@@ -130,16 +133,15 @@ class Analysis {
     }
 
     void tell_sources() {
-        const bool attributes = history_.start().value("attributes", false);
         const std::uint64_t trouble = history_.end().value("trouble", std::uint64_t{0});
         const bool told = history_.start().value("tells_system_calls", false);
         const bool dispatch = told && (trouble & AUDIT_NO_DISPATCH) == 0;
         const bool events = refused().empty();
-        findings_.first_touch = events && !attributes;
+        findings_.first_touch = events && findings_.timed;
         for (const CauseKind cause : all_causes) {
             const bool by_dispatch = cause == CauseKind::system_call || cause == CauseKind::lock;
             const bool available = by_dispatch                      ? dispatch
-                                   : !attributes                    ? true
+                                   : findings_.timed                ? true
                                    : cause == CauseKind::page_fault ? events
                                                                     : false;
             if (available)
@@ -147,7 +149,7 @@ class Analysis {
             else if (!by_dispatch)
                 findings_.missing.push_back({cause, cause == CauseKind::page_fault
                                                         ? refused()
-                                                        : "calls were not timed, but only attributed (--causes)"});
+                                                        : "no call was timed (--causes)"});
         }
         if (!dispatch) {
             const std::string why = told ? "this kernel, a filter or this processor has no Syscall User Dispatch"
@@ -158,8 +160,8 @@ class Analysis {
         const auto note = [&](bool applies, std::string text) {
             if (applies) findings_.notes.push_back(std::move(text));
         };
-        note(attributes, "No call was timed: a time is that of the page faults or system calls within a call.");
-        note(!events && !attributes,
+        note(!findings_.timed, "A time is that of the page faults, system calls and waits for locks within a call.");
+        note(!events && findings_.timed,
              fmt::format("Page faults and switches are counted by getrusage around slow calls instead of told one by "
                          "one, and first touch is not told: {}.",
                          refused()));
@@ -174,9 +176,8 @@ class Analysis {
         note(history_.end().value("stacks_refused", std::uint64_t{0}) > 0,
              "There were more different stacks than the table holds: some calls have none.");
         note(history_.end().value("events_lost", std::uint64_t{0}) > 0,
-             fmt::format("The kernel dropped {} events: some causes may be told as own work.",
-                         history_.end().value("events_lost", std::uint64_t{0})));
-        note(!history_.is_whole(), "The recording ends before the program did.");
+             fmt::format("The kernel dropped {} events: {}.", history_.end().value("events_lost", std::uint64_t{0}),
+                         findings_.timed ? "some causes may be told as own work" : "some page faults are not told"));
     }
 
     Curve curve_of(const Durations &durations) const {

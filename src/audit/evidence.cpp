@@ -131,6 +131,14 @@ Evidence evidence_by_events(const Call &call, std::span<const KernelEvent> event
     return evidence;
 }
 
+Evidence evidence_of_attributed(const Call &call, std::span<const KernelEvent> events, const CostOfMachine &cost) {
+    Evidence evidence = evidence_by_events(call, events, cost);
+    evidence.own = evidence.preempted = evidence.blocked = 0;
+    evidence.duration = evidence.lock + evidence.faults;
+    for (const auto &[number, ticks] : evidence.system_calls) evidence.duration += ticks;
+    return evidence;
+}
+
 Evidence evidence_by_counts(const Call &call, const CostOfMachine &cost) {
     Evidence evidence = evidence_by_events(call, {}, cost);
     std::uint64_t minor = 0, major = 0, voluntary = 0, involuntary = 0;

@@ -31,6 +31,10 @@ struct CostOfMachine {
 /// Of a call whose thread's events are all told: `events` are those from its begin to its end, in order.
 Evidence evidence_by_events(const Call &call, std::span<const KernelEvent> events, const CostOfMachine &cost);
 
+/// Of a call that was not timed but attributed, of which nothing else is known than its page faults, system calls and
+/// waits for locks: its duration is theirs, and all other parts are 0.
+Evidence evidence_of_attributed(const Call &call, std::span<const KernelEvent> events, const CostOfMachine &cost);
+
 /// Of a call where the kernel told only how many page faults and switches there were, in its details.
 Evidence evidence_by_counts(const Call &call, const CostOfMachine &cost);
 

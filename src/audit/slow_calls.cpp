@@ -22,7 +22,9 @@ bool asks_for_block(const KernelEvent &event) {
 
 } // namespace
 
-SlowCalls::SlowCalls(History &history, const Limits &limits) : history_(history), limits_(limits) {}
+SlowCalls::SlowCalls(History &history, const Limits &limits) : history_(history), limits_(limits) {
+    for (const auto &[serial, entry] : history.threads()) first_serial_.try_emplace(entry.thread, serial);
+}
 
 void SlowCalls::read() {
     if (limits_.all_calls) announce_questions();
@@ -61,7 +63,11 @@ SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
         return FirstTouch(limits_.apart,
                           [this, thread, in_call](const TouchBurst &burst) { add_touch(burst, thread, in_call); });
     };
-    return watched_.emplace(thread, Watched{{}, bursts(false), bursts(true), 0}).first->second;
+    const auto serial = first_serial_.find(thread);
+    return watched_
+        .emplace(thread,
+                 Watched{{}, bursts(false), bursts(true), serial != first_serial_.end() ? serial->second : 0})
+        .first->second;
 }
 
 void SlowCalls::on_event(const KernelEvent &event) {
@@ -114,8 +120,17 @@ void SlowCalls::on_call(const Call &call) {
         take_earlier(*last_watched_, call.begin);
         inner = take_inner(*last_watched_, call.end());
     }
-    count(call);
-    if (call.duration >= limits_.over) keep_if_slow(call, inner);
+    if (limits_.all_calls) {
+        count(call, call.duration);
+        count_duration(call);
+        if (call.duration >= limits_.over)
+            keep_if_slow(call, limits_.by_counts ? evidence_by_counts(call, limits_.cost)
+                                                 : evidence_by_events(call, inner, limits_.cost));
+    } else {
+        const Evidence evidence = evidence_of_attributed(call, inner, limits_.cost);
+        count(call, evidence.duration);
+        keep_if_slow(call, evidence);
+    }
     follow_blocks(call);
 }
 
@@ -132,17 +147,17 @@ void SlowCalls::change_thread(std::uint32_t serial) {
 }
 
 /// A stack ends in the call itself, so that it has one operation, as long as its number is known.
-StackSum &SlowCalls::sum_of(const Call &call) {
-    if (call.stack < sums_.size() && sums_[call.stack].operation == call.operation) return sums_[call.stack];
-    return new_sum_of(call);
+StackSum &SlowCalls::sum_of(std::uint32_t operation, std::uint32_t stack) {
+    if (stack < sums_.size() && sums_[stack].operation == operation) return sums_[stack];
+    return new_sum_of(operation, stack);
 }
 
-StackSum &SlowCalls::new_sum_of(const Call &call) {
-    if (call.stack >= sums_.size()) sums_.resize(call.stack + std::size_t{1});
-    const bool is_first = sums_[call.stack].count == 0;
-    StackSum &sum = is_first ? sums_[call.stack] : other_sums_[{call.stack, call.operation}];
-    sum.operation = call.operation;
-    sum.stack = call.stack;
+StackSum &SlowCalls::new_sum_of(std::uint32_t operation, std::uint32_t stack) {
+    if (stack >= sums_.size()) sums_.resize(stack + std::size_t{1});
+    const bool is_first = sums_[stack].count == 0;
+    StackSum &sum = is_first ? sums_[stack] : other_sums_[{stack, operation}];
+    sum.operation = operation;
+    sum.stack = stack;
     return sum;
 }
 
@@ -154,14 +169,21 @@ std::vector<StackSum> SlowCalls::stacks() const {
     return all;
 }
 
-void SlowCalls::count(const Call &call) {
-    last_sum_->calls++;
-    last_sum_->total += call.duration;
-    StackSum &sum = sum_of(call);
+void SlowCalls::add_time(StackSum &sum, ThreadSum &thread, std::uint64_t duration) {
     sum.count++;
+    sum.total += duration;
+    sum.greatest = std::max(sum.greatest, duration);
+    thread.total += duration;
+}
+
+void SlowCalls::count(const Call &call, std::uint64_t duration) {
+    last_sum_->calls++;
+    StackSum &sum = sum_of(call.operation, call.stack);
     sum.bytes += kind_of(call.operation) == CallKind::takes ? call.size : 0;
-    sum.total += call.duration;
-    sum.greatest = std::max(sum.greatest, call.duration);
+    add_time(sum, *last_sum_, duration);
+}
+
+void SlowCalls::count_duration(const Call &call) {
     const CallKind kind = kind_of(call.operation);
     if (kind == CallKind::trims) return;
     const bool takes = kind == CallKind::takes;
@@ -171,9 +193,7 @@ void SlowCalls::count(const Call &call) {
         (takes ? taking_told_ : giving_told_).add(evidence_by_events(call, {}, limits_.cost).duration);
 }
 
-void SlowCalls::keep_if_slow(const Call &call, std::span<const KernelEvent> events) {
-    const Evidence evidence =
-        limits_.by_counts ? evidence_by_counts(call, limits_.cost) : evidence_by_events(call, events, limits_.cost);
+void SlowCalls::keep_if_slow(const Call &call, const Evidence &evidence) {
     if (evidence.duration < limits_.over) return;
     SlowSample sample;
     sample.begin = call.begin;
@@ -202,6 +222,8 @@ void SlowCalls::follow_blocks(const Call &call) {
 }
 
 void SlowCalls::add_touch(const TouchBurst &burst, std::int32_t thread, bool in_call) {
+    const std::uint32_t serial = watched(thread).serial;
+    if (in_call) add_time(sum_of(burst.block.operation, burst.block.stack), threads_[serial], burst.duration);
     if (burst.duration < limits_.over) return;
     SlowSample sample;
     sample.begin = burst.begin;
@@ -210,10 +232,10 @@ void SlowCalls::add_touch(const TouchBurst &burst, std::int32_t thread, bool in_
     sample.page_faults = burst.count;
     sample.operation = in_call ? burst.block.operation : first_touch_operation;
     sample.stack = burst.block.stack;
-    sample.thread = watched(thread).serial;
+    sample.thread = serial;
     sample.cause = {CauseKind::page_fault, -1};
     samples_.push_back(sample);
-    if (sample.thread != 0) threads_[sample.thread].slow += burst.duration;
+    if (serial != 0) threads_[serial].slow += burst.duration;
 }
 
 void SlowCalls::finish() {

@@ -41,7 +41,7 @@ class SlowCalls final : private HistoryVisitor {
         std::uint64_t over = 0;  // ticks from which a call is slow
         std::uint64_t apart = 0; // ticks between two faults of a burst
         bool by_counts = false;  // the kernel told only how many events there were
-        bool all_calls = true;   // false: most are not in the recording, so that no block is known
+        bool all_calls = true;   // false: they were not timed but attributed, and most are not in the recording
         CostOfMachine cost;
     };
     SlowCalls(History &history, const Limits &limits);
@@ -67,7 +67,7 @@ class SlowCalls final : private HistoryVisitor {
     struct Watched {
         std::deque<Happened> events; // since the thread's last call
         FirstTouch touch, within;    // `within`: faults of calls that are only attributed
-        std::uint32_t serial = 0;
+        std::uint32_t serial = 0; // of the thread's last call; before any of the first thread of that number
     };
 
     void on_call(const Call &call) override;
@@ -78,10 +78,12 @@ class SlowCalls final : private HistoryVisitor {
     void change_thread(std::uint32_t serial);
     void take_earlier(Watched &thread, std::uint64_t before);
     std::vector<KernelEvent> take_inner(Watched &thread, std::uint64_t end);
-    StackSum &sum_of(const Call &call);
-    StackSum &new_sum_of(const Call &call);
-    void count(const Call &call);
-    void keep_if_slow(const Call &call, std::span<const KernelEvent> events);
+    StackSum &sum_of(std::uint32_t operation, std::uint32_t stack);
+    StackSum &new_sum_of(std::uint32_t operation, std::uint32_t stack);
+    static void add_time(StackSum &sum, ThreadSum &thread, std::uint64_t duration);
+    void count(const Call &call, std::uint64_t duration);
+    void count_duration(const Call &call);
+    void keep_if_slow(const Call &call, const Evidence &evidence);
     void follow_blocks(const Call &call);
     void add_touch(const TouchBurst &burst, std::int32_t thread, bool in_call);
 
@@ -92,6 +94,7 @@ class SlowCalls final : private HistoryVisitor {
     std::vector<StackSum> sums_;                                             // by stack; `count` 0: there is none
     std::map<std::pair<std::uint32_t, std::uint32_t>, StackSum> other_sums_; // where a stack has two operations
     std::map<std::uint32_t, ThreadSum> threads_;
+    std::unordered_map<std::int32_t, std::uint32_t> first_serial_; // by the system's number
     std::unordered_map<std::int32_t, Watched> watched_;
     std::unordered_map<std::int32_t, LiveBlocks> blocks_; // by process
     std::uint32_t last_serial_ = 0;                       // of the last call, with what belongs to its thread

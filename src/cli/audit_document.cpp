@@ -111,6 +111,8 @@ std::string audit_document(const Findings &findings) {
                   {"over_ns", findings.over_ns},
                   {"seconds", findings.seconds},
                   {"whole", findings.whole},
+                  {"exit_status", findings.status ? json(*findings.status) : json(nullptr)},
+                  {"timed", findings.timed},
                   {"calls", findings.calls},
                   {"dropped", findings.dropped},
                   {"early", findings.early},

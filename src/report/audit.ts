@@ -3,7 +3,7 @@
 import { auditBar } from "./audit_bar";
 import { adviceOn, causeMark, everyCause } from "./audit_causes";
 import { curvesSection } from "./audit_curve";
-import { readAudit } from "./audited";
+import { readAudit, toldParts, type Audit } from "./audited";
 import { FlameSection } from "./audit_flame";
 import { auditHead } from "./audit_head";
 import { StallTable } from "./audit_stalls";
@@ -16,7 +16,7 @@ import { fillRoot } from "./frame";
 import { glossarySection, type Term } from "./glossary";
 import { saveButton } from "./save";
 
-const terms: Term[] = [
+const everyTerm: Term[] = [
   ["stall", "the slow calls of one operation at one site for one cause."],
   ["site", "the innermost function of the stack that is the program\u2019s own, and none of a library\u2019s."],
   ["P50, P99.9", "half of the slow calls of a stall, 99.9 % of them, took this long or less; in the percentile " +
@@ -30,11 +30,22 @@ const terms: Term[] = [
   ["worst call", "the longest single call. In the flame graph: of each stack."],
 ];
 
-function causesSection(): HTMLElement {
+const ofTimedCalls = new Set(["undisturbed", "floor", "first touch"]);
+
+/// Where no call was timed there is nothing that some of the terms could mean.
+function termsOf({ timed }: Audit): Term[] {
+  if (timed) return everyTerm;
+  return [...everyTerm.filter(([name]) => !ofTimedCalls.has(name)),
+    ["time of a call", `of its ${toldParts} alone, as no call was timed (--causes).`]];
+}
+
+/// Those that could be told, where the audit was asked for no others.
+function causesSection({ timed, causes_available: told }: Audit): HTMLElement {
+  const causes = everyCause.filter(({ name }) => timed || told.includes(name));
   return el("section", { id: "causes", "aria-labelledby": "causes-title" },
     el("h2", { id: "causes-title" }, "Causes",
       el("span", { class: "meaning" }, "what each means, and what to do about it")),
-    el("dl", { class: "glossary causes" }, ...everyCause.map((look) => el("div", {},
+    el("dl", { class: "glossary causes" }, ...causes.map((look) => el("div", {},
       el("dt", {}, causeMark(look), look.name),
       el("dd", {}, el("p", {}, look.means), el("p", { class: "advice" }, ...adviceOn(look)))))));
 }
@@ -58,7 +69,8 @@ export function showAudit(text: string, root: HTMLElement): void {
     head: auditHead(audit),
     bar: auditBar(shown, places, saveButton(text, "audit", "audit")),
     sections: [
-      stalls.element, timeline.element, curves?.element, flame.element, causesSection(), glossarySection(terms),
+      stalls.element, timeline.element, curves?.element, flame.element, causesSection(audit),
+      glossarySection(termsOf(audit)),
     ],
     footer: audit.schema,
     places,

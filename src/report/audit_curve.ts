@@ -112,7 +112,7 @@ function table(lines: Lines, rows: AuditRow[]): HTMLElement {
 /// The section and its chart, which must be drawn once the section is in the document; null if no call was timed.
 export function curvesSection(shown: Shown): { element: HTMLElement; chart: AuditCurves } | null {
   const { audit } = shown, rows = rowsOf(audit);
-  if (rows.length === 0) return null;
+  if (!audit.timed || rows.length === 0) return null;
   const lines = linesOf(rows), chart = new AuditCurves(lines, rows, shown);
   const told = audit.told_ns > 0 ? ` Telling a system call costs ${duration(audit.told_ns)}, which is subtracted; ` +
     "“undisturbed” are the calls in which none was told." : "";

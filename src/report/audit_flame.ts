@@ -3,6 +3,7 @@
 import flamegraph, { type FlameChart, type FlameNode } from "d3-flame-graph";
 import { select } from "d3-selection";
 import { flameOf, treeOfStalls, type Flame, type Measure } from "./audit_stacks";
+import { toldParts } from "./audited";
 import type { Shown } from "./audit_view";
 import { drawnSoon, type Drawable } from "./chart";
 import { el } from "./dom";
@@ -36,6 +37,7 @@ export class FlameSection implements Drawable {
   private width = 0;
 
   constructor(private readonly shown: Shown) {
+    const { timed } = shown.audit;
     this.holder = el("div", { class: "flame", tabindex: 0, role: "application", "aria-roledescription": "flame graph",
       "aria-label": `Flame graph. ${keys}`, keydown: (event) => this.onKey(event as KeyboardEvent),
       blur: () => this.goTo(null) });
@@ -49,7 +51,8 @@ export class FlameSection implements Drawable {
     };
     this.element = el("section", { id: "flame", "aria-labelledby": "flame-title" },
       el("h2", { id: "flame-title" }, "Flame graph",
-        el("span", { class: "meaning" }, "time in the allocator by stack, the outermost function at the bottom")),
+        el("span", { class: "meaning" }, `time ${timed ? "" : `of ${toldParts} `}in the allocator by stack, the ` +
+          "outermost function at the bottom")),
       el("div", { class: "beside flame-choices" },
         el("fieldset", { class: "choice" }, el("legend", {}, "Width"), choice("total", "by total time"),
           choice("worst", "by worst call")),
@@ -72,7 +75,8 @@ export class FlameSection implements Drawable {
     this.found = this.said.textContent = "";
     this.holder.replaceChildren();
     this.holder.dataset["measure"] = this.measure;
-    const of = view.isFiltered ? "the slow calls that are shown" : "all calls, slow or not";
+    const of = view.isFiltered ? "the slow calls that are shown"
+      : audit.timed ? "all calls, slow or not" : `all calls with ${toldParts}, slow or not`;
     this.note.textContent = flame.value === 0 ? "There is no time to show."
       : this.measure === "total"
         ? `Of ${of}: ${duration(flame.total)} in all. A frame is as wide as its calls took together.`

@@ -1,6 +1,6 @@
 // The top of an audit's page: what ran, the first answer in words, and which causes could be told apart here.
 
-import { placeInWords, type Audit, type Stall } from "./audited";
+import { placeInWords, toldParts, type Audit, type Stall } from "./audited";
 import { adviceOn, causeMark, lookOfCause } from "./audit_causes";
 import { el, type Child } from "./dom";
 import { count, duration, figure, roundDuration } from "./format";
@@ -18,24 +18,31 @@ export function callsInWords({ operation, count: number }: Stall): string {
     : `${counted(number, "slow call")} of ${operation}`;
 }
 
+/// Of which calls an audit says "slow".
+export function slowInWords({ over_ns: over, timed }: Audit): string {
+  return timed ? `of ${roundDuration(over)} or more` : `with ${roundDuration(over)} or more of ${toldParts}`;
+}
+
 function runText(audit: Audit): string {
   const processes = new Set(audit.threads.map(({ process }) => process)).size;
   const where = processes > 1 ? ` of ${counted(processes, "process", "processes")}` : "";
   return [
     `${figure(audit.seconds, 1)}\u00a0s`,
     `${counted(audit.calls, "call")} in ${counted(audit.threads.length, "thread")}${where}`,
-    `${count(audit.slow_count)} slow, of ${roundDuration(audit.over_ns)} or more`,
+    `${count(audit.slow_count)} slow, ${slowInWords(audit)}`,
+    ...((audit.exit_status ?? 0) > 0 ? [`exit status ${audit.exit_status}`] : []),
     ...(audit.under ? [`under ${audit.under}`] : []), ...(audit.machine ? [audit.machine] : []),
   ].join(" · ");
 }
 
 /// Where the time of a stall is lost, why, and what to do about it.
-function stallInWords(lead: string, stall: Stall, name: string): Child[] {
+function stallInWords({ timed }: Audit, lead: string, stall: Stall, name: string): Child[] {
   const look = lookOfCause(stall.cause_kind);
+  const took = timed ? "took" : "spent", within = timed ? "" : ` in ${toldParts}`;
   return [
     el("p", { class: name }, lead, el("b", { class: "name" }, placeInWords(stall.site)),
-      `: ${callsInWords(stall)} took ${duration(stall.total_ns)} together, ${duration(stall.max_ns)} at worst. ` +
-      "The cause is ", el("b", { class: "cause" }, causeMark(look), stall.cause), "."),
+      `: ${callsInWords(stall)} ${took} ${duration(stall.total_ns)} together${within}, ${duration(stall.max_ns)} at ` +
+      `worst. The ${timed ? "" : "main "}cause is `, el("b", { class: "cause" }, causeMark(look), stall.cause), "."),
     look.advice !== "" && el("p", { class: "others" }, ...adviceOn(look)),
   ];
 }
@@ -45,14 +52,15 @@ function answer(audit: Audit): Child[] {
   const [worst] = audit.stalls;
   if (!worst) {
     const none = audit.calls === 0 ? "No call was recorded, so nothing can be said of them."
-      : `No stall was found: none of the ${counted(audit.calls, "call")} took ${roundDuration(audit.over_ns)} or more.`;
+      : `No stall was found: none of the ${counted(audit.calls, "call")} ` + (audit.timed
+        ? `took ${roundDuration(audit.over_ns)} or more.` : `had ${roundDuration(audit.over_ns)} or more of ${toldParts}.`);
     return [el("p", { class: "verdict" }, none)];
   }
   const others = (stall: Stall) => stall.cause_kind === "preempted";
   const own = others(worst) && audit.stalls.find((stall) => !others(stall));
   return [
-    ...stallInWords("The most time is lost in ", worst, "verdict"),
-    ...(own ? stallInWords("Apart from other tasks, the most time is lost in ", own, "verdict next") : []),
+    ...stallInWords(audit, "The most time is lost in ", worst, "verdict"),
+    ...(own ? stallInWords(audit, "Apart from other tasks, the most time is lost in ", own, "verdict next") : []),
   ];
 }
 

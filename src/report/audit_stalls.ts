@@ -2,7 +2,7 @@
 
 import { callsInWords, firstTouch } from "./audit_head";
 import { adviceOn, causeMark, lookOfCause } from "./audit_causes";
-import { sourceOf, type StackFrame, type Stall } from "./audited";
+import { sourceOf, toldParts, type StackFrame, type Stall } from "./audited";
 import type { Shown, ShownStall } from "./audit_view";
 import { drawnSoon } from "./chart";
 import { el, type Child } from "./dom";
@@ -133,7 +133,8 @@ export class StallTable {
     const listed = audit.slow_calls.length, every = audit.slow_count;
     this.note.textContent = audit.stalls.length === 0 ? "There is no stall to show."
       : stalls.length === 0 ? "No stall has this cause in this thread."
-      : view.thread === null ? "Figures are of the slow calls at the site alone, and nothing is trimmed."
+      : view.thread === null ? (audit.timed ? "Figures are of the slow calls at the site alone, and nothing is trimmed."
+        : `Figures are of the ${toldParts} in the slow calls at the site, and nothing is trimmed.`)
       : `Figures are of this thread\u2019s slow calls${listed < every
         ? `, as far as they are among the ${count(listed)} longest of ${count(every)}` : ""}.`;
   }

@@ -1,7 +1,7 @@
 // The timeline of an audit: every slow call that is shown, at its time, in the lane of its thread.
 
 import { lookOfCause, traceShape, type CauseLook } from "./audit_causes";
-import { placeInWords, threadName, type SlowCall } from "./audited";
+import { placeInWords, threadName, toldParts, type SlowCall } from "./audited";
 import { counted } from "./audit_head";
 import { Layout, lanesOf, type Lane, type Window } from "./audit_lanes";
 import { shortened } from "./audit_stalls";
@@ -62,7 +62,8 @@ export class Timeline implements Drawable {
     this.element = el("section", { id: "timeline", "aria-labelledby": "timeline-title" },
       el("h2", { id: "timeline-title" }, "Timeline",
         el("span", { class: "meaning" },
-          "each slow call at its time, in the lane of its thread; the higher, the longer")),
+          `each slow call at its time, in the lane of its thread; the higher, the longer${
+            audit.timed ? "" : ` its ${toldParts}`}`)),
       el("div", { class: "beside" }, this.note, el("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
         this.where,
         button("\u25c0", "Earlier", () => this.pan(-panStep)), button("\u25b6", "Later", () => this.pan(panStep)),

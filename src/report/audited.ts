@@ -40,19 +40,24 @@ export interface FlameFrame { name: string; value: number; worst: number; childr
 export interface MissingCause { cause: string; why: string }
 
 /// `calls` counts those that were dropped too. `early` ones came before the audit had begun in their process. `whole`
-/// is false if the recording ends before the program did. Beside causes, `causes_available` may name first touches.
+/// is false if the recording ends before the program did. Without `timed`, as of `--causes`, a time is that of the page
+/// faults, system calls and waits for locks in a call, and the curves are empty but for the floor. Beside causes, `causes_available` may name first touches.
 /// `stalls` are by their total time, the longest first, and `slow_calls` the longest ones of `slow_count`, by when they
 /// began.
 export interface Audit {
   schema: string; command: string; machine: string; under: string; over_ns: number; seconds: number; whole: boolean;
+  timed: boolean; exit_status: number | null;
   calls: number; dropped: number; early: number; told_ns: number;
   causes_available: string[]; causes_missing: MissingCause[]; notes: string[];
   floor: AuditCurve; allocating: AuditCurves; freeing: AuditCurves;
   threads: AuditThread[]; stalls: Stall[]; slow_calls: SlowCall[]; slow_count: number; flame: FlameFrame;
 }
 
-/// In the document a slow call is four numbers.
-type Written = Omit<Audit, "slow_calls"> & { slow_calls: [number, number, number, number][] };
+/// In the document a slow call is four numbers. One of an earlier Flatline says neither whether calls were timed, as they
+/// were, nor how the program ended.
+type Written = Omit<Audit, "slow_calls" | "timed" | "exit_status"> & {
+  slow_calls: [number, number, number, number][]; timed?: boolean; exit_status?: number | null;
+};
 
 export function isAudit(text: string): boolean {
   try {
@@ -68,9 +73,13 @@ export function readAudit(text: string): Audit {
     throw new Error(`this page reads flatline.audit/1, but its data is ${written.schema}: ` +
       "write both with the same Flatline");
   }
-  return { ...written, slow_calls: written.slow_calls.map(([at_ns, duration_ns, thread, stall]) =>
+  return { ...written, timed: written.timed ?? true, exit_status: written.exit_status ?? null,
+    slow_calls: written.slow_calls.map(([at_ns, duration_ns, thread, stall]) =>
     ({ at_ns, duration_ns, thread, stall })) };
 }
+
+/// What the times of calls are of, where the calls themselves were not timed.
+export const toldParts = "page faults, system calls and waits for locks";
 
 /// "render (4711)", as stalls name their thread.
 export function threadName({ name, thread }: AuditThread): string {

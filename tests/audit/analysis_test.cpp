@@ -279,5 +279,53 @@ TEST(analysis, orders_stalls_by_their_time_and_says_which_thread_had_the_worst) 
     EXPECT_EQ(findings.threads.at(1).calls, 0U); // the entry was written before the calls
 }
 
+/// A fault within a call of `operation` with the stack 5, of an audit that only attributes.
+std::vector<KernelEvent> fault_within(std::uint32_t operation, std::uint64_t time, std::int32_t thread) {
+    std::vector<KernelEvent> events = touched(time, 0x10000, thread);
+    events.front().within = operation << AUDIT_STACK_BITS | 5U;
+    return events;
+}
+
+TEST(analysis, gives_calls_that_were_not_timed_the_time_of_what_was_told_of_them) {
+    MadeRecording made;
+    say_at_start(made, {{"attributes", true}, {"tells_system_calls", true}});
+    made.thread(1, 11);
+    made.thread(2, 12);
+    made.records(1, {audit_record_of_detail(AUDIT_SYSTEM_CALL, 1000, SYS_munmap, slow),
+                     MadeCall{1000, 5 * slow, 0, 0x1000, AUDIT_FREE}.record(),
+                     audit_record_of_detail(AUDIT_SYSTEM_CALL, 200000, SYS_munmap, 10),
+                     MadeCall{200000, 5 * slow, 0, 0x1000, AUDIT_FREE}.record()});
+    made.events(fault_within(AUDIT_MALLOC, 300000, 12)); // of a thread that has no record
+    made.round(500000);
+    made.end();
+    const Findings findings = findings_of(made);
+    EXPECT_FALSE(findings.timed);
+    ASSERT_EQ(findings.stalls.size(), 2U);
+    const Stall *call = stall_of(findings, "free", CauseKind::system_call),
+                *fault = stall_of(findings, "malloc", CauseKind::page_fault);
+    ASSERT_NE(call, nullptr);
+    ASSERT_NE(fault, nullptr);
+    EXPECT_DOUBLE_EQ(call->total_ns, slow);
+    EXPECT_NE(fault->thread.find("(12)"), std::string::npos) << fault->thread;
+    EXPECT_EQ(findings.taking.all.count + findings.giving.all.count, 0U); // no call was timed: there is no curve
+    double in_stacks = 0;
+    for (const StackTime &stack : findings.stacks) in_stacks += stack.total_ns;
+    EXPECT_DOUBLE_EQ(in_stacks, slow + 10 + fault->total_ns);
+    EXPECT_EQ(std::ranges::count(findings.available, CauseKind::own_work), 0);
+}
+
+TEST(analysis, says_how_the_program_ended) {
+    MadeRecording made;
+    made.round(1000);
+    made.writer().write_text(FrameKind::end, R"({"status": 139})");
+    EXPECT_EQ(findings_of(made).status, 139);
+}
+
+TEST(analysis, of_a_recording_that_was_cut_the_end_is_not_known) {
+    MadeRecording made;
+    made.round(1000);
+    EXPECT_EQ(findings_of(made).status, std::nullopt);
+}
+
 } // namespace
 } // namespace flat::audit

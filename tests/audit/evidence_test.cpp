@@ -46,6 +46,7 @@ struct MadeCase {
         return call;
     }
     Evidence by_events() const { return evidence_by_events(call(), events, cost); }
+    Evidence of_attributed() const { return evidence_of_attributed(call(), events, cost); }
     Evidence by_counts() const { return evidence_by_counts(call(), cost); }
 };
 
@@ -181,6 +182,21 @@ TEST(evidence, of_random_events_sums_to_the_duration) {
             ASSERT_EQ(evidence.system_call_count, told);
         }
     }
+}
+
+TEST(evidence, of_a_call_that_was_not_timed_is_what_was_told_of_it_alone) {
+    const MadeCase made = MadeCase()
+                              .system_call(SYS_munmap, 100, 200)
+                              .event(fault_begins, 400)
+                              .event(minor_fault_ends, 450)
+                              .event(preempted, 500)
+                              .event(runs_on, 900);
+    const Evidence evidence = made.of_attributed();
+    EXPECT_EQ(evidence.duration, 250U);
+    EXPECT_EQ(sum_of(evidence), evidence.duration);
+    EXPECT_EQ(evidence.own + evidence.preempted + evidence.blocked, 0U);
+    EXPECT_EQ(evidence.cause(), (Cause{CauseKind::system_call, SYS_munmap}));
+    EXPECT_EQ(MadeCase().of_attributed().duration, 0U);
 }
 
 } // namespace

@@ -29,6 +29,13 @@ FAULTS = {
     CONTROL + "_of_the_preload": ("preload/stacks.c", r"\A", "", "*"),
     CONTROL + "_of_the_library": ("audit/calls.c", r"\A", "", "EveryCallIsCounted.test_that_fails"),
 
+    "what_was_not_timed_is_told": ("audit/evidence.cpp", r"evidence\.own = evidence\.preempted = evidence\.blocked = 0;", "",
+                                   "evidence.of_a_call_that_was_not_timed*"),
+    "calls_that_were_not_timed_have_a_curve": ("audit/slow_calls.cpp", r"count\(call, evidence\.duration\);",
+                                               "count(call, evidence.duration);\n        count_duration(call);",
+                                               "analysis.gives_calls_that_were_not_timed*"),
+    "faults_are_the_first_threads": ("audit/slow_calls.cpp", r"first_serial_\.try_emplace\(entry\.thread, serial\);", "",
+                                     "analysis.gives_calls_that_were_not_timed*"),
     "a_full_segment_is_written_beyond": ("audit/writer.c", r"AUDIT_SEGMENT_RECORDS;", "AUDIT_SEGMENT_RECORDS + 1;",
                                          "auditor.has_all_calls_of_a_thread*"),
     "a_child_writes_where_its_parent_does": ("audit/writer.c", r"pthread_atfork\(NULL, NULL, begin_child\)",

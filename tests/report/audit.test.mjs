@@ -10,9 +10,9 @@ import { after, before, test } from "node:test";
 import {
   append, fill, folder, open, problemsFound, requireGivenBack, startBrowser, stopBrowser, visit,
 } from "./browser.mjs";
-import { hostile, makeAudit, makeCalm, makeCrowd, makeHostile } from "./audit_fixture.mjs";
+import { hostile, makeAudit, makeCalm, makeCauses, makeCrowd, makeHostile } from "./audit_fixture.mjs";
 import {
-  markup, missingLicences, tooManyElements, wrongCrowd, wrongHead, wrongStacks, wrongTable,
+  markup, missingLicences, tooManyElements, wrongCauses, wrongCrowd, wrongHead, wrongStacks, wrongTable,
 } from "./audited.mjs";
 import {
   wrongFilteredFlame, wrongFlame, wrongKeys, wrongPercentiles, wrongPointer, wrongSearch, wrongTimeline,
@@ -93,6 +93,34 @@ planted("an audit without stalls says so", async () => {
   const stalled = await open(file);
   assert.ok((await wrongHead(stalled.page, calm)).some((each) => each.startsWith("not said: No stall was found")));
   await stalled.page.close();
+});
+
+planted("an audit that timed no call says so, and shows what it knows", async () => {
+  const causes = makeCauses();
+  for (const width of [1280, 400]) {
+    const { page, noise } = await open(fill(causes, "audit-causes"), { width });
+    const all = [wrongHead, wrongTable, wrongStacks, wrongTimeline, wrongFlame, wrongCauses, clippedElements];
+    assert.deepEqual(await problemsFound(all, page, causes), []);
+    await page.screenshot({ path: join(folder, `audit-causes-${width}.png`), fullPage: true });
+    assert.deepEqual(noise, []);
+    await page.close();
+  }
+  const timed = await open(file);
+  const problems = await wrongCauses(timed.page, causes);
+  for (const text of ["there are percentiles", ".mast: ", "#stalls: ", "#timeline: ", "#flame: ", "#glossary: ",
+    "the causes are ", "a term is "]) {
+    assert.ok(problems.some((each) => each.startsWith(text)), `${text}: ${problems.join("\n")}`);
+  }
+  await timed.page.close();
+});
+
+planted("an audit that does not say whether it timed calls did", async () => {
+  const { timed, exit_status: status, ...earlier } = audit;
+  assert.ok(timed !== undefined && status !== undefined);
+  const { page, noise } = await open(fill(earlier, "audit-earlier"));
+  assert.deepEqual(await problemsFound([wrongHead, wrongPercentiles], page, audit), []);
+  assert.deepEqual(noise, []);
+  await page.close();
 });
 
 planted("names that look like HTML stay text", async () => {

@@ -112,7 +112,7 @@ export function makeAudit(times = 1) {
   return {
     schema: "flatline.audit/1", command: "/opt/synth/bin/synth --bank \"grand piano.bank\" --seconds 12",
     machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: over,
-    seconds, whole: true, calls: 2_402_571, dropped: 12, early: 3,
+    seconds, whole: true, exit_status: 0, timed: true, calls: 2_402_571, dropped: 12, early: 3,
     causes_available: ["page fault", "system call", "lock", "blocked", "own work or the machine", "first touch"],
     causes_missing: [{ cause: "preempted", why: "perf_event_open is refused (perf_event_paranoid is 3)" }],
     notes: ["Page faults inside system calls are counted by getrusage, once in 8 calls."], told_ns: 812.5,
@@ -133,6 +133,23 @@ export function makeCalm() {
     threads: audit.threads.map((thread) => ({ ...thread, dropped: 0, slow_ns: 0 })),
     flame: { name: "all", value: 35_000_000, worst: 9900, children: [{ name: "main", value: 35_000_000, worst: 9900,
       children: [] }] } };
+}
+
+/// An audit by --causes, which times no call: what the kernel told of the calls is all that is known.
+export function makeCauses() {
+  const audit = makeAudit(), told = ["page fault", "system call", "lock"], none = { all: empty, undisturbed: empty };
+  const place = new Map(), kept = audit.stalls.filter(({ cause_kind: kind, operation }, i) => {
+    const stays = told.includes(kind) && operation !== "first touch";
+    if (stays) place.set(i, place.size);
+    return stays;
+  });
+  const slow_calls = audit.slow_calls.filter((call) => place.has(call[3]))
+    .map(([at, length, thread, stall]) => [at, length, thread, place.get(stall)]);
+  return { ...audit, timed: false, exit_status: 139, causes_available: told, stalls: kept, slow_calls,
+    slow_count: slow_calls.length, flame: flameOf(kept), allocating: none, freeing: none,
+    causes_missing: ["preempted", "blocked", "own work or the machine"].map((cause) =>
+      ({ cause, why: "no call was timed (--causes)" })),
+    notes: ["A time is that of the page faults, system calls and waits for locks within a call."] };
 }
 
 /// An audit of more stalls and threads than a page shows at once: 150 and 40.

@@ -126,9 +126,28 @@ export async function wrongHead(page, audit) {
   if (audit.dropped > 0) said.push(`${figure(audit.dropped, 0)} calls were dropped`);
   if (!audit.whole) said.push("The recording ends before the program did");
   if (worst?.site) said.push(`The most time is lost in ${worst.site.function}`, `at ${sourceOf(worst.site)}`,
-    `took ${duration(worst.total_ns)} together, ${duration(worst.max_ns)} at worst. The cause is ${worst.cause}.`);
+    audit.timed
+      ? `took ${duration(worst.total_ns)} together, ${duration(worst.max_ns)} at worst. The cause is ${worst.cause}.`
+      : `spent ${duration(worst.total_ns)} together in page faults, system calls and waits for locks, ` +
+        `${duration(worst.max_ns)} at worst. The main cause is ${worst.cause}.`);
+  if (audit.exit_status > 0) said.push(`exit status ${audit.exit_status}`);
   if (!worst) said.push(`No stall was found: none of the ${figure(audit.calls, 0)} calls`);
   return said.filter((each) => !text.includes(each.replaceAll(space, " "))).map((each) => `not said: ${each}`);
+}
+
+/// A page of an audit that timed no call has no percentiles, no causes and terms that nothing on it can have, and says
+/// what a time is of wherever it shows some.
+export async function wrongCauses(page, audit) {
+  const problems = [], told = "page faults, system calls and waits for locks";
+  if (await page.locator("#curves").count() > 0) problems.push("there are percentiles");
+  for (const place of [".mast", "#stalls", "#timeline", "#flame", "#glossary"]) {
+    if (!(await page.textContent(place)).includes(told)) problems.push(`${place}: does not say what a time is of`);
+  }
+  const causes = await page.locator("#causes dt").allTextContents();
+  if (causes.join() !== audit.causes_available.join()) problems.push(`the causes are ${causes}`);
+  const terms = await page.locator("#glossary dt").allTextContents();
+  if (terms.includes("undisturbed")) problems.push("a term is of no use here");
+  return problems;
 }
 
 /// No name has become an element, or run, and each is there as text: in the head, the rows, a stack, lanes and flames.
