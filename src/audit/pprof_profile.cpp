@@ -91,6 +91,9 @@ class ProfileWriter {
   public:
     ProfileWriter() { text(""); } // the first text must be empty
 
+    /// The program itself: the first mapping is what pprof calls the profile by.
+    void add_program(const std::string &file) { (void)mapping_of(file); }
+
     void add_type(const char *type, const char *unit) {
         const std::uint64_t type_text = text(type), unit_text = text(unit);
         pbf_writer nested(to_, profile::sample_type);
@@ -236,6 +239,7 @@ std::string pprof_profile(const Findings &findings) {
     writer.add_type("time", "nanoseconds");
     writer.add_type("worst", "nanoseconds");
     writer.add_type("space", "bytes");
+    if (!findings.threads.empty()) writer.add_program(findings.threads.front().program);
     for (const StackTime &stack : findings.stacks) writer.add_sample(stack);
     return gzipped(writer.finish(findings));
 }

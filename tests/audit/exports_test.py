@@ -91,6 +91,7 @@ class Profile:
         self.duration = only(raw["duration_nanos"])
         self.comment = self.text(raw["comment"])
         mappings, functions, locations = (self.by_id(raw[name]) for name in ("mapping", "function", "location"))
+        self.program = self.text(mappings[1]["filename"])
         self.locations = {}
         for number, location in locations.items():
             lines = [(self.text(functions[only(line["function_id"])]["name"]),
@@ -128,7 +129,7 @@ class Exports(unittest.TestCase):
 
     def files(self, ending):
         found = sorted(self.folder.glob("*" + ending))
-        self.assertEqual(len(found), 13)
+        self.assertEqual(len(found), 14)
         return found
 
     def trace(self, path):
@@ -141,6 +142,7 @@ class Exports(unittest.TestCase):
         self.assertEqual((profile.default, profile.duration), ("time", 4_250_000_000))
         self.assertEqual(profile.comment, "./render --fast")
         self.assertTrue(profile.symbolized)
+        self.assertEqual(profile.program, "/home/a/render")
         self.assertEqual(len(profile.samples), 3)
         labels, values, stack = profile.samples[0]
         self.assertEqual(labels, {"operation": "operator new"})
@@ -178,6 +180,16 @@ class Exports(unittest.TestCase):
         self.assertEqual([each["args"]["cause"] for each in calls],
                          ["page fault", "system call read", "own work or the machine"])
         self.assertEqual(calls[0]["args"]["site"], "mix /home/a/mix.cpp:31")
+
+    def test_a_profile_is_called_by_the_program_and_not_by_the_first_library(self):
+        self.assertEqual(Profile(self.folder / "repeated.pb.gz").program, "/home/a/render")
+
+    def test_of_the_calls_of_a_stall_the_slowest_has_the_stack(self):
+        calls = [each for each in self.trace(self.folder / "repeated.trace.json")["traceEvents"] if each["ph"] == "X"]
+        slowest, other = calls[0]["args"], calls[1]["args"]
+        self.assertEqual(slowest["stack"][1:3], ["mix /home/a/mix.cpp:31", "render(Frame&) /home/a/render.cpp:123"])
+        self.assertEqual(other["stack"], "at the slowest of these, at 1500000.000 us")
+        self.assertEqual(other["site"], slowest["site"])
 
     def test_every_trace_can_be_read(self):
         for path in self.files(".trace.json"):

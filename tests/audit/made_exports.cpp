@@ -5,6 +5,7 @@
 #include "audit/folded_stacks.hpp"
 #include "audit/pprof_profile.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,10 @@ int main(int count, char **arguments) {
     }
     const std::filesystem::path folder = arguments[1];
     write_all(folder, "made", test::made_findings());
+    flat::audit::Findings repeated = test::made_findings(); // with a second call, and from a library's side
+    repeated.slow_calls.insert(repeated.slow_calls.begin() + 1, {1.6e9, 11'000, 0, 0});
+    for (auto &stack : repeated.stacks) std::reverse(stack.stack.begin(), stack.stack.end());
+    write_all(folder, "repeated", repeated);
     write_all(folder, "empty", {});
     write_all(folder, "huge", test::huge_findings());
     for (std::size_t i = 0; i < test::hostile_names().size(); ++i)
