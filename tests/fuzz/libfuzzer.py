@@ -19,15 +19,19 @@ import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
         "plan_tracking": 50000, "prove_file": 60000, "simulate_recording": 30000, "engine_page": 3000,
-        "symbols_module": 8000}
+        "symbols_module": 8000, "audit_recording": 3000}
 LONGEST = {"symbols_module": 8192}  # bytes of an input; of all others 1024
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
 EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "src/engine/dispatch/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp", "src/symbols/*.cpp"],
           "simulate": ["src/simulate/*.cpp"], "symbols": ["src/symbols/*.cpp"],
+          "audit": ["src/audit/[!aw]*.cpp", "src/audit/analysis.cpp", "src/symbols/*.cpp", "src/plan/*.cpp",
+                    "src/cli/audit_document.cpp", "src/cli/chosen_part.cpp", "src/cli/plan_recording.cpp",
+                    "src/cli/replay_work.cpp"],
           "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
 LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
+             "audit": ["-lfmt", "-liberty", "-ldw", "-lelf", "-lseccomp", "-lunistring", "-lz", "-lzstd"],
              "symbols": ["-lfmt", "-liberty", "-ldw", "-lelf"]}
 
 
