@@ -15,11 +15,16 @@
 #include "audit/pprof_profile.hpp"
 #include "bench/environment.hpp"
 #include "bench/preload_path.hpp"
+#include "plan/number_text.hpp"
 #include "report/page.hpp"
 
+#include <algorithm>
 #include <array>
-#include <map>
+#include <charconv>
 #include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -36,24 +41,45 @@ void add_outputs(CLI::App *verb, AuditOptions &options) {
     verb->add_option("--json", options.json, "Write all figures, flatline.audit/1 (-: standard output)")
         ->type_name("FILE");
     verb->add_option("--html", options.html, "Write the page (-: standard output)")->type_name("FILE");
-    verb->add_option("--pprof", options.pprof, "Write a profile for pprof")->type_name("FILE");
-    verb->add_option("--folded", options.folded, "Write folded stacks, for flame graphs")->type_name("FILE");
-    verb->add_option("--trace", options.trace, "Write the slow calls as a Chrome trace, for Perfetto")
+    verb->add_option("--pprof", options.pprof, "Write a profile for pprof (-: standard output)")->type_name("FILE");
+    verb->add_option("--folded", options.folded, "Write folded stacks, for flame graphs (-: standard output)")
+        ->type_name("FILE");
+    verb->add_option("--trace", options.trace, "Write the slow calls for Perfetto (-: standard output)")
         ->type_name("FILE");
 }
 
-void require_time(double over_ns) {
+/// A time with its unit, in ns.
+double ns_of(const std::string &text) {
     constexpr double day = 24 * 3600 * 1e9;
-    if (!(over_ns > 0 && over_ns <= day)) throw std::runtime_error("--over: give a time above 0 and of at most a day");
+    constexpr std::array<std::pair<std::string_view, double>, 4> units{
+        {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (const auto &[name, ns] : units)
+        if (error == std::errc() && unit == name && number > 0 && number * ns <= day) return number * ns;
+    throw std::runtime_error(
+        fmt::format("--over: {} is no time: give one with its unit (ns, us, ms or s), above 0 and of "
+                    "at most a day, such as 10us",
+                    plan::shown(text)));
 }
 
-void require_all_writable(const AuditOptions &options) {
-    const std::array<std::pair<const char *, const std::string *>, 5> files{{{"--json", &options.json},
-                                                                             {"--html", &options.html},
-                                                                             {"--pprof", &options.pprof},
-                                                                             {"--folded", &options.folded},
-                                                                             {"--trace", &options.trace}}};
-    for (const auto &[option, file] : files) require_writable(option, *file);
+/// Before a program runs, as its run may not come again.
+void require_outputs_of(const AuditOptions &options) {
+    if (options.out == "-") throw std::runtime_error("--out: a recording needs a file: name one");
+    require_outputs({{"--out", options.out},
+                     {"--json", options.json},
+                     {"--html", options.html},
+                     {"--pprof", options.pprof},
+                     {"--folded", options.folded},
+                     {"--trace", options.trace}},
+                    {{"the recording", options.recording}});
+}
+
+/// Whether one of the files is standard output, which then has nothing else.
+bool to_standard_output(const AuditOptions &options) {
+    const std::array files{&options.json, &options.html, &options.pprof, &options.folded, &options.trace};
+    return std::ranges::any_of(files, [](const std::string *file) { return *file == "-"; });
 }
 
 /// A file for the recording. One that nobody has asked for has no name, so that it ends with this process, however that
@@ -90,7 +116,7 @@ class OutputAside {
   public:
     explicit OutputAside(bool aside) : kept_(aside ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : -1) {
         if (aside && (kept_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-            throw std::runtime_error("standard output cannot be set aside: give --json a file");
+            throw std::runtime_error("standard output cannot be set aside: name a file instead of -");
     }
     ~OutputAside() {
         if (kept_ < 0) return;
@@ -103,16 +129,6 @@ class OutputAside {
   private:
     int kept_;
 };
-
-/// The library under the audit: Flatline's own malloc by name, or a file. Empty: what the program uses without.
-std::string library_under(const std::string &name) {
-    if (name.empty()) return "";
-    if (name == "flatline-malloc") return bench::preload_path(installed_library("libflatline-malloc.so")).string();
-    if (!fs::exists(name))
-        throw std::runtime_error(
-            fmt::format("--under {}: there is no such file: name flatline-malloc or a library", name));
-    return bench::preload_path(fs::canonical(name)).string();
-}
 
 std::string machine_text() {
     const bench::Machine machine = bench::read_machine(0);
@@ -128,7 +144,7 @@ void show(const fs::path &recording, const AuditOptions &options, int stream) {
     const std::string text = audit_text(findings, Look::of(stream));
     if (stream == STDERR_FILENO)
         fmt::print(stderr, "{}", text);
-    else if (options.json != "-" && options.html != "-")
+    else if (!to_standard_output(options))
         fmt::print("{}", text);
     const auto write = [](const std::string &file, const auto &content) {
         if (!file.empty()) write_output(file, content());
@@ -141,30 +157,24 @@ void show(const fs::path &recording, const AuditOptions &options, int stream) {
     write(options.trace, [&] { return audit::chrome_trace(findings); });
 }
 
-int run_and_show(const AuditOptions &options) {
+int run_and_show(const AuditOptions &options, double over_ns) {
     const fs::path library = installed_library("libflatline-audit.so"), program = find_program(options.command.front());
     require_preloadable(program);
-    const std::string preloaded = bench::preload_path(library).string(), under = library_under(options.under);
+    const std::string preloaded = bench::preload_path(library).string(), under = allocator_under(options.under);
     const RecordingFile recording(options.out);
     audit::Auditor auditor({.out = recording.path(),
                             .words = options.command,
                             .under = under,
                             .machine = machine_text(),
-                            .over_ns = options.over_ns,
+                            .over_ns = over_ns,
                             .tells_system_calls = !options.without_system_calls,
                             .attributes = options.causes});
     preload_first(under.empty() ? preloaded : preloaded + ":" + under);
     set_variable(AUDIT_SESSION_VARIABLE, auditor.session_path());
-    const auto look = [&](pid_t process) {
-        try {
-            require_preloadable(process, preloaded);
-        } catch (const std::runtime_error &refusal) {
-            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
-        }
-    };
+    const auto look = [&](pid_t process) { require_preloadable(process, preloaded, program); };
     int status = 0;
     {
-        const OutputAside aside(options.json == "-" || options.html == "-");
+        const OutputAside aside(to_standard_output(options));
         status = run_untraced(program, options.command, look, [&](pid_t process) { auditor.begin(process); });
     }
     if (auditor.finish(status) == 0) {
@@ -186,11 +196,7 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
                  "Exit status: the program's; 128 plus the number of the signal that ended it; 2 if it could not be\n"
                  "run, or ran without the audit.");
     verb->add_option("--out", options.out, "Keep the recording: for audit report, replay and plan")->type_name("FILE");
-    verb->add_option("--over", options.over_ns, "How long a call takes that is a stall (default: 10us)")
-        ->type_name("TIME")
-        ->transform(
-            CLI::AsNumberWithUnit(std::map<std::string, double>{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
-                                  CLI::AsNumberWithUnit::UNIT_REQUIRED));
+    verb->add_option("--over", options.over, "How long a call takes that is a stall (default 10us)")->type_name("TIME");
     verb->add_option("--under", options.under, "Another allocator for the program: flatline-malloc, or a library")
         ->type_name("MALLOC");
     verb->add_flag("--causes", options.causes, "Time no call: tell page faults, system calls and locks alone");
@@ -211,15 +217,14 @@ CLI::App *add_audit(CLI::App &program, AuditOptions &options) {
 }
 
 int run_audit(const AuditOptions &options) {
-    require_all_writable(options);
+    require_outputs_of(options);
     if (options.report->parsed()) {
         show(options.recording, options, STDOUT_FILENO);
         return 0;
     }
     if (options.command.empty())
         throw std::runtime_error("no program was given: flatline audit -- PROGRAM [ARGUMENT...]");
-    require_time(options.over_ns);
-    return run_and_show(options);
+    return run_and_show(options, ns_of(options.over));
 }
 
 } // namespace flat::cli

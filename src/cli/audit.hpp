@@ -10,7 +10,7 @@ namespace flat::cli {
 
 struct AuditOptions {
     std::string out, under, json, html, folded, trace, pprof;
-    double over_ns = 10000;
+    std::string over = "10us";
     bool causes = false, without_system_calls = false;
     std::vector<std::string> command;
     std::string recording; // of `audit report`

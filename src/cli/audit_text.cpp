@@ -2,6 +2,7 @@
 
 #include "audit_advice.hpp"
 #include "audit_words.hpp"
+#include "frame_text.hpp"
 #include "plan_lines.hpp"
 #include "top_text.hpp"
 
@@ -11,10 +12,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
+#include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,11 +44,31 @@ std::string told(std::string_view topic, const std::string &sentence, const Look
     return about(topic, wrappable(sentence, width_of(look) - 15), look, style);
 }
 
+std::string threads_text(const Findings &findings) {
+    std::set<std::int32_t> processes;
+    for (const audit::ThreadFinding &thread : findings.threads) processes.insert(thread.process);
+    const std::string threads = counted(findings.threads.size(), "thread");
+    return processes.size() < 2 ? threads : fmt::format("{} of {} processes", threads, grouped(processes.size()));
+}
+
+/// Of a program that did not end as one that succeeds.
+std::string ending_text(const Findings &findings, const Look &look) {
+    constexpr int of_signals = 128;
+    const int status = findings.status.value_or(0), signal = status - of_signals;
+    const char *name = signal > 0 ? sigdescr_np(signal) : nullptr;
+    if (status == 0) return "";
+    return told("Ended",
+                name == nullptr ? fmt::format("with exit status {}.", status)
+                                : fmt::format("with exit status {}, as by signal {}: {}.", status, signal, name),
+                look);
+}
+
 std::string calls_text(const Findings &findings, const Look &look) {
     std::string text =
-        fmt::format("{} in {}, {}. {} took {} or longer.", counted(findings.calls, "call"),
-                    counted(findings.threads.size(), "thread"), time_text(findings.seconds * 1e9),
-                    findings.slow_count == 0 ? "None" : grouped(findings.slow_count), time_text(findings.over_ns));
+        fmt::format("{} in {}, {}. {} {} {} or longer{}.", counted(findings.calls, "call"), threads_text(findings),
+                    time_text(findings.seconds * 1e9), findings.slow_count == 0 ? "None" : grouped(findings.slow_count),
+                    findings.timed ? "took" : "spent", time_text(findings.over_ns),
+                    findings.timed ? "" : " in page faults and system calls");
     if (findings.early != 0)
         text += fmt::format(" {} before the audit had begun.", counted(findings.early, "more call"));
     if (findings.dropped == 0) return told("Calls", text + " None was dropped.", look);
@@ -90,6 +111,7 @@ std::string head_text(const Findings &findings, const Look &look) {
     if (!findings.machine.empty()) text += told("Machine", findings.machine, look);
     if (!findings.under.empty()) text += line("Allocator", findings.under, Style::plain);
     text += calls_text(findings, look) + causes_text(findings, look);
+    text += ending_text(findings, look);
     if (!findings.whole)
         text += told("Cut short", "The recording ends before the program did: what happened after that is not known.",
                      look, Style::bad);
@@ -106,45 +128,27 @@ std::string stall_heading() {
     return fmt::format("{:>10}{:>9}{:>9}{:>9}{:>9}   operation: cause", "count", "P50", "P99.9", "worst", "total");
 }
 
-/// Where the code of a frame is: "render.cpp:123", from the working folder on if it is below that; the library if the
-/// file is not known; or nothing.
-std::string place_of(const symbols::SourceFrame &frame) {
-    namespace fs = std::filesystem;
-    if (frame.file.empty()) return fs::path(frame.module).filename().string();
-    std::error_code unknown;
-    const std::string here = fs::current_path(unknown).string() + "/";
-    const bool below = here.size() > 1 && frame.file.starts_with(here);
-    const std::string file = below ? frame.file.substr(here.size()) : frame.file;
-    return frame.line == 0 ? file : fmt::format("{}:{}", file, frame.line);
-}
-
-/// A frame in one line: the function, and where it is. The end of the place says more than its beginning.
+/// A frame in one line: the function, and where it is.
 std::string frame_line(std::string_view word, const symbols::SourceFrame &frame, const Look &look, Style style) {
-    constexpr std::size_t indent = 16, gap = 2, place_width = 44;
-    const std::size_t room = width_of(look) - indent - gap;
-    const std::string name = readable(frame.function.empty() ? "?" : frame.function),
-                      whole_place = readable(place_of(frame));
-    const std::size_t beside_name = room - std::min(room, audit::columns_in(name));
-    const std::string place = audit::without_beginning(whole_place, std::max(place_width, beside_name));
-    const std::string function = audit::without_end(name, room - audit::columns_in(place));
-    return fmt::format("{:>{}}  {}{}\n", word, indent - 2, look.dress(function, style),
-                       place.empty() ? "" : "  " + look.dress(place, Style::faint));
+    constexpr std::size_t indent = 16, gap = 2;
+    const FrameText text = frame_text(frame, width_of(look), indent + gap);
+    return fmt::format("{:>{}}  {}{}\n", word, indent - 2, look.dress(text.function, style),
+                       text.place.empty() ? "" : "  " + look.dress(text.place, Style::faint));
 }
 
-/// Whether the frame is before main or before a thread's function, which is the same in every program.
-bool begins_every_program(const symbols::SourceFrame &frame) {
-    return frame.function == "_start" || symbols::is_run_time_library(frame.module);
-}
-
-/// The site and its two next callers.
+/// The site and its two next callers that are the program's own: what the standard library puts between them, as for a
+/// smart pointer or a thread, says nothing of where to look.
 std::string stack_text(const Stall &stall, const Look &look) {
     constexpr std::size_t lines = 3;
     if (stall.site >= stall.stack.size()) return fmt::format("{:>14}  no stack was taken\n", "at");
-    auto shown = std::span(stall.stack).subspan(stall.site);
-    while (shown.size() > 1 && begins_every_program(shown.back())) shown = shown.first(shown.size() - 1);
-    shown = shown.first(std::min(lines, shown.size()));
+    const auto shown = std::span(stall.stack).subspan(stall.site);
     std::string text = frame_line("at", shown.front(), look, Style::strong);
-    for (const symbols::SourceFrame &frame : shown.subspan(1)) text += frame_line("from", frame, look, Style::plain);
+    std::size_t line = 1;
+    for (const symbols::SourceFrame &frame : shown.subspan(1))
+        if (line < lines && symbols::is_the_programs_own(frame)) {
+            text += frame_line("from", frame, look, Style::plain);
+            ++line;
+        }
     return text;
 }
 
@@ -195,7 +199,10 @@ std::string unshown_text(std::span<const Stall> stalls) {
 
 std::string no_stall_text(const Findings &findings, const Look &look) {
     std::string text =
-        look.dress("No stall: ", Style::good) + fmt::format("no call took {} or longer.", time_text(findings.over_ns));
+        look.dress("No stall: ", Style::good) +
+        fmt::format("no call {} {} or longer{}.", findings.timed ? "took" : "spent", time_text(findings.over_ns),
+                    findings.timed ? "" : " in page faults and system calls");
+    if (!findings.timed) return text + (findings.calls == 0 ? " No call was made.\n" : "\n");
     const Curve &taking = findings.taking.all, &giving = findings.giving.all;
     if (taking.count + giving.count == 0) return text + " No call was recorded.\n";
     const bool took = taking.max_ns >= giving.max_ns;
@@ -253,7 +260,7 @@ std::string audit_text(const Findings &findings, const Look &look) {
     std::string text = head_text(findings, look);
     text += findings.stalls.empty() ? stalls_text(findings, look) + "\n"
                                     : section("Stalls by site", stalls_text(findings, look), look);
-    text += section("All calls", curves_text(findings, look), look);
+    if (findings.timed) text += section("All calls", curves_text(findings, look), look);
     text += section("What to do", audit_advice(findings, look), look);
     if (text.ends_with("\n\n")) text.pop_back();
     return text;

@@ -1,6 +1,14 @@
 #include "guard_report.hpp"
 
+#include "audit_words.hpp"
+#include "frame_text.hpp"
+
+#include "audit/readable.hpp"
+#include "bench/catalogue.hpp"
+
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,16 +23,7 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t callers_shown = 8, violations_shown = 40; // a document has all
 
-std::string place_of(const SourceFrame &frame) {
-    if (frame.file.empty()) return "";
-    return frame.line > 0 ? fmt::format(" {}:{}", frame.file, frame.line) : " " + frame.file;
-}
-
-std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
-
-std::string plural(std::uint64_t count, const std::string &word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
+std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", bench::grouped(count)); }
 
 std::uint64_t total_of(const std::vector<Violation> &violations) {
     std::uint64_t total = 0;
@@ -33,32 +32,45 @@ std::uint64_t total_of(const std::vector<Violation> &violations) {
 }
 
 std::string thread_of(const Violation &violation) {
-    return violation.thread_name.empty() ? fmt::format("thread {}", violation.thread)
-                                         : fmt::format("thread {} ({})", violation.thread, violation.thread_name);
+    return violation.thread_name.empty()
+               ? fmt::format("thread {}", violation.thread)
+               : fmt::format("thread {} ({})", violation.thread, audit::readable(violation.thread_name));
 }
+
+std::size_t width_of(const Look &look) { return std::clamp<std::size_t>(look.width, 80, widest); }
 
 std::string what_of(const Violation &violation) {
     const std::string kind = guarded::word_of(violation.kind);
     return violation.kind == GUARD_SYSTEM_CALL ? kind + " " + violation.system_call : kind;
 }
 
-std::string frame_text(const SourceFrame &frame) {
-    return fmt::format("{}{}{}", frame.function, frame.inlined ? " (inlined)" : "", place_of(frame));
+std::string frame_line(std::string_view mark, const SourceFrame &frame, const Look &look, Style style) {
+    const std::string inlined = frame.inlined ? " (inlined)" : "";
+    const FrameText text = frame_text(frame, width_of(look), mark.size() + inlined.size() + 1);
+    return fmt::format("{}{}{}{}\n", mark, look.dress(text.function + inlined, style), text.place.empty() ? "" : " ",
+                       text.place);
+}
+
+bool is_main(const SourceFrame &frame) { return frame.function == "main" || frame.function.starts_with("main("); }
+
+std::string heading_of(const Violation &violation, const Look &look) {
+    const std::string what = what_of(violation);
+    const std::string where = fmt::format(", {}, {}, section {}", times(violation.count), thread_of(violation),
+                                          audit::readable(violation.section));
+    return "\n" + look.dress(what, Style::bad) +
+           audit::without_end(where, width_of(look) - std::min(what.size(), width_of(look))) + "\n";
 }
 
 /// The innermost frame, the site, and its callers up to main; between the first two are libraries' own.
 std::string violation_text(const Violation &violation, const Look &look) {
-    std::string text = fmt::format("\n{}, {}, {}, section {}\n", look.dress(what_of(violation), Style::bad),
-                                   times(violation.count), thread_of(violation), violation.section);
-    if (violation.site > 0) text += fmt::format("    {}\n", frame_text(violation.stack.front()));
+    std::string text = heading_of(violation, look);
+    if (violation.site > 0) text += frame_line("    ", violation.stack.front(), look, Style::plain);
     if (violation.site > 1) text += "    ...\n";
     for (std::size_t i = violation.site; i < violation.stack.size(); i++) {
         const SourceFrame &frame = violation.stack[i];
-        if (i == violation.site)
-            text += fmt::format("  > {}\n", look.dress(frame_text(frame), Style::strong));
-        else
-            text += fmt::format("    {}\n", frame_text(frame));
-        if (frame.function == "main" || frame.function.starts_with("main(")) break;
+        text += i == violation.site ? frame_line("  > ", frame, look, Style::strong)
+                                    : frame_line("    ", frame, look, Style::plain);
+        if (is_main(frame)) break;
         if (i - violation.site == callers_shown && i + 1 < violation.stack.size()) {
             text += fmt::format("    ... and {} more\n", violation.stack.size() - i - 1);
             break;
@@ -72,7 +84,8 @@ std::string by_kind(const std::vector<Violation> &violations) {
     std::map<guard_kind, std::uint64_t> counts;
     for (const Violation &each : violations) counts[each.kind] += each.count;
     std::vector<std::string> parts;
-    for (const auto &[kind, count] : counts) parts.push_back(fmt::format("{} {}", count, guarded::word_of(kind)));
+    for (const auto &[kind, count] : counts)
+        parts.push_back(fmt::format("{} {}", bench::grouped(count), guarded::word_of(kind)));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -98,24 +111,27 @@ json violation_json(const Violation &violation) {
 } // namespace
 
 std::string guard_text(const GuardedRun &run, const Look &look) {
-    std::string text = fmt::format("flatline guard: watched: {}\n", fmt::join(run.told, ", "));
-    for (const std::string &each : run.untold) text += fmt::format("flatline guard: not watched: {}\n", each);
+    const auto said = [&](const std::string &sentence) {
+        return wrapped("flatline guard: " + audit::readable(sentence), width_of(look));
+    };
+    std::string text = said(fmt::format("watched: {}", fmt::join(run.told, ", ")));
+    for (const std::string &each : run.untold) text += said("not watched: " + each);
     for (std::size_t i = 0; i < run.violations.size() && i < violations_shown; i++)
         text += violation_text(run.violations[i], look);
     if (run.violations.size() > violations_shown)
         text += fmt::format("\n... and {} more, which --json lists\n", run.violations.size() - violations_shown);
     if (!run.violations.empty()) text += "\n";
-    const std::string where = fmt::format(
-        "{} by {}", run.entries == 1 ? "1 entry of a section" : fmt::format("{} entries of sections", run.entries),
-        plural(run.threads, "thread"));
-    text += run.violations.empty() ? fmt::format("flatline guard: {}: no violation\n", where)
-                                   : fmt::format("flatline guard: {}: {} ({}) at {}\n", where,
-                                                 plural(total_of(run.violations), "violation"), by_kind(run.violations),
-                                                 plural(run.violations.size(), "stack"));
-    if (run.suppressed > 0) text += fmt::format("flatline guard: {} suppressed\n", run.suppressed);
-    for (const std::string &each : run.unused_suppressions)
-        text += fmt::format("flatline guard: this suppression matched nothing: {}\n", each);
-    for (const std::string &each : run.warnings) text += fmt::format("flatline guard: {}\n", each);
+    const std::string entries =
+        run.entries == 1 ? "1 entry of a section" : fmt::format("{} entries of sections", bench::grouped(run.entries));
+    text += said(fmt::format("{} by {}: {}", entries, counted(run.threads, "thread"),
+                             run.violations.empty()
+                                 ? "no violation"
+                                 : fmt::format("{} at {}", counted(total_of(run.violations), "violation"),
+                                               counted(run.violations.size(), "stack"))));
+    if (!run.violations.empty()) text += said(by_kind(run.violations));
+    if (run.suppressed > 0) text += said(fmt::format("{} suppressed", bench::grouped(run.suppressed)));
+    for (const std::string &each : run.unused_suppressions) text += said("this suppression matched nothing: " + each);
+    for (const std::string &each : run.warnings) text += said(each);
     return text;
 }
 

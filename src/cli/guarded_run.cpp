@@ -23,29 +23,16 @@ namespace fs = std::filesystem;
 
 constexpr int status_violated = 1;
 
-/// The allocator that the program is to have behind the guard; empty: its own.
-std::string allocator_below(const std::string &under) {
-    if (under.empty()) return "";
-    if (under == "flatline-malloc") return bench::preload_path(installed_library("libflatline-malloc.so")).string();
-    if (!fs::exists(under))
-        throw std::runtime_error(fmt::format("--under: {}: there is no such library: name flatline-malloc, or the path "
-                                             "of one",
-                                             under));
-    return bench::preload_path(fs::canonical(under)).string();
-}
-
 /// Why the guard refuses a program that has run; empty if it does not.
 std::string refusal_of(const guard_session &session) {
     const std::string text = guarded::text_of(session, session.refused_text);
     switch (session.refusal) {
     case GUARD_HANDLES_SIGSYS:
         return "the program handles SIGSYS itself, the signal by which the guard learns of system calls: run it "
-               "without "
-               "that handler";
+               "without that handler";
     case GUARD_HANDLES_SIGTRAP:
         return "the program handles SIGTRAP itself, the signal by which the guard learns of page faults: run it "
-               "without "
-               "that handler";
+               "without that handler";
     case GUARD_DEEP_BINDING:
         return fmt::format("the program opens {} with RTLD_DEEPBIND, and such a library calls malloc past the guard: "
                            "open it without that flag",
@@ -123,17 +110,12 @@ std::string unfound_section(const guard_session &session) {
 int run_guarded(const guarded::Session &session, const GuardOptions &options) {
     const fs::path library = installed_library("libflatline-guard.so"), program = find_program(options.command.front());
     require_preloadable(program);
-    const std::string below = allocator_below(options.under), preloaded = bench::preload_path(library).string();
+    const std::string below = allocator_under(options.under), preloaded = bench::preload_path(library).string();
     if (!below.empty()) preload_first(below);
     preload_first(preloaded);
     set_variable(GUARD_VARIABLE, session.path());
-    return run_untraced(program, options.command, [&](pid_t process) {
-        try {
-            require_preloadable(process, preloaded);
-        } catch (const std::runtime_error &refusal) {
-            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
-        }
-    });
+    return run_untraced(program, options.command,
+                        [&](pid_t process) { require_preloadable(process, preloaded, program); });
 }
 
 } // namespace
@@ -141,7 +123,7 @@ int run_guarded(const guarded::Session &session, const GuardOptions &options) {
 int run_guard(const GuardOptions &options) {
     if (options.command.empty())
         throw std::runtime_error("no program was given: flatline guard -- PROGRAM [ARGUMENT...]");
-    require_writable("--json", options.json);
+    require_outputs({{"--json", options.json}}, {{"the list of suppressions", options.suppress}});
     guarded::Suppressions known;
     if (!options.suppress.empty()) known = guarded::Suppressions(content_of(options.suppress), options.suppress);
 #if !defined(__x86_64__)

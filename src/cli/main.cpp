@@ -39,8 +39,10 @@ constexpr int status_not_run = 2;
 /// Prints a message that names the verb and, at its end, the command that explains its options.
 int report_misuse(const CLI::App &program, const CLI::ParseError &error) {
     std::string name = "flatline";
-    for (const CLI::App *verb : program.get_subcommands()) // those that were given
-        name += " " + verb->get_name();
+    for (const CLI::App *at = &program; !at->get_subcommands().empty();) { // those that were given
+        at = at->get_subcommands().front();
+        name += " " + at->get_name();
+    }
     std::string what = error.what();
     std::replace(what.begin(), what.end(), '\n', ' ');
     fmt::print(stderr, "{}: {}: see `{} --help`\n", name, what, name);

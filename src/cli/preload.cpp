@@ -1,9 +1,14 @@
 #include "preload.hpp"
 
+#include "library_path.hpp"
+
+#include "bench/preload_path.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -204,7 +209,10 @@ bool names(std::string_view value, std::string_view library) {
 
 fs::path find_program(const std::string &name) {
     if (name.find('/') != std::string::npos) {
+        std::error_code ignored;
         if (is_executable(name)) return name;
+        if (fs::is_directory(name, ignored)) refuse(name, "is a directory: name a program in it");
+        if (fs::exists(name, ignored)) refuse(name, "is not executable: name a program, or make it one by chmod +x");
         refuse(name, "there is no such program: name one that can be executed");
     }
     const char *path = std::getenv("PATH");
@@ -221,6 +229,8 @@ void require_preloadable(const fs::path &program) {
     require_preloadable_file(file, file);
 }
 
+namespace {
+
 void require_preloadable(pid_t process, const std::string &preloaded) {
     std::error_code hidden;
     const fs::path file = fmt::format("/proc/{}/exe", process), program = fs::read_symlink(file, hidden);
@@ -230,6 +240,38 @@ void require_preloadable(pid_t process, const std::string &preloaded) {
     if (value && !names(*value, preloaded))
         refuse(program, "is started without LD_PRELOAD, because the program before it removed that from the "
                         "environment: start it directly");
+}
+
+/// Why a file cannot serve as the allocator; empty if it can.
+std::string why_no_allocator(const fs::path &library) {
+    const ElfFile opened(library);
+    GElf_Ehdr header;
+    if (opened.error() != 0) return fmt::format("cannot be read ({})", std::strerror(opened.error()));
+    if (opened.get() == nullptr || gelf_getehdr(opened.get(), &header) == nullptr || header.e_type != ET_DYN)
+        return "is no shared library";
+    if (header.e_machine != this_machine || header.e_ident[EI_CLASS] != ELFCLASS64)
+        return "is for another kind of processor";
+    return exports_malloc(opened.get()) ? "" : "has no malloc";
+}
+
+} // namespace
+
+void require_preloadable(pid_t process, const std::string &preloaded, const fs::path &first) {
+    try {
+        require_preloadable(process, preloaded);
+    } catch (const std::runtime_error &refusal) {
+        throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), first.string()));
+    }
+}
+
+std::string allocator_under(const std::string &name) {
+    if (name.empty()) return "";
+    if (name == "flatline-malloc") return bench::preload_path(installed_library("libflatline-malloc.so")).string();
+    if (const std::string why = why_no_allocator(name); !why.empty())
+        throw std::runtime_error(fmt::format("--under: {} {}: name flatline-malloc, or the file of a library with a "
+                                             "malloc",
+                                             name, why));
+    return bench::preload_path(fs::canonical(name)).string();
 }
 
 } // namespace flat::cli

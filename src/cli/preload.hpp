@@ -17,8 +17,13 @@ std::filesystem::path find_program(const std::string &name);
 /// caller's, or defines its own malloc. For a script, its interpreter is checked.
 void require_preloadable(const std::filesystem::path &program);
 
-/// The same check for the program that a process has just executed; it also throws iff the process's environment no
-/// longer has `preloaded` in LD_PRELOAD. What may not be inspected passes.
-void require_preloadable(pid_t process, const std::string &preloaded);
+/// The same check for the program that a process has just executed, as one of those that `first` leads to; it also
+/// throws iff the process's environment no longer has `preloaded` in LD_PRELOAD. What may not be inspected passes.
+void require_preloadable(pid_t process, const std::string &preloaded, const std::filesystem::path &first);
+
+/// What LD_PRELOAD may call the allocator that --under names: "flatline-malloc", or the file of a library; empty if
+/// `name` is. Throws std::runtime_error, with a message that says what to do, iff it is no library for this machine
+/// that has a malloc.
+std::string allocator_under(const std::string &name);
 
 } // namespace flat::cli

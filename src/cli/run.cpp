@@ -50,13 +50,8 @@ int run_command(const RunOptions &options) {
     if (!options.policy.empty()) set_variable("FLATLINE_POLICY", options.policy);
     if (!options.misuse.empty()) set_variable("FLATLINE_MISUSE", options.misuse);
     if (options.stats) set_variable("FLATLINE_STATS", "1");
-    const ChildEnding ending = run_watched(program, options.command, library, [&](pid_t process) {
-        try {
-            require_preloadable(process, preloaded);
-        } catch (const std::runtime_error &refusal) {
-            throw std::runtime_error(fmt::format("{} (which {} executed)", refusal.what(), program.string()));
-        }
-    });
+    const ChildEnding ending = run_watched(program, options.command, library,
+                                           [&](pid_t process) { require_preloadable(process, preloaded, program); });
     if (ending.was_mapped) return ending.status;
     fmt::print(stderr, "flatline run: {}: ran without the malloc: the loader could not preload {}\n", program.string(),
                library.string());

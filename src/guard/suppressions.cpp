@@ -22,6 +22,13 @@ std::optional<guard_kind> kind_named(const std::string &word) {
     return std::nullopt;
 }
 
+std::string all_kinds() {
+    std::string kinds = word_of(static_cast<guard_kind>(0));
+    for (int i = 1; i < GUARD_KINDS; i++)
+        kinds += (i + 1 < GUARD_KINDS ? ", " : " or ") + word_of(static_cast<guard_kind>(i));
+    return kinds;
+}
+
 /// A function's name in front of its parameters, which may have parentheses themselves.
 std::string without_parameters(const std::string &function) {
     const std::size_t end = function.rfind(')');
@@ -52,9 +59,8 @@ Suppressions::Suppressions(const std::string &text, const std::string &name) {
         const std::optional<guard_kind> kind = kind_named(trimmed(line.substr(0, colon)));
         const std::string function = colon == std::string::npos ? "" : trimmed(line.substr(colon + 1));
         if (!kind || function.empty())
-            throw std::runtime_error(fmt::format("{}:{}: \"{}\" is no suppression: write KIND:FUNCTION, with a kind "
-                                                 "as the report names it",
-                                                 name, number, line));
+            throw std::runtime_error(fmt::format("{}:{}: this is no suppression: write KIND:FUNCTION, where KIND is {}",
+                                                 name, number, all_kinds()));
         lines_.push_back({*kind, function});
     }
 }

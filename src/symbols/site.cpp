@@ -61,12 +61,6 @@ bool is_of_namespace_std(std::string_view function) {
     return name.starts_with("std::") || name.starts_with("__gnu_cxx::") || name.starts_with("__cxxabiv1::");
 }
 
-bool is_the_programs_own(const SourceFrame &frame) {
-    if (is_run_time_library(frame.module) || is_standard_header(frame.file)) return false;
-    if (frame.file.empty() && is_of_namespace_std(frame.function)) return false;
-    return !is_allocation_operator(frame.function) && frame.function != "_start";
-}
-
 } // namespace
 
 bool is_run_time_library(const std::string &module) {
@@ -76,6 +70,12 @@ bool is_run_time_library(const std::string &module) {
     const std::string_view file = file_name_of(module), name = library_name(file);
     if (file == "[vdso]") return true;
     return name.starts_with("libflatline-") || name.starts_with("ld-") || std::ranges::find(names, name) != names.end();
+}
+
+bool is_the_programs_own(const SourceFrame &frame) {
+    if (is_run_time_library(frame.module) || is_standard_header(frame.file)) return false;
+    if (frame.file.empty() && is_of_namespace_std(frame.function)) return false;
+    return !is_allocation_operator(frame.function) && frame.function != "_start";
 }
 
 std::size_t site_of(const std::vector<SourceFrame> &stack) {

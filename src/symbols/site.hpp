@@ -13,12 +13,14 @@ namespace flat::symbols {
 /// of Flatline's own preloads, libflatline-*.so. Judged by its name alone.
 bool is_run_time_library(const std::string &module);
 
-/// The index of the site in `stack`, whose frames stand innermost first: the innermost frame that is the program's own.
-/// A frame is not, iff
+/// Whether a frame is the program's own. It is not, iff
 /// - its module is a run-time library,
 /// - its source file is a header of the standard library or of the compiler, inlined or not,
 /// - it has no source file, and its function is of namespace std, or
 /// - it is operator new or delete, or the program's entry.
+bool is_the_programs_own(const SourceFrame &frame);
+
+/// The index of the site in `stack`, whose frames stand innermost first: the innermost frame that is the program's own.
 /// If none is the program's own: the innermost frame that has a line; if none has, 0. So it is for an empty stack.
 std::size_t site_of(const std::vector<SourceFrame> &stack);
 

@@ -118,6 +118,50 @@ TEST(audit_text, ends_a_stack_with_main) {
     EXPECT_TRUE(has(text, "from  main  /home/a/main.cpp:7\n          slowest in"));
 }
 
+TEST(audit_text, leaves_out_callers_that_are_the_standard_librarys) {
+    audit::Findings findings = test::made_findings();
+    audit::Stack &stack = findings.stalls.front().stack;
+    const symbols::SourceFrame pointer{"std::unique_ptr<Frame>::~unique_ptr()", "/usr/include/c++/12/bits/unique_ptr.h",
+                                       396, true, "/home/a/render"};
+    stack.insert(stack.begin() + 2, 4, pointer);
+    const std::string text = text_of(findings);
+    EXPECT_FALSE(has(text, "unique_ptr"));
+    EXPECT_TRUE(has(text, "from  render(Frame&)"));
+    EXPECT_TRUE(has(text, "from  main"));
+}
+
+TEST(audit_text, says_how_a_program_ended_that_did_not_succeed) {
+    audit::Findings findings = test::made_findings();
+    EXPECT_FALSE(has(text_of(findings), "Ended"));
+    findings.status = 0;
+    EXPECT_FALSE(has(text_of(findings), "Ended"));
+    findings.status = 3;
+    EXPECT_TRUE(has(text_of(findings), "Ended      with exit status 3.\n"));
+    findings.status = 139;
+    EXPECT_TRUE(has(text_of(findings), "Ended      with exit status 139, as by signal 11: Segmentation fault.\n"));
+    findings.status = 255; // no signal has this number
+    EXPECT_TRUE(has(text_of(findings), "Ended      with exit status 255.\n"));
+}
+
+TEST(audit_text, counts_processes_if_there_are_several) {
+    audit::Findings findings = test::made_findings();
+    EXPECT_FALSE(has(text_of(findings), "processes"));
+    findings.threads[1].process = 200;
+    EXPECT_TRUE(has(text_of(findings), "1,234,567 calls in 2 threads of 2 processes, 4.2 s."));
+}
+
+TEST(audit_text, says_of_calls_that_were_not_timed_what_a_time_is_of) {
+    audit::Findings findings = test::made_findings();
+    findings.timed = false;
+    const std::string text = text_of(findings);
+    EXPECT_TRUE(has(text, "19 spent 10 us or longer in page faults and"));
+    EXPECT_FALSE(has(text, "All calls")); // there are no percentiles of calls
+    EXPECT_FALSE(has(text, "took 10 us"));
+    findings = without_stalls();
+    findings.timed = false;
+    EXPECT_TRUE(has(text_of(findings), "No stall: no call spent 10 us or longer in page faults and system calls.\n"));
+}
+
 TEST(audit_text, breaks_what_is_known_of_a_stall_between_its_parts) {
     audit::Findings findings = test::made_findings();
     audit::Stall &stall = findings.stalls.front();

@@ -21,6 +21,7 @@ from planting import CONTROL, arguments_of, passes, plant, verdict
 
 CAUSE, READABLE, FLAME = "audit/cause.cpp", "audit/readable.cpp", "audit/flame.cpp"
 PPROF, TRACE, FOLDED = "audit/pprof_profile.cpp", "audit/chrome_trace.cpp", "audit/folded_stacks.cpp"
+FRAME = "cli/frame_text.cpp"
 DOCUMENT, TEXT, ADVICE, WORDS = ("cli/audit_%s.cpp" % name for name in ("document", "text", "advice", "words"))
 EXPORTED = (PPROF, TRACE, FOLDED)  # exports_test.py sees these, and a test of GoogleTest all others
 # name: (file below src, pattern, replacement)
@@ -38,10 +39,14 @@ FAULTS = {
     "a_document_that_throws": (DOCUMENT, r"error_handler_t::replace", "error_handler_t::strict"),
     "the_innermost_frame_as_the_site": (DOCUMENT, r"frame_json\(stall\.stack\[stall\.site\]\)", "frame_json(stall.stack[0])"),
     "a_stack_from_the_innermost": (TEXT, r"subspan\(stall\.site\)", "subspan(0)"),
-    "names_of_any_length": (TEXT, r"audit::without_end\(name, room - audit::columns_in\(place\)\)", "name"),
-    "places_cut_where_there_is_room": (TEXT, r"std::max\(place_width, beside_name\)", "place_width"),
-    "files_by_their_whole_path": (TEXT, r"below \? frame\.file\.substr\(here\.size\(\)\) : ", ""),
-    "what_comes_before_main_shown": (TEXT, r"while \(shown\.size\(\) > 1 && begins_every_program[^;]*;", ""),
+    "names_of_any_length": (FRAME, r"audit::without_end\(name, room - [^}]*\)\)", "name"),
+    "places_cut_where_there_is_room": (FRAME, r"std::max\(place_width, beside_name\)", "place_width"),
+    "files_by_their_whole_path": (FRAME, r"below \? frame\.file\.substr\(here\.size\(\)\) : ", ""),
+    "callers_of_the_standard_library_shown": (TEXT, r" && symbols::is_the_programs_own\(frame\)", ""),
+    "failures_not_said": (TEXT, r"text \+= ending_text\(findings, look\);", ""),
+    "every_status_a_signal": (TEXT, r"signal > 0 \? sigdescr_np\(signal\) : nullptr", "strsignal(signal)"),
+    "processes_not_counted": (TEXT, r"processes\.size\(\) < 2 \? threads : ", "true ? threads : "),
+    "percentiles_of_calls_that_were_not_timed": (TEXT, r"if \(findings\.timed\) text \+= section", "text += section"),
     "details_cut_off": (TEXT, r"end_line\(\);\s*line\.clear\(\);", ""),
     "all_stalls_shown": (TEXT, r"std::min\(all\.size\(\), most_stalls_shown\)", "all.size()"),
     "missing_causes_not_said": (TEXT, r"text \+= told\(\"Not told\"[^;]*;", ""),
@@ -54,7 +59,9 @@ FAULTS = {
                                                 "left.begin()"),
     "strings_of_any_bytes": (PPROF, r"std::string clean = readable\(any\);", "std::string clean = any;"),
     "counts_that_turn_negative": (PPROF, r"count > static_cast<std::uint64_t>\(most\) \? most : ", "count == 0 ? most : "),
+    "a_library_names_the_profile": (PPROF, r"writer\.add_program\([^;]*;", ";"),
     "no_first_text": (PPROF, r"text\(\"\"\);", ""),
+    "a_stack_for_every_call": (TRACE, r"call\.at_ns != stall\.at_ns \|\| call\.duration_ns != stall\.max_ns", "false"),
     "a_trace_in_ns": (TRACE, r"/ 1000", "/ 1"),
     "a_trace_that_throws": (TRACE, r"error_handler_t::replace", "error_handler_t::strict"),
     "calls_without_their_thread": (TRACE, r"\{\"tid\", thread\.thread\},\s*\{\"args\", args_of", '{"tid", 1}, {"args", args_of'),

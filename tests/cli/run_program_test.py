@@ -140,7 +140,9 @@ class Run(unittest.TestCase):
     def test_nothing_to_run(self):
         self.assert_refused(self.run_it(), "no program was given")
         self.assert_refused(self.run_it("--", "no-such-program"), "no program of this name is in PATH")
-        self.assert_refused(self.run_it("--", "./served.c"), "can be executed")
+        self.assert_refused(self.run_it("--", "./served.c"), "is not executable")
+        self.assert_refused(self.run_it("--", "./"), "is a directory")
+        self.assert_refused(self.run_it("--", "./no-such-program"), "can be executed")
         self.assert_refused(self.run_it("--policy", "fast", "--", "true"), "--policy", "balanced")
 
     def test_what_is_no_program(self):

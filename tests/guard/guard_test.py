@@ -141,7 +141,21 @@ class Guard(unittest.TestCase):
             document = self.cases("section", before=["--suppress", known], status=4)
             self.assertEqual([kind for kind, _ in self.kinds(document)], left)
         known.write_text("malloc:a\nmalice:alloc*\n")
-        self.assert_refused(guard("--suppress", known, "--", "true"), "known.supp:2", "malice")
+        self.assert_refused(guard("--suppress", known, "--", "true"), "known.supp:2", "KIND is malloc, free")
+
+    def test_a_line_that_is_no_suppression_is_told_by_its_number_and_not_by_its_bytes(self):
+        for line in (b"\x1b[31m:x", b"\xff\xfe", b"malloc", b"malloc:", b":f", b"mallok:f"):
+            file = self.folder / "known"
+            file.write_bytes(b"# known\nmalloc:f\n" + line + b"\n")
+            result = guard("--suppress", file, "--", "true")
+            self.assert_refused(result, "known:3: ", "KIND is malloc, free, system call, ", " or exception")
+            self.assertNotIn("\x1b", result.stderr)
+
+    def test_the_list_of_suppressions_is_not_overwritten(self):
+        file = self.folder / "known"
+        file.write_text("malloc:f\n")
+        self.assert_refused(guard("--suppress", file, "--json", file, "--", "true"), "--json", "overwrite")
+        self.assertEqual(file.read_text(), "malloc:f\n")
 
     def test_a_program_that_handles_the_signals_of_the_guard_is_refused(self):
         for signal_name in "sigsys", "sigtrap":
@@ -243,6 +257,17 @@ class Guard(unittest.TestCase):
                                  PROGRAMS / "liblate.so")
         self.assert_as_marked(document, "violations.cpp", "late.cpp")
         self.assert_refused(guard("--under", "no-such.so", "--", "true"), "--under", "no-such.so")
+
+    def test_what_is_no_malloc_does_not_pass_for_one(self):
+        for file, why in ((__file__, "is no shared library"), (PROGRAMS / "liblate.so", "has no malloc"),
+                          (self.folder, "is no shared library")):
+            self.assert_refused(guard("--under", file, "--", "true"), "--under: %s %s" % (file, why))
+
+    def test_the_report_has_lines_of_100_columns_whatever_the_names_are(self):
+        self.found_in("--warm-up", "1", "--", PROGRAMS / "violations", PROGRAMS / "liblate.so")
+        shown = self.text.splitlines()
+        self.assertTrue(any("new_allocator" in line for line in shown), self.text)
+        self.assertEqual([line for line in shown if len(line) > 100], [])
 
     def test_flatlines_own_memory_is_silent(self):
         document = self.found_in("--fail", "--warm-up", "1", "--", PROGRAMS / "silent")

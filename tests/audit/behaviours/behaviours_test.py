@@ -245,7 +245,6 @@ class TheReportSays(Audited):
         self.assertEqual(shown.returncode, 0, shown.stderr)
         report = json.loads(self.report.read_text(encoding="utf-8"))
         self.assertGreaterEqual(report["calls"], 2000)
-        self.assertIn("The recording ends before the program did.", report["notes"])
         self.assertFalse(report["whole"])
 
     def test_json_alone_on_standard_output(self):
@@ -255,6 +254,14 @@ class TheReportSays(Audited):
         self.audit("one_behaviour", "family", "--out", self.recording)
         run = self.flatline("report", "--json", "-", self.recording)
         self.assertEqual((json.loads(run.stdout)["schema"], run.stderr), ("flatline.audit/1", b""))
+        run = self.flatline("report", "--folded", "-", self.recording)
+        self.assertRegex(run.stdout.decode().splitlines()[0], r"^[^;]+;.* \d+$")
+
+    def test_of_calls_that_are_only_attributed_no_other_time_than_what_was_told(self):
+        report = self.audit("one_behaviour", "family", "--causes", "--over", "1ns")
+        self.assertFalse(report["timed"])
+        self.assertEqual(calls_in(report), 0)
+        self.assertLessEqual({each["cause_kind"] for each in report["stalls"]}, {"page fault", "system call", "lock"})
 
 
 class IsRefusedInOneLine(Audited):
@@ -272,7 +279,8 @@ class IsRefusedInOneLine(Audited):
     def test_options_that_are_none(self):
         run = self.flatline("--under", self.folder / "missing", "--", "/bin/true")
         self.assert_refused(run, "--under")
-        for words in (["--over", "10"], ["--over", "-1us"], ["--over", "1e300s"], []):
+        self.assert_refused(self.flatline("--under", __file__, "--", "/bin/true"), "is no shared library")
+        for words in (["--over", "10"], ["--over", "-1us"], ["--over", "1e300s"], ["--over", "us"], ["--over", "10 us"], []):
             run = self.flatline(*words, *([] if words == [] else ["--", "/bin/true"]))
             self.assert_refused(run, "--over" if words else "no program")
 
@@ -302,6 +310,16 @@ class IsRefusedInOneLine(Audited):
             begun = list(folder.iterdir())
             audit.kill()
         self.assertEqual([begun, list(folder.iterdir())], [[], []])
+
+    def test_files_that_would_be_overwritten(self):
+        self.audit("one_behaviour", "family", "--out", self.recording)
+        before = self.recording.read_bytes()
+        for option in ("--json", "--html", "--pprof", "--folded", "--trace"):
+            self.assert_refused(self.flatline("report", self.recording, option, "recording"), option, "overwrite")
+        for words in (["--out", "x", "--json", "./x"], ["--html", "x", "--trace", "x"], ["--json", "-", "--html", "-"]):
+            self.assert_refused(self.flatline(*words, "--", "/bin/true"), words[0], words[2], "cannot both be written")
+        self.assert_refused(self.flatline("--out", "-", "--", "/bin/true"), "--out", "needs a file")
+        self.assertEqual(self.recording.read_bytes(), before)
 
     def test_a_limit_of_file_sizes(self):
         run = self.flatline("--", "/bin/true", preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
