@@ -147,9 +147,8 @@ class Analysis {
             if (available)
                 findings_.available.push_back(cause);
             else if (!by_dispatch)
-                findings_.missing.push_back({cause, cause == CauseKind::page_fault
-                                                        ? refused()
-                                                        : "no call was timed (--causes)"});
+                findings_.missing.push_back(
+                    {cause, cause == CauseKind::page_fault ? refused() : "no call was timed (--causes)"});
         }
         if (!dispatch) {
             const std::string why = told ? "this kernel, a filter or this processor has no Syscall User Dispatch"

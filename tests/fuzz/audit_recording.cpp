@@ -195,7 +195,7 @@ template <typename Read> void read_by(const Read &read) {
 void read_by_all(const std::string &path) {
     read_by([&] {
         History history(path);
-        const Findings findings = analyse(history);
+        const Findings findings = analyse(history, Stacks::all);
         DEMAND(nlohmann::json::accept(flat::cli::audit_document(findings)));
         DEMAND(nlohmann::json::accept(chrome_trace(findings)));
         DEMAND(!pprof_profile(findings).empty());
