@@ -78,7 +78,8 @@ void History::set_clock(const ClockPair &first, const ClockPair &last) {
 std::uint64_t History::ticks_of(std::uint64_t ns) const {
     const double since = static_cast<double>(static_cast<std::int64_t>(ns - first_clock_.ns)) * ticks_per_ns_ +
                          static_cast<double>(static_cast<std::int64_t>(first_clock_.ticks - begin_ticks_));
-    return since > 0 ? static_cast<std::uint64_t>(since) : 0;
+    constexpr double most = 1.8e19; // 64 bits hold it: a damaged clock may say anything
+    return since > 0 ? static_cast<std::uint64_t>(std::min(since, most)) : 0;
 }
 
 void History::read_entries(std::span<const std::byte> payload) {

@@ -34,7 +34,7 @@ FAULTS = {
     "calls_that_were_not_timed_have_a_curve": ("audit/slow_calls.cpp", r"count\(call, evidence\.duration\);",
                                                "count(call, evidence.duration);\n        count_duration(call);",
                                                "analysis.gives_calls_that_were_not_timed*"),
-    "faults_are_the_first_threads": ("audit/slow_calls.cpp", r"first_serial_\.try_emplace\(entry\.thread, serial\);", "",
+    "faults_are_the_first_threads": ("audit/slow_calls.cpp", r"first_serial_\.try_emplace\(entry\.thread, serial\);", ";",
                                      "analysis.gives_calls_that_were_not_timed*"),
     "a_full_segment_is_written_beyond": ("audit/writer.c", r"AUDIT_SEGMENT_RECORDS;", "AUDIT_SEGMENT_RECORDS + 1;",
                                          "auditor.has_all_calls_of_a_thread*"),
