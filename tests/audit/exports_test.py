@@ -91,7 +91,7 @@ class Profile:
         self.duration = only(raw["duration_nanos"])
         self.comment = self.text(raw["comment"])
         mappings, functions, locations = (self.by_id(raw[name]) for name in ("mapping", "function", "location"))
-        self.program = self.text(mappings[1]["filename"])
+        self.program = self.text(mappings[1]["filename"]) if mappings else None
         self.locations = {}
         for number, location in locations.items():
             lines = [(self.text(functions[only(line["function_id"])]["name"]),
