@@ -65,8 +65,7 @@ SlowCalls::Watched &SlowCalls::watched(std::int32_t thread) {
     };
     const auto serial = first_serial_.find(thread);
     return watched_
-        .emplace(thread,
-                 Watched{{}, bursts(false), bursts(true), serial != first_serial_.end() ? serial->second : 0})
+        .emplace(thread, Watched{{}, bursts(false), bursts(true), serial != first_serial_.end() ? serial->second : 0})
         .first->second;
 }
 
