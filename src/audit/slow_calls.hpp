@@ -67,7 +67,7 @@ class SlowCalls final : private HistoryVisitor {
     struct Watched {
         std::deque<Happened> events; // since the thread's last call
         FirstTouch touch, within;    // `within`: faults of calls that are only attributed
-        std::uint32_t serial = 0; // of the thread's last call; before any of the first thread of that number
+        std::uint32_t serial = 0;    // of the thread's last call; before any of the first thread of that number
     };
 
     void on_call(const Call &call) override;
