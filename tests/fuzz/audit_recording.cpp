@@ -135,10 +135,8 @@ void write_frame(RecordingWriter &writer, fuzz::input &from, std::uint64_t &time
     case 4: write_one(writer, FrameKind::events, event_of(from, time)); break;
     case 5: write_clock(writer, from.take<std::uint64_t>(), from.take<std::uint64_t>()); break;
     case 6: writer.write_text(static_cast<FrameKind>(kind), text_of(from)); break; // of any kind, with anything in it
-    case 7:
-        write_clock(writer, time, time);
-        writer.write(FrameKind::round, {});
-        break;
+    case 7: writer.write(FrameKind::round, {}); break;
+    case 15: write_clock(writer, time, time); break;
     default: {
         std::vector<audit_record> records;
         for (int i = from.take<std::uint8_t>() % 32; i > 0; i--) records.push_back(record_of(from, time));
