@@ -54,8 +54,9 @@ class StackTexts {
 
   private:
     static bool has_enough(const Stack &stack) {
-        return symbols::has_site(stack) && symbols::site_of(stack) + callers_of_a_site < stack.size() &&
-               !symbols::is_run_time_library(stack.back().module); // which may be what begins every program
+        if (!symbols::has_site(stack)) return false;
+        const auto site = stack.begin() + static_cast<std::ptrdiff_t>(symbols::site_of(stack));
+        return std::count_if(site + 1, stack.end(), symbols::is_the_programs_own) >= callers_of_a_site;
     }
 
     const History &history_;

@@ -4,16 +4,18 @@
 #include "findings.hpp"
 #include "history.hpp"
 
+#include <cstddef>
+
 namespace flat::audit {
 
 /// What of the stacks is put in the words of the source, which takes 0.1 to 1 ms a stack and a program's debug
 /// information.
 enum class Stacks {
-    sites, // of stalls the site and what stands before it, with its callers up to `callers_of_a_site`; no others
+    sites, // of stalls the site and what stands before it, up to `callers_of_a_site` callers of the program's own
     all    // every frame, and Findings::stacks
 };
 
-inline constexpr std::size_t callers_of_a_site = 2;
+inline constexpr std::ptrdiff_t callers_of_a_site = 2;
 
 /// Reads all of the recording, and the files that its stacks name. Some 20 million calls a second and processor.
 Findings analyse(History &history, Stacks stacks);
