@@ -95,17 +95,20 @@ Auditor::Auditor(const AuditorOptions &options)
     memory_->over = static_cast<std::uint64_t>(options.over_ns * clock.ticks_per_ns);
     memory_->tells_system_calls = options.tells_system_calls ? 1 : 0;
     memory_->attributes = options.attributes ? 1 : 0;
-    memory_->begin = clocks_now().ticks;
-    write_start(options);
+    const ClockPair begin = clocks_now();
+    memory_->begin = begin.ticks;
+    write_start(options, begin.ns);
 }
 
-void Auditor::write_start(const AuditorOptions &options) {
+void Auditor::write_start(const AuditorOptions &options, std::uint64_t begin_ns) {
     std::string command;
     for (const std::string &word : options.words) command += (command.empty() ? "" : " ") + word;
     const nlohmann::json start{{"command", command},
                                {"under", options.under},
                                {"machine", options.machine},
                                {"begin_ticks", memory_->begin},
+                               {"begin_ns", begin_ns},
+                               {"ticks_per_ns", ticks_per_ns_},
                                {"over_ns", options.over_ns},
                                {"tells_system_calls", options.tells_system_calls},
                                {"attributes", options.attributes},

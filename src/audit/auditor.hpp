@@ -69,7 +69,7 @@ class Auditor {
     std::uint64_t finish(int status);
 
   private:
-    void write_start(const AuditorOptions &options);
+    void write_start(const AuditorOptions &options, std::uint64_t begin_ns);
     void run();
     void take_round();
     void take_events();

@@ -14,9 +14,7 @@ ProgramRun main_program(const History &history) {
 
 BlockHistory::BlockHistory(const History &history, ProgramRun program, BlockVisitor &visitor) : visitor_(visitor) {
     for (const auto &[serial, entry] : history.threads()) {
-        if (ProgramRun{entry.process, entry.program} != program) continue;
-        if (serial >= ours_.size()) ours_.resize(serial + std::size_t{1});
-        ours_[serial] = true;
+        if (ProgramRun{entry.process, entry.program} == program) ours_.insert(serial);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace flat::audit {
@@ -67,10 +68,10 @@ class BlockHistory final : public HistoryVisitor {
     void end_earlier(const Call &call);
     void give(const Call &call, std::uint64_t address);
     void give_slot(const Call &call, std::uint32_t slot);
-    bool is_ours(std::uint32_t thread) const { return thread < ours_.size() && ours_[thread]; }
+    bool is_ours(std::uint32_t thread) const { return ours_.count(thread) != 0; }
 
     BlockVisitor &visitor_;
-    std::vector<bool> ours_; // by serial number of a thread
+    std::unordered_set<std::uint32_t> ours_; // serial numbers of threads
     std::vector<std::string> phases_{"start"};
     std::map<std::string, std::uint32_t> phase_index_{{"start", 0}};
     std::uint32_t phase_ = 0;

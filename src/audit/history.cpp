@@ -37,6 +37,8 @@ nlohmann::json object_in(std::span<const std::byte> payload) {
     return found.is_object() ? found : nlohmann::json::object();
 }
 
+constexpr double least_ticks_per_ns = 1e-3; // of any processor
+
 bool is_call(std::uint32_t operation) { return operation > AUDIT_NONE && operation < AUDIT_CALLS_END; }
 
 } // namespace
@@ -62,6 +64,11 @@ History::History(const std::filesystem::path &file) : reader_(file) {
     }
     whole_ = reader_.is_whole();
     begin_ticks_ = start_.value("begin_ticks", std::uint64_t{0});
+    if (clocks.size() < 2 && start_.contains("begin_ns")) {
+        first_clock_ = {begin_ticks_, start_.value("begin_ns", std::uint64_t{0})};
+        ticks_per_ns_ = std::max(start_.value("ticks_per_ns", 1.0), least_ticks_per_ns);
+        return;
+    }
     if (clocks.size() < 2)
         throw std::runtime_error(
             fmt::format("{}: the recording was cut before anything was in it: record it again", file.string()));
@@ -318,6 +325,7 @@ void History::visit(HistoryVisitor &visitor) {
         }
     }
     merged.tell(UINT64_MAX);
+    whole_ = reader_.is_whole(); // damage among the records is seen here alone
 }
 
 } // namespace flat::audit

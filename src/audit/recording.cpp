@@ -2,10 +2,12 @@
 
 #include "columns.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
@@ -15,9 +17,13 @@
 namespace flat::audit {
 namespace {
 
-constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '2'};
+constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '2'}; // the last one is of this format
 constexpr int level = -20; // some 6 bytes a record in half of the time that level 1 takes for 4
 constexpr std::uint32_t largest_payload = 1U << 28;
+
+bool begins_as_recordings(const std::array<char, mark.size()> &bytes) {
+    return std::equal(mark.begin(), std::prev(mark.end()), bytes.begin());
+}
 
 [[noreturn]] void fail_to_write() {
     throw std::system_error(errno, std::generic_category(), "the recording cannot be written");
@@ -105,7 +111,7 @@ bool is_recording(const std::filesystem::path &file) {
     if (!std::filesystem::is_regular_file(file, ignored)) return false; // a pipe would lose what is looked at
     std::ifstream stream(file, std::ios::binary);
     std::array<char, mark.size()> there{};
-    return stream.read(there.data(), there.size()) && there == mark;
+    return stream.read(there.data(), there.size()) && begins_as_recordings(there);
 }
 
 RecordingReader::RecordingReader(const std::filesystem::path &file)
@@ -116,6 +122,10 @@ RecordingReader::RecordingReader(const std::filesystem::path &file)
     std::array<char, mark.size()> there{};
     if (std::fread(there.data(), there.size(), 1, file_) == 1 && there == mark) return;
     (void)std::fclose(file_);
+    if (begins_as_recordings(there))
+        throw std::runtime_error(
+            fmt::format("{} was recorded by another version of flatline audit, whose format differs: record it again",
+                        file.string()));
     throw std::runtime_error(
         fmt::format("{} is no recording: name a file that flatline audit --out has written", file.string()));
 }

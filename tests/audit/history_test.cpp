@@ -4,6 +4,7 @@
 #include "made_recording.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -161,6 +162,38 @@ TEST(history, knows_interned_entries_and_which_are_none) {
     EXPECT_TRUE(history.frames(9).empty());
     EXPECT_TRUE(history.frames(11).empty());
     EXPECT_EQ(history.text(6), "");
+    EXPECT_FALSE(history.is_whole());
+}
+
+TEST(history, has_its_times_before_the_clocks_were_looked_at_again) {
+    MadeRecording made; // with one look at its begin
+    made.writer().write_text(FrameKind::start, nlohmann::json{{"begin_ns", made_begin}, {"ticks_per_ns", 2.0}}.dump());
+    made.thread(1, 11);
+    made.records(1, {MadeCall{100, 50}.record()});
+    made.events({made_event(KernelEventKind::blocked, 60, 11)}); // at tick 120
+    History history(made.file());
+    EXPECT_FALSE(history.is_whole());
+    EXPECT_DOUBLE_EQ(history.ns(100), 50);
+    Seen seen;
+    history.visit(seen);
+    EXPECT_EQ(seen.order, (std::vector<std::uint64_t>{120, 150}));
+}
+
+TEST(history, is_not_whole_if_a_frame_of_records_is_damaged) {
+    MadeRecording made;
+    made.thread(1, 11);
+    made.round(100);
+    const auto begin = std::filesystem::file_size(made.file());
+    made.records(1, std::vector<audit_record>(100, MadeCall{100, 50}.record()));
+    made.round(200);
+    made.end();
+    std::fstream bytes(made.file(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(begin + sizeof(FrameHead) + 20));
+    bytes.put('\x55');
+    bytes.close();
+    History history(made.file());
+    Seen seen;
+    history.visit(seen);
     EXPECT_FALSE(history.is_whole());
 }
 

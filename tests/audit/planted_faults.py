@@ -163,6 +163,12 @@ FAULTS = {
                                     "kernel_events.*"),
     "some_first_touches_are_told_of_attributed_calls": ("audit/slow_calls.cpp", r"if \(limits_\.all_calls\) ", "",
                                                         "analysis.tells_no*"),
+    "damage_among_the_records_is_not_said": ("audit/history.cpp", r"whole_ = reader_\.is_whole\(\); // damage", "// damage",
+                                             "history.is_not_whole*"),
+    "cut_recordings_have_another_clock": ("audit/history.cpp", r"clocks\.size\(\) < 2 && start_\.contains", "false && start_.contains",
+                                          "history.has_its_times*"),
+    "another_format_is_no_recording": ("audit/recording.cpp", r"std::prev\(mark\.end\(\)\)", "mark.end()",
+                                       "recording.of_another*"),
     "bursts_never_end": ("audit/first_touch.cpp", r" && since_ < burst_ends_ \+ apart_", "", "first_touch.of_one*"),
     "preemption_is_first_touch": ("audit/first_touch.cpp", r"away_ \+= event\.time - out_since_;", "", "first_touch.is*"),
 

@@ -198,6 +198,19 @@ TEST(recording, is_refused_where_it_is_none) {
     EXPECT_THROW(RecordingWriter writer(folder.path() / "missing" / "file"), std::system_error);
 }
 
+TEST(recording, of_another_format_is_named_as_such) {
+    const test::scratch_folder folder;
+    const fs::path file = folder.path() / "recording";
+    write_bytes(file, "FLATAUD1 and whatever it had");
+    EXPECT_TRUE(is_recording(file));
+    try {
+        RecordingReader reader(file);
+        FAIL() << "it was read";
+    } catch (const std::runtime_error &error) {
+        EXPECT_NE(std::string(error.what()).find("another version"), std::string::npos) << error.what();
+    }
+}
+
 TEST(recording, says_that_it_cannot_be_written) {
     EXPECT_THROW(
         {
