@@ -25,7 +25,7 @@ WORK, PART = "cli/replay_work.cpp", "cli/chosen_part.cpp"
 # name: (file below src, pattern, replacement)
 FAULTS = {
     CONTROL + "_in_blocks": (BLOCKS, r"\A", ""),
-    "other_programs_are_followed": (BLOCKS, r"if \(ProgramRun\{entry\.process, entry\.program\} != program\) continue;", ""),
+    "other_programs_are_followed": (BLOCKS, r"if \(ProgramRun\{entry\.process, entry\.program\} == program\) ", ""),
     "phases_of_other_programs": (BLOCKS, r"if \(!is_ours\(thread\)\) return;", ""),
     "phases_not_told": (BLOCKS, r"phase_ = found->second;", ""),
     "an_old_block_is_given_back_first": (BLOCKS, r"    if \(free_slots_\.empty\(\)\) \{",

@@ -66,6 +66,7 @@ std::string object_of(fuzz::input &from) {
                           {"over_ns", from.take<std::uint8_t>()},      {"status", from.take<std::uint8_t>()}};
     if (how % 8 == 3) object["over_ns"] = from.take<double>();
     if (how % 8 == 4) object["events_refused"] = "not here";
+    if (how % 8 == 6) object.update({{"begin_ns", from.take<std::uint16_t>()}, {"ticks_per_ns", from.take<double>()}});
     if (how % 8 == 5) object["begin_ticks"] = text_of(from);
     return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -95,7 +96,7 @@ audit_record record_of(fuzz::input &from, std::uint64_t &time) {
         return audit_record_of_detail(kind, time, value >= 0x80 ? from.take<std::uint64_t>() : value,
                                       from.take<std::uint16_t>());
     }
-    return audit_record_of_call(1 + operation % (AUDIT_CALLS_END - 1), time, from.take<std::uint8_t>(),
+    return audit_record_of_call(1U + operation % (AUDIT_CALLS_END - 1U), time, from.take<std::uint8_t>(),
                                 from.take<std::uint8_t>() % 8, from.take<std::uint16_t>(),
                                 0x1000 + 64 * static_cast<std::uint64_t>(from.take<std::uint8_t>() % 16));
 }
@@ -103,10 +104,11 @@ audit_record record_of(fuzz::input &from, std::uint64_t &time) {
 KernelEvent event_of(fuzz::input &from, std::uint64_t time) {
     KernelEvent event;
     const auto kind = from.take<std::uint8_t>();
-    event.kind = static_cast<KernelEventKind>(kind % 8);
+    event.kind = static_cast<KernelEventKind>(kind % 10);
     event.time = kind >= 0xf0 ? from.take<std::uint64_t>() : time + from.take<std::uint8_t>();
     event.address = 0x1000 + from.take<std::uint16_t>() % 2048;
-    event.process = 1;
+    event.process = 1 + kind % 3;
+    if (event.kind == KernelEventKind::forked) event.address = 1 + event.address % 3;
     event.thread = 1 + kind / 32 % 8;
     if (kind % 5 == 0) event.within = from.take<std::uint32_t>();
     return event;
