@@ -66,30 +66,9 @@ bool has_thread(const audit_slot &slot) {
 
 } // namespace
 
-SessionMemory::SessionMemory() : file_(memfd_create("flatline-audit", MFD_CLOEXEC)) {
-    if (file_ < 0) fail("no file in memory can be created for the audit");
-    void *start = MAP_FAILED;
-    if (ftruncate(file_, sizeof(audit_session)) == 0)
-        start = mmap(nullptr, sizeof(audit_session), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-    if (start == MAP_FAILED) {
-        const int error = errno;
-        (void)close(file_);
-        throw std::system_error(error, std::generic_category(),
-                                error == EFBIG ? "no file can have the size of the audit's memory: raise ulimit -f"
-                                               : "there is no memory for the audit");
-    }
-    session_ = static_cast<audit_session *>(start);
-}
-
-SessionMemory::~SessionMemory() {
-    (void)munmap(session_, sizeof(audit_session));
-    (void)close(file_);
-}
-
-std::string SessionMemory::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
-
 Auditor::Auditor(const AuditorOptions &options)
-    : writer_(options.out), taken_(AUDIT_SEGMENTS), written_serial_(AUDIT_THREADS), known_(INTERNED_WORDS) {
+    : memory_("flatline-audit"), writer_(options.out), taken_(AUDIT_SEGMENTS), written_serial_(AUDIT_THREADS),
+      known_(INTERNED_WORDS) {
     const flat_clock clock = flat_clock_calibrate();
     ticks_per_ns_ = clock.ticks_per_ns;
     memory_->over = static_cast<std::uint64_t>(options.over_ns * clock.ticks_per_ns);

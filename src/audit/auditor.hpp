@@ -6,6 +6,8 @@
 #include "recording.hpp"
 #include "session.h"
 
+#include "preload/session_memory.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -28,25 +30,6 @@ struct AuditorOptions {
     double over_ns = 10000;         // from which a call is slow
     bool tells_system_calls = true;
     bool attributes = false; // calls are not timed: those with page faults or system calls alone are told
-};
-
-/// The memory of a session, and the file in memory that programs map it from.
-class SessionMemory {
-  public:
-    SessionMemory(); // throws std::system_error iff the system gives none
-    ~SessionMemory();
-    SessionMemory(const SessionMemory &) = delete;
-    SessionMemory &operator=(const SessionMemory &) = delete;
-
-    audit_session &operator*() const { return *session_; }
-    audit_session *operator->() const { return session_; }
-
-    /// The value of AUDIT_SESSION_VARIABLE. Valid as long as this process lives.
-    std::string path() const;
-
-  private:
-    int file_;
-    audit_session *session_;
 };
 
 class Auditor {
@@ -90,7 +73,7 @@ class Auditor {
     void write_end(int status);
     void stop();
 
-    SessionMemory memory_;
+    preload::SessionMemory<audit_session> memory_;
     RecordingWriter writer_;
     std::unique_ptr<KernelEvents> events_;
     std::string refused_;                       // why there are none

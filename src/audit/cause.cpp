@@ -1,12 +1,8 @@
 #include "cause.hpp"
 
-#include <climits>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include "symbols/system_call_name.hpp"
 
 #include <fmt/format.h>
-#include <seccomp.h>
 
 namespace flat::audit {
 
@@ -24,16 +20,7 @@ const char *in_words(CauseKind kind) {
 
 std::string in_words(const Cause &cause) {
     if (cause.kind != CauseKind::system_call || cause.system_call < 0) return in_words(cause.kind);
-    return fmt::format("{} {}", in_words(cause.kind), system_call_name(cause.system_call));
-}
-
-std::string system_call_name(long number) {
-    if (number >= 0 && number <= INT_MAX) {
-        const std::unique_ptr<char, decltype(&std::free)> name(
-            seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)), &std::free);
-        if (name) return name.get();
-    }
-    return fmt::format("number {}", number);
+    return fmt::format("{} {}", in_words(cause.kind), symbols::system_call_name(cause.system_call));
 }
 
 } // namespace flat::audit

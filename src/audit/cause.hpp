@@ -25,7 +25,4 @@ std::string in_words(const Cause &cause);
 /// The kind alone: "system call" without which.
 const char *in_words(CauseKind kind);
 
-/// The name of a system call of this machine, "read"; "number 999" if it is not known.
-std::string system_call_name(long number);
-
 } // namespace flat::audit

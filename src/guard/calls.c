@@ -1,9 +1,10 @@
 /* Other functions of the C and C++ libraries that a section may not call. What they do themselves is not reported. */
 #define _GNU_SOURCE
 #include "named_sections.h"
-#include "next_definition.h"
 #include "state.h"
 #include "violations.h"
+
+#include "../preload/next_definition.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #if defined(__x86_64__)
 
-#include "next_definition.h"
+#include "../preload/next_definition.h"
 
 #include <Zydis/Zydis.h>
 #include <sys/mman.h>

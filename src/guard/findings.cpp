@@ -2,20 +2,16 @@
 
 #include "../preload/stacks.h"
 #include "../symbols/site.hpp"
+#include "../symbols/system_call_name.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <stdexcept>
 #include <tuple>
 
 #include <fmt/format.h>
-#include <seccomp.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace flat::guarded {
 namespace {
@@ -25,12 +21,6 @@ using symbols::SourceFrame;
 constexpr unsigned kind_bits = 8;
 
 [[noreturn]] void fail(const std::string &what) { throw std::runtime_error(what); }
-
-std::string system_call_name(long number) {
-    const std::unique_ptr<char, decltype(&std::free)> name(
-        seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)), &std::free);
-    return name != nullptr ? name.get() : fmt::format("number {}", number);
-}
 
 std::vector<std::uint64_t> words_of(const guard_session &session, std::uint32_t entry) {
     std::size_t count = 0;
@@ -73,7 +63,8 @@ Violation violation_of(const guard_session &session, const std::vector<std::uint
     const std::uint64_t kind = words[GUARD_WORD_KIND] & ((1u << kind_bits) - 1);
     const long number = static_cast<long>(words[GUARD_WORD_KIND] >> kind_bits);
     Violation found{.kind = static_cast<guard_kind>(std::min<std::uint64_t>(kind, GUARD_KINDS - 1)), .count = count};
-    if (found.kind == GUARD_SYSTEM_CALL || found.kind == GUARD_LOCK_WAIT) found.system_call = system_call_name(number);
+    if (found.kind == GUARD_SYSTEM_CALL || found.kind == GUARD_LOCK_WAIT)
+        found.system_call = symbols::system_call_name(number);
     found.process = static_cast<int>(words[GUARD_WORD_THREAD] >> 32);
     found.thread = static_cast<int>(words[GUARD_WORD_THREAD] & 0xffffffff);
     found.thread_name = text_of(session, static_cast<std::uint32_t>(words[GUARD_WORD_NAME]));
@@ -86,16 +77,9 @@ Violation violation_of(const guard_session &session, const std::vector<std::uint
 
 } // namespace
 
-Session::Session(const SessionWishes &wishes) : file_(memfd_create("flatline-guard", MFD_CLOEXEC)) {
+Session::Session(const SessionWishes &wishes) : memory_("flatline-guard") {
     if (wishes.named_sections.size() > GUARD_NAMED_SECTIONS)
         fail(fmt::format("--section: at most {} sections can be named at a time", GUARD_NAMED_SECTIONS));
-    if (file_ >= 0 && ftruncate(file_, sizeof *memory_) == 0) {
-        void *start = mmap(nullptr, sizeof *memory_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-        if (start != MAP_FAILED) memory_ = static_cast<guard_session *>(start);
-    }
-    if (memory_ == nullptr)
-        fail(fmt::format("there are no {} MiB of memory for the findings: end other programs or raise a limit",
-                         sizeof *memory_ >> 20));
     memory_->warm_up = wishes.warm_up;
     memory_->realtime = wishes.realtime ? 1 : 0;
     for (const std::string &name : wishes.named_sections) {
@@ -103,13 +87,6 @@ Session::Session(const SessionWishes &wishes) : file_(memfd_create("flatline-gua
         std::memcpy(memory_->named[memory_->named_count++], name.c_str(), name.size() + 1);
     }
 }
-
-Session::~Session() {
-    (void)munmap(memory_, sizeof *memory_);
-    (void)close(file_);
-}
-
-std::string Session::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
 
 std::string word_of(guard_kind kind) {
     switch (kind) {

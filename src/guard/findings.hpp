@@ -3,6 +3,7 @@
 
 #include "session.h"
 
+#include "../preload/session_memory.hpp"
 #include "../symbols/source_frames.hpp"
 
 #include <cstddef>
@@ -22,19 +23,16 @@ struct SessionWishes {
 /// The memory that the program under guard writes to. It stays readable however the program ends.
 class Session {
   public:
-    /// Throws std::runtime_error, which says what to do, iff there is no memory for it or a wish is too long.
+    /// Throws std::runtime_error, which says what to do, iff there is no memory for it, there are too many named
+    /// sections, or a name is too long.
     explicit Session(const SessionWishes &wishes);
-    ~Session();
-    Session(const Session &) = delete;
-    Session &operator=(const Session &) = delete;
 
     /// The path of the memory, for the environment variable GUARD_VARIABLE. It holds as long as the session.
-    std::string path() const;
+    std::string path() const { return memory_.path(); }
     const guard_session &memory() const { return *memory_; }
 
   private:
-    int file_;
-    guard_session *memory_ = nullptr;
+    preload::SessionMemory<guard_session> memory_;
 };
 
 /// "malloc", "system call", and so on.

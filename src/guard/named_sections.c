@@ -2,11 +2,11 @@
 #include "named_sections.h"
 
 #include "entry_patch.h"
-#include "next_definition.h"
 #include "sections.h"
 #include "violations.h"
 
 #include "../malloc/objects.h"
+#include "../preload/next_definition.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* `flatline guard --realtime`: a thread whose policy is SCHED_FIFO or SCHED_RR is in a section from the end of one
  * allowed wait to the begin of the next. Before its first wait, while it is set up, it is in none. */
 #define _GNU_SOURCE
-#include "next_definition.h"
 #include "sections.h"
 #include "violations.h"
+
+#include "../preload/next_definition.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -29,7 +29,6 @@ FAULTS = {
     CONTROL: (TEXT, r"\A", ""),
     CONTROL + "_in_a_profile": (PPROF, r"\A", ""),
     "a_lock_called_by_its_system_call": (CAUSE, r"cause\.kind != CauseKind::system_call \|\| ", ""),
-    "a_number_of_64_bits_cut_to_32": (CAUSE, r" && number <= INT_MAX", ""),
     "terminals_commanded": (READABLE, r"text \+= '\?';", "text += each.bytes;"),
     "a_letter_cut_in_half": (READABLE, r"kept \+= each\.bytes;", "kept += each.bytes.substr(0, 1);"),
     "worst_calls_added_up": (FLAME, r"node\.max_ns = std::max\(node\.max_ns, way\.stack->max_ns\);",

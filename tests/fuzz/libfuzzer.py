@@ -30,9 +30,9 @@ OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp", "src/symbols/
                     "src/cli/audit_document.cpp", "src/cli/chosen_part.cpp", "src/cli/plan_recording.cpp",
                     "src/cli/replay_work.cpp"],
           "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
+LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lseccomp", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
              "audit": ["-lfmt", "-liberty", "-ldw", "-lelf", "-lseccomp", "-lunistring", "-lz", "-lzstd"],
-             "symbols": ["-lfmt", "-liberty", "-ldw", "-lelf"]}
+             "symbols": ["-lfmt", "-lseccomp", "-liberty", "-ldw", "-lelf"]}
 
 
 def missing(work):

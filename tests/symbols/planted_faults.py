@@ -20,6 +20,7 @@ from planting import CONTROL, TEST_SECONDS, arguments_of, passes, plant, verdict
 # name: (file below src/symbols, pattern, replacement, the tests that must see it)
 FAULTS = {
     CONTROL: ("site.cpp", r"\A", "", "*"),
+    "a_number_of_64_bits_cut_to_32": ("system_call_name.cpp", r" && number <= INT_MAX", "", "system_call_name.*"),
     "the_address_behind_a_call_is_looked_up": ("source_frames.cpp", r"is_return_address && offset > 0 \? offset - 1 : offset",
                                                "offset", "source_frames.look_up*"),
     "inlined_calls_outermost_first": ("source_frames.cpp", r"std::ranges::reverse\(scopes\);", "",
@@ -82,7 +83,7 @@ def main():
     program = os.path.join(arguments.work, "symbols_test")
     # The linker takes this object instead of the library's copy, because it comes first.
     subprocess.run([arguments.linker, *arguments.objects, made, *arguments.libraries, "-ldw", "-lelf", "-liberty",
-                    "-lfmt", "-pthread", "-o", program], check=True)
+                    "-lfmt", "-lseccomp", "-pthread", "-o", program], check=True)
     tests = FAULTS[arguments.fault][3]
     seconds = HANGING.get(arguments.fault, TEST_SECONDS)
     return verdict(arguments.fault, [(tests, passes(program, "--gtest_filter=" + tests, seconds=seconds))])

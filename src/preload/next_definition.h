@@ -1,6 +1,6 @@
-/* The definition behind one that this library replaces, looked up at its first call. */
-#ifndef FLATLINE_GUARD_NEXT_DEFINITION_H
-#define FLATLINE_GUARD_NEXT_DEFINITION_H
+/* The definition behind one that a preloaded library replaces, looked up at its first call. */
+#ifndef FLATLINE_PRELOAD_NEXT_DEFINITION_H
+#define FLATLINE_PRELOAD_NEXT_DEFINITION_H
 
 #include <dlfcn.h>
 #include <stddef.h>
