@@ -52,7 +52,7 @@ ALWAYS_INLINE void begin_call(timing *t, uint32_t operation, const void *caller,
     t->recorded = false;
     if (UNLIKELY(mine->inside)) return;
     mine->inside = true;
-    if (UNLIKELY(!mine->attached) && !audit_attach(mine)) {
+    if (UNLIKELY(!audit_is_attached(mine)) && !audit_attach(mine)) {
         mine->inside = false;
         return;
     }
@@ -88,6 +88,12 @@ static NOINLINE void record_attributed(audit_writer *mine, uint32_t operation, u
     mine->told = 0;
 }
 
+/* In a child process that was forked in a signal's handler, in the middle of the call: its parent records it. */
+static NOINLINE void forget_call(audit_writer *mine) {
+    mine->told = 0;
+    mine->inside = false;
+}
+
 /* A detail of every such call, as the block that realloc was given; none if the operation is AUDIT_NONE. */
 typedef struct call_detail {
     uint32_t operation;
@@ -101,6 +107,10 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
     if (mine->attributes) {
         system_calls_selector = 0;
         t->within = 0;
+        if (UNLIKELY(!audit_is_attached(mine))) {
+            forget_call(mine);
+            return;
+        }
         mine->slot->calls++;
         if (UNLIKELY(mine->told != 0)) record_attributed(mine, operation, size, block, caller);
         mine->inside = false;
@@ -108,6 +118,10 @@ ALWAYS_INLINE void end_call(timing *t, uint32_t operation, uint64_t size, const 
     }
     const uint64_t duration = ticks_now() - t->begin;
     system_calls_selector = 0;
+    if (UNLIKELY(!audit_is_attached(mine))) {
+        forget_call(mine);
+        return;
+    }
     mine->slot->calls++;
     const stack_place place = stack_place_of(&mine->stacks, caller, frame);
     uint64_t stack = stack_at_hand(&place);
@@ -150,10 +164,10 @@ EXPORT void *calloc(size_t count, size_t size) {
 }
 
 EXPORT void *realloc(void *block, size_t size) {
-    if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
-    if (first_memory_owns(block)) return first_memory_outgrow(block, size);
+    void *moved;
+    if (UNLIKELY(first_memory_resizes(block, size, &moved))) return moved;
     BEGIN(AUDIT_REALLOC);
-    void *moved = next.realloc(block, size);
+    moved = next.realloc(block, size);
     END_WITH(AUDIT_REALLOC, size, moved, OLD_BLOCK(block));
     return moved;
 }
@@ -161,13 +175,10 @@ EXPORT void *realloc(void *block, size_t size) {
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     size_t bytes;
     const bool wraps = __builtin_mul_overflow(count, size, &bytes);
-    if (!next_is_ready() || first_memory_owns(block)) {
-        if (!wraps) return realloc(block, bytes);
-        errno = ENOMEM;
-        return NULL;
-    }
+    void *moved;
+    if (UNLIKELY(first_memory_resizes_array(block, count, size, &moved))) return moved;
     BEGIN(AUDIT_REALLOC);
-    void *moved = next.reallocarray(block, count, size);
+    moved = next.reallocarray(block, count, size);
     END_WITH(AUDIT_REALLOC, wraps ? SIZE_MAX : bytes, moved, OLD_BLOCK(block));
     return moved;
 }
@@ -307,7 +318,7 @@ EXPORT void flat_audit_phase(const char *name) {
     audit_writer *mine = &audit_mine;
     if (mine->inside) return;
     mine->inside = true;
-    if (mine->attached || audit_attach(mine))
+    if (audit_is_attached(mine) || audit_attach(mine))
         audit_put_detail(mine, AUDIT_PHASE, ticks_now() - mine->begin, interned_put_text(&audit_shared->names, name),
                          0);
     mine->inside = false;
@@ -316,7 +327,7 @@ EXPORT void flat_audit_phase(const char *name) {
 /* A program that allocates nothing is under the audit all the same. */
 __attribute__((constructor)) static void begin_audit(void) {
     audit_writer *mine = &audit_mine;
-    if (mine->inside || mine->attached || !next_is_ready()) return;
+    if (mine->inside || audit_is_attached(mine) || !next_is_ready()) return;
     mine->inside = true;
     (void)audit_attach(mine);
     mine->inside = false;

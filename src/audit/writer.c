@@ -24,13 +24,12 @@
 
 #define RETRY 64u /* calls that are dropped between two searches for a segment */
 
-LOCAL_TO_THREAD audit_writer audit_mine;
+LOCAL_TO_THREAD audit_writer audit_mine = {.image = NO_PROCESS};
 audit_session *audit_shared;
 
 /* Of this process. */
 static struct {
     bool looked, dispatch;
-    uint64_t image;
     uint32_t program;
     pthread_key_t at_thread_end;
     bool has_key; /* without: the audit notices a thread's end when the process ends */
@@ -43,7 +42,7 @@ static void note_system_call(const system_call *call) {
     audit_writer *mine = &audit_mine;
     const uint64_t ticks = call->end != 0 ? call->end - call->begin : UINT64_MAX;
     if (mine->told == 0) mine->told = call->begin;
-    if (mine->attached)
+    if (audit_is_attached(mine))
         audit_put_detail(mine, AUDIT_SYSTEM_CALL, call->begin - mine->begin, (uint64_t)call->number, ticks);
 }
 
@@ -57,7 +56,7 @@ static void close_segment(audit_writer *mine) {
 static void end_thread(void *writer) {
     audit_writer *mine = writer;
     const int before = errno;
-    if (mine->attached) {
+    if (audit_is_attached(mine)) {
         stack_cache_end(&mine->stacks);
         (void)prctl(PR_GET_NAME, mine->slot->name); /* fails for no address that can be written */
         __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDING, __ATOMIC_RELEASE);
@@ -66,12 +65,11 @@ static void end_thread(void *writer) {
 }
 
 /* A child has its parent's memory, and with it a copy of where the parent writes. */
-static void begin_child(void) {
-    audit_writer *mine = &audit_mine;
-    mine->attached = false;
+static void leave_parent(audit_writer *mine) {
+    mine->image = NO_PROCESS;
     mine->segment = NULL;
     mine->next = mine->end = NULL;
-    process.image = ticks_now();
+    mine->until_retry = 0;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -114,12 +112,11 @@ static void attach_process(void) {
     audit_session *session = session_map(AUDIT_SESSION_VARIABLE, sizeof *session);
     if (session == NULL || session->mark != AUDIT_SESSION_MARK) return;
     audit_shared = session;
-    process.image = ticks_now();
+    (void)this_process_watch();
     stacks_prepare();
     stack_cache_prepare();
     process.program = interned_put_text(&session->names, stacks_program());
     process.has_key = pthread_key_create(&process.at_thread_end, end_thread) == 0;
-    (void)pthread_atfork(NULL, NULL, begin_child);
     const bool first = __atomic_fetch_add(&session->processes, 1, __ATOMIC_RELAXED) == 0;
     if (first) measure_empty_calls(session->empty_calls);
     if (first) measure_touch(session);
@@ -150,7 +147,7 @@ static void fill_slot(audit_slot *slot) {
     slot->thread = (int32_t)syscall(SYS_gettid);
     slot->calls = slot->dropped = 0;
     slot->segments = 0;
-    slot->image = process.image;
+    slot->image = this_process_image();
     slot->program = process.program;
     (void)prctl(PR_GET_NAME, slot->name);
     __atomic_store_n(&slot->state, AUDIT_SLOT_LIVE, __ATOMIC_RELEASE);
@@ -166,6 +163,8 @@ static bool can_watch(void) {
 }
 
 static bool attach_thread(audit_writer *mine) {
+    const uint64_t image = this_process_name();
+    if (mine->image != NO_PROCESS) leave_parent(mine);
     audit_slot *slot = mine->until_retry == 0 ? take_slot() : NULL;
     if (slot == NULL) {
         mine->until_retry = mine->until_retry == 0 ? RETRY : mine->until_retry - 1;
@@ -184,7 +183,7 @@ static bool attach_thread(audit_writer *mine) {
     if (mine->watches) system_calls_warm_up();
     if (mine->counts) audit_ask(mine, ticks_now());
     mine->told = 0;
-    mine->attached = true;
+    mine->image = image;
     return true;
 }
 

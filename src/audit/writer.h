@@ -6,16 +6,17 @@
 #include "session.h"
 
 #include "../preload/stack_cache.h"
+#include "../preload/this_process.h"
 #include "../preload/thread_local.h"
 
 #include <stdbool.h>
 
 typedef struct audit_writer {
     bool inside;     /* in a call that is being timed: calls within it are part of it */
-    bool attached;   /* `slot` is its own */
     bool watches;    /* system calls are told */
     bool counts;     /* page faults and switches are asked for by getrusage */
     bool attributes; /* calls are not timed */
+    uint64_t image;  /* the process in which `slot` is its own; NO_PROCESS: none is */
     audit_record *next, *end;
     audit_segment *segment;
     audit_slot *slot;
@@ -29,6 +30,9 @@ typedef struct audit_writer {
 
 extern LOCAL_TO_THREAD audit_writer audit_mine;
 extern audit_session *audit_shared; /* NULL: this process is not under an audit, or not yet */
+
+/* Whether the thread has a slot in this process: not if it is the copy that a child process has of it. */
+static inline bool audit_is_attached(const audit_writer *mine) { return mine->image == this_process_image(); }
 
 /* Makes the calling thread ready, and with its first thread the process. False: it is not under an audit, or there is
  * no slot; then the call is not recorded. To be called with `inside` set. */

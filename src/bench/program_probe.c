@@ -81,8 +81,8 @@ EXPORT void *calloc(size_t count, size_t size) {
 }
 
 EXPORT void *realloc(void *block, size_t size) {
-    if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
-    if (first_memory_owns(block)) return first_memory_outgrow(block, size);
+    void *moved;
+    if (first_memory_resizes(block, size, &moved)) return moved;
     call c = begin_call();
     return end_allocation(&c, next.realloc(block, size));
 }

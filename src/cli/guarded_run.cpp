@@ -71,8 +71,8 @@ void warn(const guard_session &session, symbols::SourceFrames &frames, GuardedRu
                                            std::strerror(static_cast<int>(session.no_faults))));
     if (session.unwatched > 0)
         run.warnings.push_back(
-            fmt::format("{} time{} the rest of a section was not watched, behind a thread that was made without the C "
-                        "library",
+            fmt::format("{} time{} the rest of a section was not watched, behind a thread or process that was "
+                        "made without the C library",
                         session.unwatched, session.unwatched == 1 ? "" : "s"));
     if (session.unhooked > 0)
         run.warnings.push_back(

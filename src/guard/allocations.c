@@ -36,20 +36,15 @@ EXPORT void *calloc(size_t count, size_t size) {
 
 /* One that frees its block and returns none is a free. */
 EXPORT void *realloc(void *block, size_t size) {
-    if (!next_is_ready()) return block == NULL ? first_memory_take(size) : NULL;
-    if (first_memory_owns(block)) return first_memory_outgrow(block, size);
+    void *moved;
+    if (UNLIKELY(first_memory_resizes(block, size, &moved))) return moved;
     TELL(block != NULL && size == 0 ? GUARD_FREE : GUARD_MALLOC, true)
     return next.realloc(block, size);
 }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
-    size_t bytes;
-    const bool wraps = __builtin_mul_overflow(count, size, &bytes);
-    if (!next_is_ready() || first_memory_owns(block)) {
-        if (!wraps) return realloc(block, bytes);
-        errno = ENOMEM;
-        return NULL;
-    }
+    void *moved;
+    if (UNLIKELY(first_memory_resizes_array(block, count, size, &moved))) return moved;
     TELL(GUARD_MALLOC, true)
     return next.reallocarray(block, count, size);
 }

@@ -15,11 +15,12 @@
 static void end_thread(void *thread) {
     guard_thread *mine = thread;
     system_calls_unwatch();
+    if (!guard_is_armed()) guard_leave_parent(mine);
     mine->depth = 0;
     mine->is_counting = false;
     faults_end(mine);
     named_sections_end_thread();
-    mine->is_armed = false;
+    mine->image = NO_PROCESS;
 }
 
 /* A fork in a section is told like any system call, and both processes go on in it. */
@@ -27,10 +28,15 @@ static void before_fork(void) { guard_mine.was_watched = guard_watches(); }
 
 static void in_child(void) {
     guard_thread *mine = &guard_mine;
-    faults_forget(mine);
-    mine->is_armed = mine->counts_faults = false;
+    guard_leave_parent(mine);
     if (mine->depth == 0 || !guard_arm(mine)) return;
     if (mine->was_watched) guard_resume();
+}
+
+/* No handler of fork has seen this child: its section has gone on unwatched so far. */
+static void go_on_in_child(void) {
+    (void)guard_arm(&guard_mine);
+    (void)__atomic_fetch_add(&guard_shared->unwatched, 1, __ATOMIC_RELAXED);
 }
 
 __attribute__((constructor)) static void prepare(void) {
@@ -39,8 +45,10 @@ __attribute__((constructor)) static void prepare(void) {
     is_prepared = true;
     guard_session *session = session_map(GUARD_VARIABLE, sizeof *session);
     if (session == NULL || pthread_key_create(&guard_self.at_thread_end, end_thread) != 0) return;
+    (void)this_process_watch();
     stacks_prepare();
     guard_self.warm_up = session->warm_up;
+    guard_self.go_on_in_child = go_on_in_child;
     guard_self.calls = violations_watch_system_calls();
     guard_self.faults = faults_prepare();
     if (!guard_self.calls) session->no_system_calls = 1;

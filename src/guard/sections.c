@@ -29,9 +29,19 @@ static uint32_t name_of_thread(void) {
     return interned_put_text(&guard_shared->names, name);
 }
 
+void guard_leave_parent(guard_thread *mine) {
+    faults_forget(mine);
+    mine->counts_faults = mine->is_counting = false;
+    mine->fault_count = 0;
+    mine->entries = NULL;
+    mine->image = NO_PROCESS;
+}
+
 NOINLINE bool guard_arm(guard_thread *mine) {
     if (guard_shared == NULL) return false;
     const int before = errno;
+    const uint64_t image = this_process_name();
+    if (mine->image != NO_PROCESS) guard_leave_parent(mine);
     const guard_refusal why = guard_taken_signal();
     if (why != GUARD_NOT_REFUSED) guard_refuse(why, NULL);
     signals_unblock();
@@ -45,7 +55,7 @@ NOINLINE bool guard_arm(guard_thread *mine) {
     mine->name = name_of_thread();
     (void)pthread_setspecific(guard_self.at_thread_end,
                               mine); /* else the thread's event stays until the process ends */
-    mine->is_armed = true;
+    mine->image = image;
     errno = before;
     return true;
 }
@@ -64,7 +74,7 @@ static NOINLINE bool warms_up(guard_thread *mine, uint64_t section) {
 void guard_begin(guard_thread *mine, uint64_t section, uintptr_t frame) {
     mine->section = section;
     mine->frame = frame;
-    if (UNLIKELY(!mine->is_armed) && !guard_arm(mine)) return;
+    if (UNLIKELY(!guard_is_armed()) && !guard_arm(mine)) return;
     ++*mine->entries;
     if (UNLIKELY(guard_self.warm_up != 0) && warms_up(mine, section)) return;
     if (UNLIKELY(mine->counts_faults)) guard_count_faults(mine);

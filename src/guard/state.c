@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-LOCAL_TO_THREAD guard_thread guard_mine;
+LOCAL_TO_THREAD guard_thread guard_mine = {.image = NO_PROCESS};
 guard_session *guard_shared;
 guard_process guard_self;
 

@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include "../preload/system_calls.h"
+#include "../preload/this_process.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,7 +21,7 @@ typedef struct guard_warm_up {
 
 typedef struct guard_thread {
     uint32_t depth;     /* sections that it is in */
-    bool is_armed;      /* it can be watched */
+    uint64_t image;     /* the process in which it can be watched; NO_PROCESS: none */
     bool is_throwing;   /* from the throw of an exception, which is reported, to its handler */
     bool was_watched;   /* before fork */
     uint64_t section;   /* the outermost: the address that entered it, or GUARD_SECTION_NAMED and so on */
@@ -42,12 +43,16 @@ extern LOCAL_TO_THREAD guard_thread guard_mine;
 typedef struct guard_process {
     bool calls, faults; /* they can be told */
     uint32_t warm_up;
-    pthread_key_t at_thread_end; /* its value is `guard_mine` of a thread that has been armed */
+    void (*go_on_in_child)(void); /* the calling thread's section, in a child process that it is not armed in */
+    pthread_key_t at_thread_end;  /* its value is `guard_mine` of a thread that has been armed */
 } guard_process;
 extern guard_process guard_self;
 
 /* NULL: this process is not under `flatline guard`. Set before there is a second thread. */
 extern guard_session *guard_shared;
+
+/* Whether the thread can be watched in this process: not if it is the copy that a child process has of it. */
+static inline bool guard_is_armed(void) { return __builtin_expect(guard_mine.image == this_process_image(), 1); }
 
 static inline bool guard_watches(void) { return __builtin_expect(system_calls_selector != 0, 0); }
 

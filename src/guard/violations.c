@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "violations.h"
 
+#include "../core/compiler.h"
 #include "../preload/stacks.h"
 #include "../preload/system_calls.h"
 
@@ -45,6 +46,7 @@ static void record(guard_kind kind, long number, const void *innermost, uint64_t
 
 void guard_tell(guard_kind kind, long number, const void *innermost) {
     system_calls_unwatch();
+    if (UNLIKELY(!guard_is_armed())) guard_self.go_on_in_child();
     if (guard_mine.is_counting) guard_stop_counting(&guard_mine);
     record(kind, number, innermost, 1);
 }
@@ -52,7 +54,7 @@ void guard_tell(guard_kind kind, long number, const void *innermost) {
 void guard_end(guard_thread *mine, const void *innermost) {
     system_calls_unwatch();
     mine->depth = 0;
-    if (__builtin_expect(!mine->counts_faults, 1)) return;
+    if (LIKELY(!mine->counts_faults) || !guard_is_armed()) return;
     if (mine->is_counting) guard_stop_counting(mine);
     if (mine->fault_count != 0) record(GUARD_PAGE_FAULT, 0, innermost, mine->fault_count);
     mine->fault_count = 0;

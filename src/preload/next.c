@@ -50,9 +50,11 @@ bool first_memory_owns(const void *block) {
     return (const char *)block >= first_memory && (const char *)block < first_memory + sizeof first_memory;
 }
 
-void *first_memory_outgrow(const void *block, size_t size) {
-    size_t rest = (size_t)(first_memory + sizeof first_memory - (const char *)block);
-    void *larger = next.malloc(size);
-    if (larger != NULL) memcpy(larger, block, size < rest ? size : rest);
-    return larger;
+bool first_memory_resizes(const void *block, size_t size, void **moved) {
+    const bool is_ready = next_is_ready(), is_first = first_memory_owns(block);
+    if (is_ready && !is_first) return false;
+    *moved = is_ready ? next.malloc(size) : block == NULL || is_first ? first_memory_take(size) : NULL;
+    const size_t rest = is_first ? (size_t)(first_memory + sizeof first_memory - (const char *)block) : 0;
+    if (*moved != NULL && is_first) memmove(*moved, block, size < rest ? size : rest);
+    return true;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* X(member, exported name, result, parameters): those that every C library has. */
 #define NEXT_OF_MALLOC(X)                                                                                              \
@@ -71,8 +72,13 @@ void next_look_up_operators(const void *caller);
 void *first_memory_take(size_t size);
 bool first_memory_owns(const void *block);
 
-/* A larger block of the allocator's with the contents of one from the first memory, whose size is not known: what lies
- * behind it may be copied as well. NULL iff the allocator has none. */
-void *first_memory_outgrow(const void *block, size_t size);
+/* What the functions do that resize a block, as long as there is no allocator, or with a block of the first memory:
+ * true, and `moved` is their result. A larger block has the contents of the old one, and of what lies behind it, since
+ * the old one's size is not known. */
+bool first_memory_resizes(const void *block, size_t size, void **moved);
+static inline bool first_memory_resizes_array(const void *block, size_t count, size_t size, void **moved) {
+    size_t bytes;
+    return first_memory_resizes(block, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, moved);
+}
 
 #endif

@@ -16,7 +16,9 @@ extern "C" {
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <linux/sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +47,7 @@ template <typename Body> void in_a_process(const Body &body) {
 void call(std::uint64_t number) {
     audit_writer *mine = &audit_mine;
     mine->inside = true;
-    if (mine->attached || audit_attach(mine)) {
+    if (audit_is_attached(mine) || audit_attach(mine)) {
         mine->slot->calls++;
         const audit_record record = audit_record_of_call(AUDIT_MALLOC, number, 1, 0, number, 16);
         if (!audit_put(mine, &record)) mine->slot->dropped++;
@@ -182,6 +184,61 @@ TEST(auditor, has_the_calls_of_child_processes_which_end_without_a_word) {
         }
         REQUIRE(session.end(children * each) == 0);
         REQUIRE(session.threads() == children + 1);
+    });
+}
+
+/// Children that no handler of pthread_atfork sees, and one that a handler sees in the middle of a call.
+pid_t child_by(int way) {
+    switch (way) {
+    case 0: return fork();
+    case 1: return _Fork();
+    case 2: return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    default: {
+        clone_args arguments{};
+        arguments.exit_signal = SIGCHLD;
+        return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+    }
+    }
+}
+
+TEST(auditor, has_the_calls_of_child_processes_however_they_are_made_beside_their_parents) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t ways = 4, each = 3 * AUDIT_SEGMENT_RECORDS / 2;
+        std::uint64_t number = 1;
+        for (int way = 0; way < static_cast<int>(ways); way++) {
+            const pid_t child = child_by(way);
+            REQUIRE(child >= 0);
+            if (child == 0) {
+                for (std::uint64_t i = 1; i <= each; i++) call(i);
+                _exit(0);
+            }
+            for (std::uint64_t i = 0; i < each; i++) call(++number); // while the child does
+            int status = 0;
+            REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        }
+        REQUIRE(session.end(2 * ways * each) == 0);
+        REQUIRE(session.threads() == ways + 1);
+    });
+}
+
+TEST(auditor, has_the_calls_of_a_child_whose_other_thread_is_the_first_to_call) {
+    in_a_process([] {
+        Session session;
+        const pid_t child = child_by(2);
+        if (child == 0) {
+            pthread_t thread;
+            const auto body = [](void *) -> void * {
+                calls(50);
+                return nullptr;
+            };
+            REQUIRE(pthread_create(&thread, nullptr, body, nullptr) == 0 && pthread_join(thread, nullptr) == 0);
+            calls(20);
+            _exit(0);
+        }
+        int status = 0;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        REQUIRE(session.end(70) == 0 && session.threads() == 3);
     });
 }
 

@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -66,6 +67,22 @@ static void fork_in_section(void) {
     allocate();
     if (child == 0) _exit(7);
     flat_guard_leave();
+    if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) abort();
+}
+
+/* No handler of pthread_atfork sees the child. Then `again`, the child enters a section of its own. */
+static void clone_in_section(bool again) {
+    int status = 1;
+    flat_guard_enter();
+    const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0 && again) {
+        flat_guard_leave();
+        flat_guard_enter();
+    }
+    allocate();
+    (void)getppid();
+    flat_guard_leave();
+    if (child == 0) _exit(7);
     if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) abort();
 }
 
@@ -196,6 +213,7 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "sigsys-late") == 0) return section(), (void)signal(SIGSYS, strike), 0;
     if (strcmp(how, "signal") == 0) be_struck_in_section();
     if (strcmp(how, "fork") == 0) fork_in_section();
+    if (strcmp(how, "clone") == 0) clone_in_section(false), clone_in_section(true);
     if (strcmp(how, "spawn") == 0) spawn_in_section();
     if (strcmp(how, "stack") == 0) use_alternate_stack();
     if (strcmp(how, "kill") == 0) return section(), kill(getpid(), SIGKILL);

@@ -196,6 +196,17 @@ class Guard(unittest.TestCase):
         self.assertEqual([call for kind, call, _ in found if kind == "system call"].count("clone"), 1)
         self.assertEqual(document["warnings"], [])
 
+    def test_a_child_that_is_made_by_a_system_call_is_guarded_as_a_process_of_its_own(self):
+        document = self.cases("clone")
+        calls = [(each["process"], each["count"]) for each in document["violations"] if each.get("system_call") == "getppid"]
+        allocations = {each["process"]: each["count"] for each in document["violations"] if each["kind"] == "malloc"}
+        parent = {each["process"] for each in document["violations"] if each.get("system_call") == "clone"}
+        self.assertEqual((len(parent), len(allocations), sorted(allocations.values())), (1, 3, [1, 1, 2]), document["violations"])
+        self.assertEqual(allocations[min(parent)], 2)
+        self.assertEqual(len({process for process, _ in calls}), 3, calls)
+        self.assertRegex(" ".join(document["warnings"]), "1 time the rest of a section was not watched")
+        self.assertEqual((document["entries"], document["threads"]), (3, 3))
+
     def test_a_section_is_watched_on_behind_what_a_handler_cannot_do(self):
         document = self.cases("spawn")
         found = collections.Counter(each.get("system_call", each["kind"]) for each in document["violations"])

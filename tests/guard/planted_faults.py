@@ -28,6 +28,7 @@ STATUS = "test_the_status_is_the_programs_unless_a_violation_is_to_fail"
 SIGNALS = "test_a_program_that_handles_the_signals_of_the_guard_is_refused"
 KNOWN = "test_known_violations_are_accepted_and_unused_suppressions_told"
 REALTIME = "test_a_realtime_thread_is_in_a_section_between_its_waits"
+CLONE = "test_a_child_that_is_made_by_a_system_call_is_guarded_as_a_process_of_its_own"
 FORK = "test_a_fork_and_its_child_go_on_in_the_section"
 COUNTED = "test_without_perf_the_faults_of_a_section_are_counted_and_this_is_told"
 
@@ -38,8 +39,8 @@ FAULTS = {
                            "return next.malloc(size);", EACH),
     "free_of_nothing_is_told": ("guard/allocations.c", r"TELL\(GUARD_FREE, block != NULL\)\s*next\.free",
                                 "TELL(GUARD_FREE, true) next.free", EACH),
-    "what_malloc_does_is_told_too": ("guard/violations.c", r"system_calls_unwatch\(\);\s*if \(guard_mine\.is_counting",
-                                     "if (guard_mine.is_counting", EACH),
+    "what_malloc_does_is_told_too": ("guard/violations.c", r"system_calls_unwatch\(\);\s*if \(UNLIKELY\(!guard_is_armed",
+                                     "if (UNLIKELY(!guard_is_armed", EACH),
     "nothing_is_told_behind_a_violation": ("guard/state.h", r"system_calls_watch\(\);", "", EACH),
     "waits_are_system_calls": ("guard/violations.c", r"waits_for_lock\(call\) \? GUARD_LOCK_WAIT : ", "", EACH),
     "each_futex_is_a_wait": ("guard/violations.c", r"return operation == FUTEX_WAIT \|\|", "return true ||", EACH),
@@ -66,6 +67,8 @@ FAULTS = {
                                                  r"(flat_untold_go_on;\s*)system_calls_watch\(\);", r"\1",
                                                  "test_a_section_is_watched_on_behind_what_a_handler_cannot_do"),
     "the_child_is_not_armed": ("guard/process.c", r"\|\| !guard_arm\(mine\)\) return;", "|| true) return;", FORK),
+    "a_child_is_taken_for_its_parent": ("preload/this_process.c", r"return madvise\(&this_process, [^;]*;", "return true;", CLONE),
+    "a_child_counts_where_its_parent_does": ("guard/sections.c", r"mine->entries = NULL;", "", CLONE),
     "sigsys_may_be_handled": ("guard/sections.c", r"signals_program_handles\(SIGSYS\)", "false", SIGNALS),
     "sigtrap_may_be_handled": ("guard/sections.c", r"signals_program_handles\(SIGTRAP\)", "false", SIGNALS),
     "libraries_may_be_bound_deeply": ("guard/calls.c", r"\(mode & RTLD_DEEPBIND\) != 0", "false",

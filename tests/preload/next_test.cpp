@@ -46,11 +46,19 @@ TEST(first_memory, is_zeroed_and_aligned_and_has_an_end) {
     EXPECT_FALSE(first_memory_owns(&outside));
     EXPECT_FALSE(first_memory_owns(nullptr));
     ASSERT_TRUE(next_is_ready());
-    auto *larger = static_cast<char *>(first_memory_outgrow(last, 100000));
-    ASSERT_NE(larger, nullptr);
-    EXPECT_EQ(larger[0], 1);
-    EXPECT_FALSE(first_memory_owns(larger));
-    next.free(larger);
+    void *moved = nullptr;
+    ASSERT_TRUE(first_memory_resizes(last, 100000, &moved));
+    ASSERT_NE(moved, nullptr);
+    EXPECT_EQ(*static_cast<char *>(moved), 1);
+    EXPECT_FALSE(first_memory_owns(moved));
+    next.free(moved);
+    ASSERT_TRUE(first_memory_resizes_array(last, 1000, 100, &moved));
+    ASSERT_NE(moved, nullptr);
+    next.free(moved);
+    ASSERT_TRUE(first_memory_resizes_array(last, SIZE_MAX / 2, 3, &moved));
+    EXPECT_EQ(moved, nullptr);
+    EXPECT_FALSE(first_memory_resizes(&outside, 10, &moved));
+    EXPECT_FALSE(first_memory_resizes(nullptr, 10, &moved));
 }
 
 } // namespace
