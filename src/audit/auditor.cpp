@@ -9,6 +9,8 @@
 #include <csignal>
 #include <fstream>
 #include <span>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -63,6 +65,24 @@ std::uint32_t state_of(const audit_slot &slot) { return __atomic_load_n(&slot.st
 bool has_thread(const audit_slot &slot) {
     return state_of(slot) == AUDIT_SLOT_LIVE || state_of(slot) == AUDIT_SLOT_ENDING;
 }
+
+/// Whether the process waits for nothing but that its parent asks how it ended. The first thread alone may have ended.
+bool is_zombie(pid_t process) {
+    std::ifstream file(fmt::format("/proc/{}/stat", process));
+    std::string line;
+    if (!std::getline(file, line)) return false;
+    std::istringstream behind_name(line.substr(line.rfind(')') + 1)); // the name may have any letters
+    std::string state, word, threads;
+    behind_name >> state;
+    for (int i = 0; i < 16 && behind_name >> word; i++) {
+    }
+    behind_name >> threads; // the ended ones are not among them, save the first
+    return (state == "Z" || state == "X") && (threads == "0" || threads == "1");
+}
+
+bool has_ended(pid_t process) { return (kill(process, 0) != 0 && errno == ESRCH) || is_zombie(process); }
+
+bool has_ended(const audit_slot &slot) { return tgkill(slot.process, slot.thread, 0) != 0 && errno == ESRCH; }
 
 } // namespace
 
@@ -136,6 +156,10 @@ std::uint64_t Auditor::finish(int status) {
         if (state_of(slot) >= AUDIT_SLOT_LIVE) put_thread(slot);
     write_end(status);
     return memory_->processes;
+}
+
+bool Auditor::may_have_ended_program() const {
+    return memory_->tells_system_calls != 0 && (memory_->trouble & (AUDIT_NO_DISPATCH | AUDIT_ENDS_BY_SIGSYS)) == 0;
 }
 
 /// The clocks are read first: what happened before is in the rings and segments by now.
@@ -282,27 +306,28 @@ std::vector<bool> Auditor::slots_of_ended_threads() {
     std::vector<bool> gone(AUDIT_THREADS);
     for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
-        gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && tgkill(slot.process, slot.thread, 0) != 0 && errno == ESRCH;
+        gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && has_ended(slot);
     }
     return gone;
 }
 
-/// A process that ends, is killed, or executes another program does not say so, and its threads close nothing.
-void Auditor::add_slots_of_ended_processes(std::vector<bool> &gone) const {
+/// A process that ends, is killed, or executes another program does not say so, and its threads close nothing. Nor does
+/// a thread that ends without the C library.
+void Auditor::add_slots_of_the_silent(std::vector<bool> &gone) const {
     std::map<std::int32_t, std::uint64_t> newest; // image of each process
     for (const audit_slot &slot : memory_->slots)
         if (has_thread(slot)) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
     for (auto &[process, image] : newest)
-        if (kill(process, 0) != 0 && errno == ESRCH) image = UINT64_MAX;
+        if (has_ended(process)) image = UINT64_MAX;
     for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
-        if (has_thread(slot) && image_of(slot) < newest[slot.process]) gone[i] = true;
+        if (has_thread(slot) && (image_of(slot) < newest[slot.process] || has_ended(slot))) gone[i] = true;
     }
 }
 
 void Auditor::close_ended() {
     std::vector<bool> gone = slots_of_ended_threads();
-    if (rounds_++ % rounds_between_looks == 0) add_slots_of_ended_processes(gone);
+    if (rounds_++ % rounds_between_looks == 0) add_slots_of_the_silent(gone);
     for (std::uint32_t i = 0; i < used_slots_; i++)
         if (gone[i]) __atomic_store_n(&memory_->slots[i].state, AUDIT_SLOT_ENDED, __ATOMIC_RELEASE);
     for (audit_segment &segment : memory_->segments) {

@@ -47,6 +47,9 @@ class Auditor {
     /// Begins, for a process that is about to execute the program.
     void begin(pid_t process);
 
+    /// Whether a SIGSYS that ended the program may have been the audit's own.
+    bool may_have_ended_program() const;
+
     /// After the program has ended: takes the rest and closes the recording. `status`: how it ended. Returns the number
     /// of processes that were under the audit. Throws what the thread could not do.
     std::uint64_t finish(int status);
@@ -66,7 +69,7 @@ class Auditor {
     void put_entry(std::uint32_t entry, bool is_stack);
     void put_thread(const audit_slot &slot);
     std::vector<bool> slots_of_ended_threads();
-    void add_slots_of_ended_processes(std::vector<bool> &gone) const;
+    void add_slots_of_the_silent(std::vector<bool> &gone) const;
     void close_ended();
     void free_ended();
     void write_costs();

@@ -5,16 +5,21 @@
  * belongs to that one. On the usual path that is two readings of the clock, a look into the thread's cache of stacks,
  * and four stores. A slow call's stack is proved to be the same that is in the cache, or unwound. */
 #define _GNU_SOURCE
+#include "waits.h"
 #include "writer.h"
 
+#include "../preload/bound_past.h"
 #include "../preload/clock_ticks.h"
 #include "../preload/next.h"
+#include "../preload/signals.h"
 #include "../preload/stacks.h"
 #include "../preload/system_calls.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -25,6 +30,7 @@
 #define CALLER __builtin_return_address(0)
 #define FRAME __builtin_dwarf_cfa()
 
+#define FLATLINE_MALLOC "/libflatline-malloc.so"
 #define ASKED_TICKS_SHIFT 15 /* getrusage is not asked again within 2^15 ticks, some 10 us */
 
 typedef struct timing {
@@ -324,11 +330,36 @@ EXPORT void flat_audit_phase(const char *name) {
     mine->inside = false;
 }
 
+#define FUNCTION(name) {#name, (uintptr_t)&name}
+
+/* An allocator under the audit may look up the C library's functions at any time, and would find these, which call it:
+ * then callers that are bound past the audit stay so. Flatline's own does not. */
+static bool may_reach_past(const object *libc) {
+    const char *name = "";
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)next.malloc, &found) == 0) name = found.dlfo_link_map->l_name;
+    const size_t length = strlen(name), own = strlen(FLATLINE_MALLOC);
+    return flat_c_library_has(libc, "malloc", (uintptr_t)next.malloc) ||
+           (length >= own && strcmp(name + length - own, FLATLINE_MALLOC) == 0);
+}
+
+static void reach_past(void) {
+    static const c_library_function functions[] = {
+        FUNCTION(malloc), FUNCTION(calloc),         FUNCTION(realloc),    FUNCTION(reallocarray),
+        FUNCTION(free),   FUNCTION(posix_memalign), FUNCTION(memalign),   FUNCTION(aligned_alloc),
+        FUNCTION(valloc), FUNCTION(pvalloc),        FUNCTION(malloc_trim)};
+    object libc;
+    if (!flat_c_library_find(&libc, (uintptr_t)&malloc)) return;
+    if (may_reach_past(&libc)) (void)flat_c_library_change(&libc, functions, sizeof functions / sizeof *functions);
+    signals_reach_past(&libc);
+    waits_reach_past(&libc);
+}
+
 /* A program that allocates nothing is under the audit all the same. */
 __attribute__((constructor)) static void begin_audit(void) {
     audit_writer *mine = &audit_mine;
-    if (mine->inside || audit_is_attached(mine) || !next_is_ready()) return;
+    if (mine->inside || !next_is_ready()) return;
     mine->inside = true;
-    (void)audit_attach(mine);
+    if (audit_is_attached(mine) || audit_attach(mine)) reach_past();
     mine->inside = false;
 }

@@ -56,8 +56,9 @@ static inline uint64_t audit_within(uint64_t operation, uint64_t stack) {
 enum audit_trouble {
     AUDIT_NO_DISPATCH = 1,        /* the kernel or a filter refuses Syscall User Dispatch */
     AUDIT_PROGRAM_HAS_SIGSYS = 2, /* the program handles SIGSYS itself, through this library's handler */
-    AUDIT_SIGSYS_TAKEN = 4, /* the program took SIGSYS by a system call: system calls are not told from there on */
-    AUDIT_NO_SLOT = 8,      /* more threads at a time than slots */
+    AUDIT_SIGSYS_TAKEN = 4,    /* the program took SIGSYS by a system call: system calls are not told from there on */
+    AUDIT_NO_SLOT = 8,         /* more threads at a time than slots */
+    AUDIT_ENDS_BY_SIGSYS = 16, /* a process was ended by a SIGSYS that was sent to it, and not by one of the audit's */
 };
 
 typedef struct audit_session {

@@ -37,6 +37,10 @@ static struct {
 
 static void trouble(uint32_t what) { (void)__atomic_fetch_or(&audit_shared->trouble, what, __ATOMIC_RELAXED); }
 
+static void note_end(int number) {
+    if (number == SIGSYS) trouble(AUDIT_ENDS_BY_SIGSYS);
+}
+
 /* In a signal's handler, inside of a call. */
 static void note_system_call(const system_call *call) {
     audit_writer *mine = &audit_mine;
@@ -52,12 +56,14 @@ static void close_segment(audit_writer *mine) {
     mine->next = mine->end = NULL;
 }
 
-/* The destructor of a thread-specific key. Other destructors and the C library still free memory behind it. */
+/* The destructor of a thread-specific key. Other destructors and the C library still free memory behind it, the latter
+ * with all signals blocked: system calls are not told there. */
 static void end_thread(void *writer) {
     audit_writer *mine = writer;
     const int before = errno;
     if (audit_is_attached(mine)) {
         stack_cache_end(&mine->stacks);
+        mine->watches = false;
         (void)prctl(PR_GET_NAME, mine->slot->name); /* fails for no address that can be written */
         __atomic_store_n(&mine->slot->state, AUDIT_SLOT_ENDING, __ATOMIC_RELEASE);
     }
@@ -122,6 +128,7 @@ static void attach_process(void) {
     if (first) measure_touch(session);
     if (session->tells_system_calls != 0) {
         process.dispatch = system_calls_prepare(NULL, note_system_call);
+        signals_before_end = note_end;
         if (!process.dispatch) trouble(AUDIT_NO_DISPATCH);
         if (process.dispatch && first) session->told_cost = system_calls_cost();
     }
@@ -153,13 +160,18 @@ static void fill_slot(audit_slot *slot) {
     __atomic_store_n(&slot->state, AUDIT_SLOT_LIVE, __ATOMIC_RELEASE);
 }
 
-/* System calls are told only as long as the kernel has this library's handler. */
+/* System calls are told only as long as the kernel has this library's handler. A thread looks when it begins, and with
+ * each segment. */
+static bool is_told(void) {
+    if (signals_are_kept(SIGSYS)) return true;
+    trouble(AUDIT_SIGSYS_TAKEN);
+    return false;
+}
+
 static bool can_watch(void) {
     if (!process.dispatch) return false;
     if (signals_program_handles(SIGSYS)) trouble(AUDIT_PROGRAM_HAS_SIGSYS);
-    if (signals_are_kept(SIGSYS)) return system_calls_arm();
-    trouble(AUDIT_SIGSYS_TAKEN);
-    return false;
+    return is_told() && system_calls_arm();
 }
 
 static bool attach_thread(audit_writer *mine) {
@@ -210,6 +222,7 @@ static void make_resident(uint32_t number) {
 
 bool audit_take_segment(audit_writer *mine) {
     close_segment(mine);
+    if (mine->watches) mine->watches = is_told();
     if (mine->until_retry > 0) {
         mine->until_retry--;
         return false;

@@ -21,6 +21,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -182,6 +184,12 @@ int run_and_show(const AuditOptions &options, double over_ns) {
                    program.string(), library.string());
         return status_without;
     }
+    if (status == 128 + SIGSYS && auditor.may_have_ended_program())
+        throw std::runtime_error(
+            fmt::format("{}: blocks or takes SIGSYS, the signal by which the audit learns of system "
+                        "calls, by a system call of its own, and was ended by it (or by a filter of "
+                        "seccomp): run flatline audit --without-system-calls",
+                        program.string()));
     show(recording.path(), options, STDERR_FILENO);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "bench/preload_path.hpp"
 #include "guard/suppressions.hpp"
 
+#include <csignal>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -134,6 +135,11 @@ int run_guard(const GuardOptions &options) {
     const int status = run_guarded(session, options);
     const guard_session &memory = session.memory();
     const std::string &name = options.command.front();
+    if (status == 128 + SIGSYS && memory.threads > 0 && memory.no_system_calls == 0 && memory.ends_by_sigsys == 0)
+        throw std::runtime_error(name +
+                                 ": blocks or takes SIGSYS, the signal by which the guard learns of system calls, by "
+                                 "a system call of its own, and was ended by it (or by a filter of seccomp): run it "
+                                 "without that");
     if (const std::string why = refusal_of(memory); !why.empty()) throw std::runtime_error(name + ": " + why);
     if (memory.loads == 0)
         throw std::runtime_error(name + ": ran without the guard: the loader could not preload libflatline-guard.so");

@@ -6,6 +6,7 @@
 #include "violations.h"
 
 #include "../preload/session_map.h"
+#include "../preload/signals.h"
 #include "../preload/stacks.h"
 
 #include <errno.h>
@@ -39,6 +40,10 @@ static void go_on_in_child(void) {
     (void)__atomic_fetch_add(&guard_shared->unwatched, 1, __ATOMIC_RELAXED);
 }
 
+static void note_end(int number) {
+    if (number == SIGSYS) guard_shared->ends_by_sigsys = 1;
+}
+
 __attribute__((constructor)) static void prepare(void) {
     static bool is_prepared;
     if (is_prepared) return;
@@ -56,6 +61,7 @@ __attribute__((constructor)) static void prepare(void) {
     if (pthread_atfork(before_fork, NULL, in_child) != 0) return;
     (void)__atomic_fetch_add(&session->loads, 1, __ATOMIC_RELAXED);
     guard_shared = session;
+    signals_before_end = note_end;
     named_sections_look();
 }
 

@@ -70,11 +70,12 @@ typedef struct guard_session {
     uint32_t no_faults;       /* the error of perf_event_open where it was refused; 0: nowhere */
     uint32_t unrecorded;      /* violations for which there was no room */
     uint32_t unleft;          /* sections that were entered again without having been left */
-    uint32_t unwatched;    /* rests of sections that were not, behind a thread or process made without the C library */
-    uint32_t unhooked;     /* calls of named sections that were not watched: too many threads at a time */
-    uint32_t found_named;  /* a bit for each named section that was found */
-    uint32_t refusal;      /* guard_refusal */
-    uint32_t refused_text; /* an entry of the table, or 0 */
+    uint32_t unwatched; /* rests of sections that were not, behind a thread or process made without the C library */
+    uint32_t unhooked;  /* calls of named sections that were not watched: too many threads at a time */
+    uint32_t ends_by_sigsys; /* 1: a process was ended by a SIGSYS that was sent to it, and not by one of the guard's */
+    uint32_t found_named;    /* a bit for each named section that was found */
+    uint32_t refusal;        /* guard_refusal */
+    uint32_t refused_text;   /* an entry of the table, or 0 */
     uint64_t unleft_section; /* one of them: a frame */
     uint64_t entries[GUARD_THREADS];
     guard_slot slots[GUARD_SLOTS];

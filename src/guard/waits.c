@@ -4,6 +4,7 @@
 #include "sections.h"
 #include "violations.h"
 
+#include "../preload/masked_waits.h"
 #include "../preload/next_definition.h"
 
 #include <errno.h>
@@ -40,36 +41,32 @@ static void end_wait(void) {
 }
 
 /* A thread that is cancelled while it waits has left its section. */
-#define WAIT(result, name, parameters, arguments)                                                                      \
-    NEXT_DEFINITION(result, name, parameters)                                                                          \
+#define WAIT_BY(next_one, result, name, parameters, arguments)                                                         \
+    EXPORT result name parameters;                                                                                     \
     EXPORT result name parameters {                                                                                    \
-        find_##name();                                                                                                 \
-        if (!follows_realtime()) return next_##name arguments;                                                         \
+        if (!follows_realtime()) return next_one arguments;                                                            \
         begin_wait(__builtin_return_address(0));                                                                       \
-        const result waited = next_##name arguments;                                                                   \
+        const result waited = next_one arguments;                                                                      \
         end_wait();                                                                                                    \
         return waited;                                                                                                 \
     }
+#define WAIT(result, name, parameters, arguments)                                                                      \
+    NEXT_DEFINITION(result, name, parameters)                                                                          \
+    WAIT_BY((find_##name(), next_##name), result, name, parameters, arguments)
+#define MASKED(result, name, parameters, arguments, changed) WAIT_BY(masked_##name, result, name, parameters, arguments)
 
+MASKED_WAITS(MASKED)
 WAIT(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *until, struct timespec *left),
      (clock, flags, until, left))
 WAIT(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WAIT(int, usleep, (useconds_t time), (time))
 WAIT(unsigned, sleep, (unsigned time), (time))
 WAIT(int, poll, (struct pollfd * files, nfds_t count, int timeout), (files, count, timeout))
-WAIT(int, ppoll, (struct pollfd * files, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-     (files, count, timeout, mask))
 WAIT(int, select,
      (int count, fd_set *restrict to_read, fd_set *restrict to_write, fd_set *restrict others,
       struct timeval *restrict timeout),
      (count, to_read, to_write, others, timeout))
-WAIT(int, pselect,
-     (int count, fd_set *restrict to_read, fd_set *restrict to_write, fd_set *restrict others,
-      const struct timespec *restrict timeout, const sigset_t *restrict mask),
-     (count, to_read, to_write, others, timeout, mask))
 WAIT(int, epoll_wait, (int set, struct epoll_event *events, int most, int timeout), (set, events, most, timeout))
-WAIT(int, epoll_pwait, (int set, struct epoll_event *events, int most, int timeout, const sigset_t *mask),
-     (set, events, most, timeout, mask))
 WAIT(int, sem_wait, (sem_t * semaphore), (semaphore))
 WAIT(int, sem_timedwait, (sem_t *restrict semaphore, const struct timespec *restrict until), (semaphore, until))
 WAIT(int, sem_clockwait, (sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until),

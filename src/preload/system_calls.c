@@ -104,12 +104,22 @@ static long change_mask(ucontext_t *context, long how, const uint64_t *set, uint
         return -EINVAL;
     if (set != NULL) {
         changed = how == SIG_BLOCK ? mask | *set : how == SIG_UNBLOCK ? mask & ~*set : *set;
-        changed &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1) | UINT64_C(1) << (SIGSYS - 1) |
-                     UINT64_C(1) << (SIGTRAP - 1));
+        changed &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1) | signals_kept_mask());
         memcpy(&context->uc_sigmask, &changed, sizeof changed);
     }
     if (old != NULL) *old = mask;
     return 0;
+}
+
+/* A handler of the program may have blocked a kept signal in the mask that its return restores. The kernel has pushed
+ * the context below the handler's return address. */
+static void clean_returned_mask(greg_t stack_pointer) {
+    ucontext_t *context = (ucontext_t *)(uintptr_t)stack_pointer;
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    if ((mask & signals_kept_mask()) == 0) return;
+    mask &= ~signals_kept_mask();
+    memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
 static long make(ucontext_t *context, const system_call *call) {
@@ -123,7 +133,10 @@ static void on_system_call(int signal_number, siginfo_t *info, void *at) {
     ucontext_t *context = at;
     greg_t *r = context->uc_mcontext.gregs;
     if (info->si_code != BY_DISPATCH) {
+        const unsigned char watched = system_calls_selector;
+        system_calls_unwatch();
         signals_pass_on(signal_number, info, at);
+        system_calls_selector = watched;
         return;
     }
     system_calls_unwatch();
@@ -136,6 +149,7 @@ static void on_system_call(int signal_number, siginfo_t *info, void *at) {
     tell(told_before, &call);
     if (call.number == SYS_rt_sigreturn) { /* from the range that is not told, with the same stack pointer */
         void (*const untold)(void) = flat_untold_return;
+        clean_returned_mask(r[REG_RSP]);
         memcpy(&r[REG_RIP], &untold, sizeof untold);
         tell(told_after, &call);
         errno = before;

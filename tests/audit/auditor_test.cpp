@@ -242,6 +242,85 @@ TEST(auditor, has_the_calls_of_a_child_whose_other_thread_is_the_first_to_call) 
     });
 }
 
+bool state_is_live() { return audit_mine.slot->state == AUDIT_SLOT_LIVE; }
+
+bool has_a_slot(pid_t process) {
+    for (const audit_slot &slot : audit_shared->slots)
+        if (slot.state != AUDIT_SLOT_FREE && slot.process == process) return true;
+    return false;
+}
+
+/// Rounds are taken meanwhile.
+bool loses_its_slots(pid_t process) {
+    for (int i = 0; i < 10000 && has_a_slot(process); i++) (void)usleep(1000);
+    return !has_a_slot(process);
+}
+
+TEST(auditor, frees_the_slots_of_processes_for_which_nobody_waits) {
+    in_a_process([] {
+        Session session;
+        for (int i = 0; i < 3; i++) {
+            const pid_t child = fork();
+            if (child == 0) {
+                std::thread([] { calls(7); }).detach();
+                calls(5);
+                _exit(0);
+            }
+            siginfo_t ended;
+            REQUIRE(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+            REQUIRE(loses_its_slots(child));
+        }
+        for (int i = 0; i < 3; i++) REQUIRE(wait(nullptr) > 0);
+    });
+}
+
+TEST(auditor, keeps_the_slots_of_a_process_whose_first_thread_has_ended) {
+    in_a_process([] {
+        Session session;
+        constexpr std::uint64_t rounds = 200;
+        const pid_t child = fork();
+        if (child == 0) {
+            call(1);
+            std::thread([] {
+                for (std::uint64_t i = 1; i <= rounds; i++) {
+                    call(i);
+                    (void)usleep(2000); // in which some rounds are taken
+                }
+                _exit(state_is_live() ? 0 : 1);
+            }).detach();
+            (void)syscall(SYS_exit, 0); // the thread alone
+        }
+        int status = 0;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        REQUIRE(session.end(1 + rounds) == 0 && session.threads() == 3);
+    });
+}
+
+TEST(auditor, frees_the_slots_of_threads_that_end_without_a_word) {
+    in_a_process([] {
+        Session session;
+        const pid_t child = fork();
+        if (child == 0) {
+            static std::atomic<pid_t> other{0};
+            std::thread([] {
+                calls(5);
+                other = static_cast<pid_t>(syscall(SYS_gettid));
+                (void)syscall(SYS_exit, 0);
+            }).detach();
+            const auto is_there = [] {
+                for (const audit_slot &slot : audit_shared->slots)
+                    if (slot.state != AUDIT_SLOT_FREE && slot.thread == other) return true;
+                return false;
+            };
+            for (int i = 0; i < 10000 && (other == 0 || is_there()); i++) (void)usleep(1000);
+            _exit(other != 0 && !is_there() ? 0 : 1);
+        }
+        int status = 0;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        REQUIRE(session.end(5) == 0);
+    });
+}
+
 TEST(auditor, has_the_calls_that_other_destructors_of_a_thread_make) {
     in_a_process([] {
         Session session;

@@ -69,6 +69,11 @@ FAULTS = {
                                            "state_of(slot) > AUDIT_SLOT_ENDED) put_thread", "auditor.has_all_calls*"),
     "slots_of_ended_threads_are_kept": ("audit/auditor.cpp", r"gone\[i\] = state_of[^;]*;", "gone[i] = false;",
                                         "auditor.has_or_counts_all_calls_of_more*"),
+    "zombies_keep_their_slots": ("audit/auditor.cpp", r" \|\| is_zombie\(process\)", "", "auditor.frees_the_slots_of_pro*"),
+    "a_process_ends_with_its_first_thread": ("audit/auditor.cpp", r" && \(threads == \"0\" \|\| threads == \"1\"\)", "",
+                                             "auditor.keeps*"),
+    "threads_that_end_without_a_word_keep_their_slots": ("audit/auditor.cpp", r" \|\| has_ended\(slot\)", "",
+                                                         "auditor.frees_the_slots_of_thr*"),
 
     "events_after_the_calls_that_they_are_in": ("audit/history.cpp", r"merged\.tell\(horizon\);",
                                                 "merged.tell(UINT64_MAX);", "history.has_events_before*"),
@@ -229,13 +234,30 @@ FAULTS = {
     "a_slow_call_has_any_stack_of_its_place": ("audit/calls.c", r"frame, duration >= mine->over\)", "frame, false)",
                                                "ASlowCall.test_by_another_caller_further_out_is_unwound_and_told_with_its_own_stack"),
 
-    "programs_take_a_kept_signal": ("preload/signals.c", r"if \(is_kept\(number\)\) \{\n        if \(old",
-                                    "if (false) {\n        if (old", "kept_signals.reach*"),
-    "a_kept_signal_is_blocked": ("preload/signals.c", r"without_kept\(&changed\);\n    return next_pthread",
-                                 "return next_pthread", "kept_signals.are_never*"),
+    "programs_take_a_kept_signal": ("preload/signals.c", r"if \(is_kept\(number\)\) \{\n        const",
+                                    "if (false) {\n        const", "kept_signals.reach*"),
+    "a_kept_signal_is_blocked": ("preload/signals.c", r"signals_never_kept\(set, &room\), old\);\n\}\n\n/\* Contexts",
+                                 "set, old);\n}\n\n/* Contexts", "kept_signals.are_never*"),
+    "a_kept_signal_is_blocked_while_a_call_waits": ("preload/signals.c", r"next_sigsuspend\(signals_never_kept\(set, &room\)\)",
+                                                    "next_sigsuspend(set)", "kept_signals.are_not_blocked_in*"),
+    "a_kept_signal_is_blocked_while_files_are_waited_for": ("preload/masked_waits.c", r"next_##name changed", "next_##name arguments",
+                                                            "kept_signals.are_not_blocked_in*"),
+    "a_kept_signal_is_in_a_mask_of_32": ("preload/signals.c", r"mask & \(int\)~\(uint32_t\)signals_kept_mask\(\)", "mask",
+                                         "kept_signals.are_not_blocked_by_the*"),
+    "a_kept_signal_is_held": ("preload/signals.c", r"handler == SIG_HOLD \? [^:]*: ", "", "kept_signals.are_not_blocked_by_the*"),
+    "a_kept_signal_is_blocked_in_a_context": ("preload/signals.c", r"without_kept_in\(to\);", "",
+                                              "kept_signals.are_not_blocked_by_con*"),
+    "a_kept_signal_stays_blocked": ("preload/signals.c", r"signals_unblock\(\); /\*", "/*", "kept_signals.are_unblocked_before*"),
+    "a_handlers_mask_is_forgotten": ("preload/signals.c", r"\(void\)syscall\(SYS_rt_sigprocmask, SIG_BLOCK, [^;]*;", "",
+                                     "kept_signals.that_are_passed*"),
+    "a_handler_that_is_passed_on_to_stays": ("preload/signals.c", r"\(own\.sa_flags & \(int\)SA_RESETHAND\) != 0", "false",
+                                             "kept_signals.are_passed_on_once*"),
+    "waits_always_go_on": ("preload/signals.c", r"\(fails \? 0 : SA_RESTART\)", "SA_RESTART", "kept_signals.interrupt*"),
+    "a_handlers_return_blocks_the_signal": ("preload/system_calls.c", r"clean_returned_mask\(r\[REG_RSP\]\);", "",
+                                            "system_calls.are_told_behind*"),
     "a_kept_signal_is_blocked_in_handlers": ("preload/signals.c", r"without_kept\(&changed\.sa_mask\);", "",
                                              "kept_signals.are_not_blocked*"),
-    "ignored_signals_end_the_program": ("preload/signals.c", r"own->sa_handler == SIG_IGN && info->si_code <= 0",
+    "ignored_signals_end_the_program": ("preload/signals.c", r"own\.sa_handler == SIG_IGN && info->si_code <= 0",
                                         "false", "kept_signals.that*"),
     "signals_do_not_end_the_program": ("preload/signals.c", r"\(void\)syscall\(SYS_tgkill,[^;]*;", "",
                                        "kept_signals.end*"),
@@ -257,14 +279,25 @@ FAULTS = {
                               "EveryCallIsCounted.test_of_all_functions_of_the_family"),
     "calls_within_calls_are_counted": ("audit/calls.c", r"    mine->inside = true;\n    if \(UNLIKELY\(!audit_is_att",
                                        "    if (UNLIKELY(!audit_is_att", "EveryCallIsCounted.test_of_all_operators"),
+    "libraries_that_are_bound_deeply_are_not_seen": ("audit/calls.c", r"if \(may_reach_past\(&libc\)\) ", "if (false) ",
+                                                     "EveryCallIsCounted.test_of_a_library_that_is_bound_to_itself_and_the_c_library"),
+    "masks_of_libraries_that_are_bound_deeply_are_not_seen": (
+        "audit/calls.c", r"signals_reach_past\(&libc\);", "",
+        "EveryCallIsCounted.test_of_a_library_that_is_bound_to_itself_and_the_c_library"),
+    "masks_of_waits_are_the_programs": ("audit/waits.c", r'visibility\("default"\)', 'visibility("hidden")',
+                                        "TheProgramDoesWhatItDoesWithout.test_its_handlers_that_run_while_it_waits_with_a_mask"),
+    "system_calls_are_told_when_a_thread_ends": ("audit/writer.c", r"mine->watches = false;\n", "",
+                                                 "TheProgramDoesWhatItDoesWithout.test_what_threads_free_with_all_signals_blocked"),
     "calls_that_throw_never_end": ("audit/calls.c", r"if \(!call->ended\)\n\s*end_call", "if (false) end_call",
                                    "EveryCallIsCounted.test_that_throws"),
 }
 
 
-def test_of(file):
-    """What must see the faults in a file."""
-    return PROGRAM if file == "audit/calls.c" else PRELOAD if file.startswith("preload/") else AUDIT
+def test_of(fault):
+    """What must see a fault."""
+    if FAULTS[fault][3].startswith(("EveryCall", "TheProgram")):
+        return PROGRAM
+    return PRELOAD if FAULTS[fault][0].startswith("preload/") else AUDIT
 
 
 def compiled(fault, arguments):
@@ -319,7 +352,7 @@ def main():
     arguments = arguments_of(__doc__, FAULTS, ("source", "work", "cc", "cxx", "program", "behaviours"),
                              lists=("preload", "audit-test", "preload-test", "library", "libraries"))
     file, *_, filtered = FAULTS[arguments.fault]
-    test = test_of(file)
+    test = test_of(arguments.fault)
     made = compiled(arguments.fault, arguments)
     if test == PROGRAM:
         passed = passes_as_a_program(made, file, filtered, arguments)

@@ -22,8 +22,8 @@ FLOOR = {"core": 0, "symbols": 0, "os": 1, "malloc": 2, "preload": 3, "engine": 
 # From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
 # pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {
-    "malloc": ["exceptions locked objects runs say settings", "mapping neighbours replaced runtime size_class",
-               "policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
+    "malloc": ["exceptions locked objects runs say settings", "c_library mapping replaced runtime size_class",
+               "neighbours policy", "space", "extents states", "thread_heap", "pages usual", "keeping large operators spans",
                "misuse returned rings", "left trim", "home", "cache", "heaps", "malloc usage", "statistics"],
     "os": ["address_text arena_create clock faults region_refusal region_room smaps thread valgrind", "region_plan stack_capture",
            "backing page_guard pool_trim region_report region_settle", "heap_create percore_create pool_create region_map",

@@ -23,6 +23,7 @@ extern "C" {
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -268,6 +269,27 @@ TEST(system_calls, go_on_being_told_behind_a_handler) {
         }
         (void)syscall(SYS_getpgid, 0);
         REQUIRE(taken() == (Numbers{SYS_getppid, -SYS_rt_sigreturn, SYS_getpgid}));
+    });
+}
+
+TEST(system_calls, are_told_behind_a_handler_that_blocks_their_signal) {
+    in_a_process([] {
+        struct sigaction action{};
+        action.sa_flags = SA_SIGINFO;
+        action.sa_sigaction = [](int, siginfo_t *, void *context) {
+            (void)sigfillset(&static_cast<ucontext_t *>(context)->uc_sigmask);
+            rang = 1;
+        };
+        const itimerval once{{0, 0}, {0, 5000}};
+        sigset_t now;
+        rang = 0;
+        REQUIRE(sigaction(SIGALRM, &action, nullptr) == 0 && setitimer(ITIMER_REAL, &once, nullptr) == 0);
+        system_calls_watch();
+        while (rang == 0) {
+        }
+        (void)syscall(SYS_getpgid, 0);
+        REQUIRE(taken() == (Numbers{-SYS_rt_sigreturn, SYS_getpgid}));
+        REQUIRE(pthread_sigmask(SIG_BLOCK, nullptr, &now) == 0 && sigismember(&now, SIGUSR1) == 1);
     });
 }
 

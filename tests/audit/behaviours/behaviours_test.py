@@ -89,6 +89,17 @@ class EveryCallIsCounted(Audited):
     def test_of_a_child(self):
         self.assertEqual(self.counted("one_behaviour", "forked"), 4)
 
+    def test_of_a_child_that_is_made_by_a_system_call(self):
+        self.assertEqual(self.counted("one_behaviour", "forked_by_system_calls"), 6)
+        self.assertEqual(len(self.audit("one_behaviour", "forked_by_system_calls")["threads"]), 3)
+
+    def test_of_a_library_that_is_bound_to_itself_and_the_c_library(self):
+        deep = {"BEHAVIOURS_LIBRARY": str(BINARIES / "libdeep_library.so")}
+        for under in [], ["--under", "flatline-malloc"]:
+            with self.subTest(under):
+                report = self.audit("one_behaviour", "bound_deeply", *under, environment=deep)
+                self.assertGreaterEqual(report["calls"], 6 * ROUNDS)
+
     def test_of_another_program_in_place(self):
         report = self.audit("one_behaviour", "executed_in_place")
         self.assertEqual(report["calls"], 2 + 18 * ROUNDS)
@@ -149,6 +160,12 @@ class TheProgramDoesWhatItDoesWithout(Audited):
 
     def test_its_signal_mask(self):
         self.assertEqual(self.counted("one_behaviour", "blocks_a_signal"), 2)
+
+    def test_its_handlers_that_run_while_it_waits_with_a_mask(self):
+        self.assertEqual(self.counted("one_behaviour", "waits_with_a_mask"), 10)
+
+    def test_what_threads_free_with_all_signals_blocked(self):
+        self.audit("one_behaviour", "frees_with_signals_blocked")
 
     def test_its_threads_on_the_smallest_stacks(self):
         self.audit("one_behaviour", "small_stack")
@@ -320,6 +337,12 @@ class IsRefusedInOneLine(Audited):
             self.assert_refused(self.flatline(*words, "--", "/bin/true"), words[0], words[2], "cannot both be written")
         self.assert_refused(self.flatline("--out", "-", "--", "/bin/true"), "--out", "needs a file")
         self.assertEqual(self.recording.read_bytes(), before)
+
+    def test_a_program_that_takes_or_blocks_the_signal_of_the_audit_by_a_system_call(self):
+        for behaviour in "takes_sigsys_and_allocates", "blocks_sigsys_and_allocates":
+            with self.subTest(behaviour):
+                self.assert_refused(self.flatline("--", BINARIES / "one_behaviour", behaviour), "SIGSYS", "--without-system-calls")
+                self.audit("one_behaviour", behaviour, "--without-system-calls")
 
     def test_a_limit_of_file_sizes(self):
         run = self.flatline("--", "/bin/true", preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))

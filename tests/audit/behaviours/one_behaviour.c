@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,8 +14,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 50
@@ -212,6 +216,16 @@ static void loaded_late(void) {
     require(calls() == 7);
 }
 
+/* A library that finds its own and the C library's functions before all others. 7 calls each time. */
+static void bound_deeply(void) {
+    void *library = dlopen(getenv("BEHAVIOURS_LIBRARY"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    require(library != NULL);
+    void *address = dlsym(library, "deep_calls");
+    void (*calls)(int);
+    memcpy(&calls, &address, sizeof address);
+    calls(ROUNDS);
+}
+
 static atomic_int handled;
 static void handle(int number) {
     (void)number;
@@ -251,6 +265,81 @@ static void takes_sigsys(void) {
     } action = {.handler = SIG_DFL};
     require(syscall(SYS_rt_sigaction, SIGSYS, &action, NULL, sizeof action.mask) == 0);
     run_thread(allocating_thread, 0);
+}
+
+/* Past the C library, and past all that replaces its functions. */
+static void call_kernel(long number, long a, const void *b, void *c, long d) {
+    register long r10 __asm__("r10") = d;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    require(number == 0);
+}
+
+static void takes_sigsys_and_allocates(void) {
+    const uint64_t by_default[4] = {0};
+    call_kernel(SYS_rt_sigaction, SIGSYS, by_default, NULL, 8);
+    take_and_free(LARGE);
+}
+
+static void blocks_sigsys_and_allocates(void) {
+    const uint64_t all = UINT64_MAX;
+    call_kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+    take_and_free(LARGE);
+}
+
+/* As the C library does at the end of a detached thread. */
+static void block_signals_and_free(void *block) {
+    const uint64_t all = UINT64_MAX;
+    call_kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+    free(block);
+}
+
+static void *thread_that_ends_with_a_block(void *nothing) {
+    require(pthread_setspecific(key, malloc(LARGE)) == 0);
+    return nothing;
+}
+
+static void frees_with_signals_blocked(void) {
+    require(pthread_key_create(&key, block_signals_and_free) == 0);
+    run_thread(thread_that_ends_with_a_block, 0);
+}
+
+static void allocate_in_handler(int number) {
+    handle(number);
+    take_and_free(LARGE);
+}
+
+/* In each of these the handler runs with all other signals blocked. */
+static void waits_with_a_mask(void) {
+    struct sigaction action = {.sa_handler = allocate_in_handler};
+    struct pollfd file = {.fd = -1};
+    const struct timespec long_time = {.tv_sec = 10};
+    struct epoll_event event;
+    sigset_t only, mask;
+    const int set = epoll_create1(0);
+    require(sigaction(SIGUSR1, &action, NULL) == 0 && sigemptyset(&only) == 0 && sigaddset(&only, SIGUSR1) == 0);
+    require(sigfillset(&mask) == 0 && sigdelset(&mask, SIGUSR1) == 0);
+    for (int i = 0; i < 5; i++) {
+        require(sigprocmask(SIG_BLOCK, &only, NULL) == 0 && raise(SIGUSR1) == 0 && atomic_load(&handled) == i);
+        require((i == 0   ? sigsuspend(&mask)
+                 : i == 1 ? ppoll(&file, 0, &long_time, &mask)
+                 : i == 2 ? pselect(0, NULL, NULL, NULL, &long_time, &mask)
+                 : i == 3 ? epoll_pwait(set, &event, 1, 10000, &mask)
+                          : epoll_pwait2(set, &event, 1, &long_time, &mask)) == -1);
+        require(errno == EINTR && atomic_load(&handled) == i + 1);
+    }
+}
+
+/* Children that no handler of pthread_atfork sees: 2 + 4 calls. */
+static void forked_by_system_calls(void) {
+    take_and_free(LARGE);
+    for (int i = 0; i < 2; i++) {
+        const pid_t child = i == 0 ? _Fork() : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+        if (child == 0) {
+            take_and_free(LARGE);
+            _exit(3);
+        }
+        require_exit(child, 3);
+    }
 }
 
 static void signal_mask(int how, int number) {
@@ -313,6 +402,12 @@ static const struct {
     {"handles_sigsys", handles_sigsys},
     {"dies_of_sigsys", dies_of_sigsys},
     {"takes_sigsys", takes_sigsys},
+    {"takes_sigsys_and_allocates", takes_sigsys_and_allocates},
+    {"blocks_sigsys_and_allocates", blocks_sigsys_and_allocates},
+    {"frees_with_signals_blocked", frees_with_signals_blocked},
+    {"waits_with_a_mask", waits_with_a_mask},
+    {"forked_by_system_calls", forked_by_system_calls},
+    {"bound_deeply", bound_deeply},
     {"blocks_a_signal", blocks_a_signal},
     {"exits_42", exits_42},
     {"killed", killed},
