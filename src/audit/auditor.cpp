@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace flat::audit {
@@ -65,6 +66,7 @@ std::uint32_t state_of(const audit_slot &slot) { return __atomic_load_n(&slot.st
 bool has_thread(const audit_slot &slot) {
     return state_of(slot) == AUDIT_SLOT_LIVE || state_of(slot) == AUDIT_SLOT_ENDING;
 }
+bool can_be_looked_for(const audit_slot &slot) { return has_thread(slot) && slot.process > 0; }
 
 /// Whether the process waits for nothing but that its parent asks how it ended. The first thread alone may have ended.
 bool is_zombie(pid_t process) {
@@ -96,6 +98,8 @@ Auditor::Auditor(const AuditorOptions &options)
     memory_->attributes = options.attributes ? 1 : 0;
     const ClockPair begin = clocks_now();
     memory_->begin = begin.ticks;
+    struct stat proc{};
+    if (stat("/proc", &proc) == 0) memory_->proc = proc.st_dev;
     write_start(options, begin.ns);
 }
 
@@ -306,7 +310,7 @@ std::vector<bool> Auditor::slots_of_ended_threads() {
     std::vector<bool> gone(AUDIT_THREADS);
     for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
-        gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && has_ended(slot);
+        gone[i] = state_of(slot) == AUDIT_SLOT_ENDING && slot.process > 0 && has_ended(slot);
     }
     return gone;
 }
@@ -316,12 +320,12 @@ std::vector<bool> Auditor::slots_of_ended_threads() {
 void Auditor::add_slots_of_the_silent(std::vector<bool> &gone) const {
     std::map<std::int32_t, std::uint64_t> newest; // image of each process
     for (const audit_slot &slot : memory_->slots)
-        if (has_thread(slot)) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
+        if (can_be_looked_for(slot)) newest[slot.process] = std::max(newest[slot.process], image_of(slot));
     for (auto &[process, image] : newest)
         if (has_ended(process)) image = UINT64_MAX;
     for (std::uint32_t i = 0; i < used_slots_; i++) {
         const audit_slot &slot = memory_->slots[i];
-        if (has_thread(slot) && (image_of(slot) < newest[slot.process] || has_ended(slot))) gone[i] = true;
+        if (can_be_looked_for(slot) && (image_of(slot) < newest[slot.process] || has_ended(slot))) gone[i] = true;
     }
 }
 

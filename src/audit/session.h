@@ -10,7 +10,7 @@
 #include "record.h"
 
 #define AUDIT_SESSION_VARIABLE "FLATLINE_AUDIT_SESSION" /* the file's path, below /proc */
-#define AUDIT_SESSION_MARK UINT64_C(0x3174696475612d66) /* "f-audit1", so of this layout */
+#define AUDIT_SESSION_MARK UINT64_C(0x3274696475612d66) /* "f-audit2", so of this layout */
 
 #define AUDIT_SEGMENT_RECORDS 2728u /* so that a segment has 64 KiB */
 #define AUDIT_SEGMENTS 640u         /* 40 MiB, of which only what was used is resident */
@@ -32,7 +32,10 @@ typedef struct audit_segment {
  * audit calls it ended only once the kernel does not know it any more. */
 enum audit_slot_state { AUDIT_SLOT_FREE = 0, AUDIT_SLOT_TAKEN, AUDIT_SLOT_LIVE, AUDIT_SLOT_ENDING, AUDIT_SLOT_ENDED };
 
-/* Of a thread. Written by it; the audit frees it once it has ended and all its segments are read. */
+/* Of a thread. Written by it; the audit frees it once it has ended and all its segments are read.
+ *
+ * The process and the thread are as the audit knows them. In a container with a /proc of its own a thread knows only
+ * what they are called there: then they are negative, and the audit never looks for them. */
 typedef struct audit_slot {
     uint32_t state, serial; /* the serial number is used once in a session */
     int32_t process, thread;
@@ -63,6 +66,7 @@ enum audit_trouble {
 
 typedef struct audit_session {
     uint64_t mark, begin;        /* ticks */
+    uint64_t proc;               /* the audit's /proc: its device */
     uint64_t over;               /* ticks from which a call is slow: its stack must be right */
     uint32_t tells_system_calls; /* the audit asks for them */
     uint32_t counts;             /* getrusage is asked around slow calls, since perf is refused */

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -148,10 +149,30 @@ static audit_slot *take_slot(void) {
     return NULL;
 }
 
+/* "PROCESS/task/THREAD" */
+static bool read_identity(const char *text, audit_slot *slot) {
+    char *end = NULL;
+    slot->process = (int32_t)strtol(text, &end, 10);
+    if (slot->process <= 0 || strncmp(end, "/task/", 6) != 0) return false;
+    slot->thread = (int32_t)strtol(end + 6, &end, 10);
+    return slot->thread > 0 && *end == 0;
+}
+
+/* In a namespace of its own a process has other numbers than the audit knows it by, which /proc has if it is the
+ * audit's. */
+static void identify(audit_slot *slot) {
+    struct stat proc;
+    char text[64] = "";
+    const bool has_proc = stat("/proc", &proc) == 0, is_audits = has_proc && proc.st_dev == audit_shared->proc;
+    if (is_audits && readlink("/proc/thread-self", text, sizeof text - 1) > 0 && read_identity(text, slot)) return;
+    const int32_t sign = !has_proc || is_audits ? 1 : -1;
+    slot->process = sign * getpid();
+    slot->thread = sign * (int32_t)syscall(SYS_gettid);
+}
+
 static void fill_slot(audit_slot *slot) {
     slot->serial = __atomic_add_fetch(&audit_shared->next_serial, 1, __ATOMIC_RELAXED);
-    slot->process = getpid();
-    slot->thread = (int32_t)syscall(SYS_gettid);
+    identify(slot);
     slot->calls = slot->dropped = 0;
     slot->segments = 0;
     slot->image = this_process_image();

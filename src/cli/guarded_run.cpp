@@ -38,6 +38,11 @@ std::string refusal_of(const guard_session &session) {
         return fmt::format("the program opens {} with RTLD_DEEPBIND, and such a library calls malloc past the guard: "
                            "open it without that flag",
                            text);
+    case GUARD_OTHER_NAMESPACE:
+        return fmt::format(
+            "the program opens {} by dlmopen beside a C library of its own, whose malloc the guard does not "
+            "see: open it by dlopen",
+            text);
     case GUARD_SECTION_UNMENDED: return "--section " + text;
     default: return "";
     }

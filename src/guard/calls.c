@@ -39,10 +39,13 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     return status;
 }
 
-/* A library that is bound to itself first does not call this library's malloc. */
-static void require_shallow(const char *file, int mode) {
-    if ((mode & RTLD_DEEPBIND) != 0 && guard_shared != NULL)
-        guard_refuse(GUARD_DEEP_BINDING, file != NULL ? file : "the program");
+/* A library that is bound to itself first does not call this library's malloc, nor does one beside a C library of its
+ * own. */
+static void require_shallow(Lmid_t space, const char *file, int mode) {
+    if (guard_shared == NULL) return;
+    const char *name = file != NULL ? file : "the program";
+    if ((mode & RTLD_DEEPBIND) != 0) guard_refuse(GUARD_DEEP_BINDING, name);
+    if (space != LM_ID_BASE) guard_refuse(GUARD_OTHER_NAMESPACE, name);
 }
 
 /* The C library searches for a file without a slash in the folders of the caller's RUNPATH as well: those of the
@@ -50,7 +53,7 @@ static void require_shallow(const char *file, int mode) {
 NEXT_DEFINITION(void *, dlopen, (const char *, int))
 EXPORT void *dlopen(const char *file, int mode) {
     const bool told = tell(GUARD_DLOPEN, CALLER);
-    require_shallow(file, mode);
+    require_shallow(LM_ID_BASE, file, mode);
     find_dlopen();
     void *library = next_dlopen(file, mode);
     named_sections_look();
@@ -61,7 +64,7 @@ EXPORT void *dlopen(const char *file, int mode) {
 NEXT_DEFINITION(void *, dlmopen, (Lmid_t, const char *, int))
 EXPORT void *dlmopen(Lmid_t space, const char *file, int mode) {
     const bool told = tell(GUARD_DLOPEN, CALLER);
-    require_shallow(file, mode);
+    require_shallow(space, file, mode);
     find_dlmopen();
     void *library = next_dlmopen(space, file, mode);
     named_sections_look();

@@ -34,6 +34,7 @@ typedef enum guard_refusal {
     GUARD_HANDLES_SIGSYS,
     GUARD_HANDLES_SIGTRAP,
     GUARD_DEEP_BINDING,     /* `refused_text`: the library */
+    GUARD_OTHER_NAMESPACE,  /* the same */
     GUARD_SECTION_UNMENDED, /* `refused_text`: the symbol, and why its entry cannot be changed */
 } guard_refusal;
 

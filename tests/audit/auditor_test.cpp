@@ -17,6 +17,7 @@ extern "C" {
 
 #include <gtest/gtest.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -293,6 +294,52 @@ TEST(auditor, keeps_the_slots_of_a_process_whose_first_thread_has_ended) {
         int status = 0;
         REQUIRE(waitpid(child, &status, 0) == child && status == 0);
         REQUIRE(session.end(1 + rounds) == 0 && session.threads() == 3);
+    });
+}
+
+bool has_a_thread_that_calls(pid_t process) {
+    for (const audit_slot &slot : audit_shared->slots)
+        if (slot.state == AUDIT_SLOT_LIVE && slot.process == process && slot.thread == process) return true;
+    return false;
+}
+
+/// A container's first process, which is number 1 there.
+TEST(auditor, knows_processes_of_another_namespace_by_its_own_numbers) {
+    EXPECT_EXIT(
+        {
+            Session session;
+            if (unshare(CLONE_NEWPID) != 0) _exit(77);
+            const pid_t child = fork();
+            REQUIRE(child >= 0);
+            if (child == 0) {
+                REQUIRE(getpid() == 1);
+                call(1);
+                while (true) (void)pause();
+            }
+            for (int i = 0; i < 10000 && !has_a_thread_that_calls(child); i++) (void)usleep(1000);
+            REQUIRE(has_a_thread_that_calls(child) && kill(child, SIGKILL) == 0);
+            REQUIRE(loses_its_slots(child) && waitpid(child, nullptr, 0) == child);
+            REQUIRE(session.end(1) == 0);
+            _exit(0);
+        },
+        [](int status) { return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77); }, "");
+}
+
+/// Where /proc is that of the namespace alone.
+TEST(auditor, looks_for_no_process_that_it_has_no_number_of) {
+    in_a_process([] {
+        Session session;
+        audit_shared->proc++; // another device
+        const pid_t child = fork();
+        if (child == 0) {
+            calls(100);
+            (void)usleep(500000); // in which some rounds are taken
+            const audit_slot &own = *audit_mine.slot;
+            _exit(own.state == AUDIT_SLOT_LIVE && own.process == -getpid() && own.thread == -getpid() ? 0 : 1);
+        }
+        int status = 0;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+        REQUIRE(session.end(100) == 0);
     });
 }
 

@@ -69,6 +69,9 @@ FAULTS = {
                                            "state_of(slot) > AUDIT_SLOT_ENDED) put_thread", "auditor.has_all_calls*"),
     "slots_of_ended_threads_are_kept": ("audit/auditor.cpp", r"gone\[i\] = state_of[^;]*;", "gone[i] = false;",
                                         "auditor.has_or_counts_all_calls_of_more*"),
+    "processes_are_known_by_numbers_of_their_own": ("audit/writer.c", r"is_audits && readlink", "false && readlink", "auditor.knows*"),
+    "any_number_is_looked_for": ("audit/auditor.cpp", r"has_thread\(slot\) && slot\.process > 0", "has_thread(slot)",
+                                 "auditor.looks*"),
     "zombies_keep_their_slots": ("audit/auditor.cpp", r" \|\| is_zombie\(process\)", "", "auditor.frees_the_slots_of_pro*"),
     "a_process_ends_with_its_first_thread": ("audit/auditor.cpp", r" && \(threads == \"0\" \|\| threads == \"1\"\)", "",
                                              "auditor.keeps*"),
@@ -288,6 +291,9 @@ FAULTS = {
                                         "TheProgramDoesWhatItDoesWithout.test_its_handlers_that_run_while_it_waits_with_a_mask"),
     "system_calls_are_told_when_a_thread_ends": ("audit/writer.c", r"mine->watches = false;\n", "",
                                                  "TheProgramDoesWhatItDoesWithout.test_what_threads_free_with_all_signals_blocked"),
+    "calls_of_the_parent_are_the_childs_too": (
+        "audit/calls.c", r"    if \(UNLIKELY\(!audit_is_attached\(mine\)\)\) \{\n        forget_call\(mine\);\n        return;\n    \}\n", "",
+        "EveryCallIsCounted.test_of_a_child_that_is_forked_within_a_call"),
     "calls_that_throw_never_end": ("audit/calls.c", r"if \(!call->ended\)\n\s*end_call", "if (false) end_call",
                                    "EveryCallIsCounted.test_that_throws"),
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -18,8 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -131,6 +134,64 @@ static void handle(int number) {
     puts("unreachable");
 }
 
+/* Past the C library. */
+static void call_kernel(long number, long a, const void *b, void *c, long d) {
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    if (number != 0) abort();
+#else
+    if (syscall(number, a, b, c, d) != 0) abort();
+#endif
+}
+
+static void call_in_section(void) {
+    flat_guard_enter();
+    (void)getppid();
+    flat_guard_leave();
+}
+
+static void take_signal(void) {
+    const uint64_t by_default[4] = {0};
+    call_in_section();
+    call_kernel(SYS_rt_sigaction, SIGSYS, by_default, NULL, 8);
+    call_in_section();
+}
+
+static void block_signal(void) {
+    const uint64_t all = UINT64_MAX;
+    call_in_section();
+    call_kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+    call_in_section();
+}
+
+static void call_in_handler(int number) {
+    strike(number);
+    call_in_section();
+}
+
+/* The handler runs with all other signals blocked, each time. */
+static void wait_with_a_mask(void) {
+    struct sigaction action = {.sa_handler = call_in_handler};
+    struct pollfd file = {.fd = -1};
+    const struct timespec long_time = {.tv_sec = 10};
+    struct epoll_event event;
+    sigset_t only, mask;
+    const int set = epoll_create1(0);
+    (void)sigemptyset(&only), (void)sigaddset(&only, SIGUSR1), (void)sigfillset(&mask), (void)sigdelset(&mask, SIGUSR1);
+    if (sigaction(SIGUSR1, &action, NULL) != 0) abort();
+    for (int i = 0; i < 5; i++) {
+        struck = 0;
+        if (sigprocmask(SIG_BLOCK, &only, NULL) != 0 || raise(SIGUSR1) != 0 || struck != 0) abort();
+        (void)(i == 0   ? sigsuspend(&mask)
+               : i == 1 ? ppoll(&file, 0, &long_time, &mask)
+               : i == 2 ? pselect(0, NULL, NULL, NULL, &long_time, &mask)
+               : i == 3 ? epoll_pwait(set, &event, 1, 10000, &mask)
+                        : epoll_pwait2(set, &event, 1, &long_time, &mask));
+        if (struck == 0) abort();
+    }
+}
+
 /* Under a filter that refuses perf_event_open, or the prctl of Syscall User Dispatch, goes on as another program. */
 static int run_without(const char *what, char **words) {
     const int call = strcmp(what, "perf") == 0 ? SYS_perf_event_open : SYS_prctl;
@@ -211,6 +272,11 @@ static int run(const char *how, char **words) {
     if (strcmp(how, "sigsys") == 0) handle(SIGSYS);
     if (strcmp(how, "sigtrap") == 0) handle(SIGTRAP);
     if (strcmp(how, "sigsys-late") == 0) return section(), (void)signal(SIGSYS, strike), 0;
+    if (strcmp(how, "sigsys-taken") == 0) take_signal();
+    if (strcmp(how, "sigsys-blocked") == 0) block_signal();
+    if (strcmp(how, "sigsys-sent") == 0) return section(), raise(SIGSYS);
+    if (strcmp(how, "masked") == 0) wait_with_a_mask();
+    if (strcmp(how, "apart") == 0) return dlmopen(LM_ID_NEWLM, words[2], RTLD_NOW) == NULL;
     if (strcmp(how, "signal") == 0) be_struck_in_section();
     if (strcmp(how, "fork") == 0) fork_in_section();
     if (strcmp(how, "clone") == 0) clone_in_section(false), clone_in_section(true);

@@ -162,7 +162,16 @@ class Guard(unittest.TestCase):
             self.assert_refused(guard("--", PROGRAMS / "cases", signal_name), signal_name.upper())
         self.assert_refused(guard("--", PROGRAMS / "cases", "sigsys-late"), "SIGSYS", before="ended\n")
 
+    def test_a_program_that_takes_or_blocks_the_signal_by_a_system_call_is_refused(self):
+        for how in "sigsys-taken", "sigsys-blocked":
+            self.assert_refused(guard("--", PROGRAMS / "cases", how), "blocks or takes SIGSYS")
+
+    def test_handlers_are_guarded_while_the_program_waits_with_a_mask(self):
+        found = [each["system_call"] for each in self.cases("masked")["violations"] if "system_call" in each]
+        self.assertEqual(found, 5 * ["getppid"])
+
     def test_a_library_that_is_bound_to_itself_is_refused(self):
+        self.assert_refused(guard("--", PROGRAMS / "cases", "apart", PROGRAMS / "liblate.so"), "dlmopen", "liblate")
         self.assert_refused(guard("--", PROGRAMS / "cases", "deep", PROGRAMS / "liblate.so"), "RTLD_DEEPBIND", "liblate")
 
     def test_programs_into_which_nothing_can_be_preloaded_are_refused(self):
@@ -185,7 +194,8 @@ class Guard(unittest.TestCase):
             self.assertIn("entered no section", started.stderr.read())
 
     def test_the_report_survives_the_program(self):
-        for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP):
+        for how, number in ("kill", signal.SIGKILL), ("crash", signal.SIGSEGV), ("trap", signal.SIGTRAP), (
+                "sigsys-sent", signal.SIGSYS):
             self.assertEqual(self.kinds(self.cases(how, status=128 + number)), [("free", 1), ("malloc", 1)], how)
 
     def test_a_fork_and_its_child_go_on_in_the_section(self):
@@ -198,12 +208,12 @@ class Guard(unittest.TestCase):
 
     def test_a_child_that_is_made_by_a_system_call_is_guarded_as_a_process_of_its_own(self):
         document = self.cases("clone")
-        calls = [(each["process"], each["count"]) for each in document["violations"] if each.get("system_call") == "getppid"]
-        allocations = {each["process"]: each["count"] for each in document["violations"] if each["kind"] == "malloc"}
-        parent = {each["process"] for each in document["violations"] if each.get("system_call") == "clone"}
-        self.assertEqual((len(parent), len(allocations), sorted(allocations.values())), (1, 3, [1, 1, 2]), document["violations"])
-        self.assertEqual(allocations[min(parent)], 2)
-        self.assertEqual(len({process for process, _ in calls}), 3, calls)
+        found = collections.Counter((each.get("system_call", each["kind"]), each["process"]) for each in document["violations"])
+        (parent,) = {process for what, process in found if what == "clone"}
+        children = {process for what, process in found if what == "malloc"} - {parent}
+        self.assertEqual((len(children), found["clone", parent]), (2, 2), found)
+        for what in "malloc", "free", "getppid":
+            self.assertEqual((found[what, parent], [found[what, child] for child in children]), (2, [1, 1]), found)
         self.assertRegex(" ".join(document["warnings"]), "1 time the rest of a section was not watched")
         self.assertEqual((document["entries"], document["threads"]), (3, 3))
 

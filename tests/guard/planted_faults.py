@@ -29,6 +29,8 @@ SIGNALS = "test_a_program_that_handles_the_signals_of_the_guard_is_refused"
 KNOWN = "test_known_violations_are_accepted_and_unused_suppressions_told"
 REALTIME = "test_a_realtime_thread_is_in_a_section_between_its_waits"
 CLONE = "test_a_child_that_is_made_by_a_system_call_is_guarded_as_a_process_of_its_own"
+MASKED = "test_handlers_are_guarded_while_the_program_waits_with_a_mask"
+TAKEN = "test_a_program_that_takes_or_blocks_the_signal_by_a_system_call_is_refused"
 FORK = "test_a_fork_and_its_child_go_on_in_the_section"
 COUNTED = "test_without_perf_the_faults_of_a_section_are_counted_and_this_is_told"
 
@@ -47,7 +49,7 @@ FAULTS = {
     "faults_are_not_told": ("guard/faults.c", r"guard_tell\(GUARD_PAGE_FAULT, 0, [^;]*;", "", EACH),
     "threads_are_not_told": ("guard/calls.c", r"tell\(GUARD_THREAD, CALLER\);\s*find_pthread_create",
                              "false; find_pthread_create", EACH),
-    "libraries_are_not_told": ("guard/calls.c", r"tell\(GUARD_DLOPEN, CALLER\);\s*require_shallow\(file, mode\);\s*find_dlopen",
+    "libraries_are_not_told": ("guard/calls.c", r"tell\(GUARD_DLOPEN, CALLER\);\s*require_shallow\(LM_ID_BASE, file, mode\);\s*find_dlopen",
                                "false; find_dlopen", EACH),
     "exceptions_are_not_told": ("guard/calls.c", r"if \(tell\(GUARD_EXCEPTION, caller\)\)", "if (false)", EACH),
     "the_memory_of_an_exception_is_told": ("guard/calls.c",
@@ -73,6 +75,14 @@ FAULTS = {
     "sigtrap_may_be_handled": ("guard/sections.c", r"signals_program_handles\(SIGTRAP\)", "false", SIGNALS),
     "libraries_may_be_bound_deeply": ("guard/calls.c", r"\(mode & RTLD_DEEPBIND\) != 0", "false",
                                       "test_a_library_that_is_bound_to_itself_is_refused"),
+    "libraries_may_have_a_c_library_of_their_own": ("guard/calls.c", r"space != LM_ID_BASE\)", "false)",
+                                                    "test_a_library_that_is_bound_to_itself_is_refused"),
+    "a_kept_signal_is_blocked_while_files_are_waited_for": ("preload/masked_waits.c", r"next_##name changed", "next_##name arguments",
+                                                            MASKED),
+    "a_kept_signal_is_blocked_while_a_signal_is_waited_for": (
+        "preload/signals.c", r"next_sigsuspend\(signals_never_kept\(set, &room\)\)", "next_sigsuspend(set)", MASKED),
+    "a_program_that_the_guard_has_ended_is_no_refusal": ("cli/guarded_run.cpp", r"status == 128 \+ SIGSYS", "false", TAKEN),
+    "a_program_that_ends_itself_is_refused": ("guard/process.c", r"guard_shared->ends_by_sigsys = 1;", "", "test_the_report_survives_the_program"),
     "a_jump_out_is_not_noticed": ("guard/sections.c", r"frame >= mine->frame", "false",
                                   "test_a_section_that_is_jumped_out_of_is_told"),
     "faults_are_not_counted": ("guard/faults.c", r"mine->counts_faults = true;", "", COUNTED),

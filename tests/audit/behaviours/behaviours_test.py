@@ -89,6 +89,9 @@ class EveryCallIsCounted(Audited):
     def test_of_a_child(self):
         self.assertEqual(self.counted("one_behaviour", "forked"), 4)
 
+    def test_of_a_child_that_is_forked_within_a_call(self):
+        self.assertEqual(self.counted("operators", "forks"), 3 + 2)
+
     def test_of_a_child_that_is_made_by_a_system_call(self):
         self.assertEqual(self.counted("one_behaviour", "forked_by_system_calls"), 6)
         self.assertEqual(len(self.audit("one_behaviour", "forked_by_system_calls")["threads"]), 3)
@@ -157,6 +160,10 @@ class TheProgramDoesWhatItDoesWithout(Audited):
     def test_its_handler_of_sigsys(self):
         report = self.audit("one_behaviour", "handles_sigsys")
         self.assertEqual(report["dropped"], 0)
+
+    def test_its_handler_of_what_a_filter_of_seccomp_refuses(self):
+        self.audit("one_behaviour", "emulates_a_system_call")
+        self.audit("one_behaviour", "is_ended_by_a_filter", status=128 + signal.SIGSYS)
 
     def test_its_signal_mask(self):
         self.assertEqual(self.counted("one_behaviour", "blocks_a_signal"), 2)

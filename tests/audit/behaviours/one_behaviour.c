@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,14 +13,17 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define ROUNDS 50
@@ -342,6 +347,45 @@ static void forked_by_system_calls(void) {
     }
 }
 
+/* Of getppid, by a signal: as a sandbox does. */
+static void refuse_getppid(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    require(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void emulate(int number, siginfo_t *info, void *context) {
+    handle(number);
+    require(info->si_syscall == SYS_getppid);
+#if defined(__x86_64__)
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = 42;
+#else
+    ((ucontext_t *)context)->uc_mcontext.regs[0] = 42;
+#endif
+}
+
+static void emulates_a_system_call(void) {
+    struct sigaction action = {.sa_sigaction = emulate, .sa_flags = SA_SIGINFO};
+    take_and_free(LARGE);
+    require(sigaction(SIGSYS, &action, NULL) == 0);
+    refuse_getppid();
+    for (int i = 0; i < 3; i++) {
+        take_and_free(LARGE);
+        require(getppid() == 42 && atomic_load(&handled) == i + 1);
+    }
+}
+
+static void is_ended_by_a_filter(void) {
+    refuse_getppid();
+    (void)getppid();
+}
+
 static void signal_mask(int how, int number) {
     sigset_t set;
     require(sigemptyset(&set) == 0 && sigaddset(&set, number) == 0 && sigprocmask(how, &set, NULL) == 0);
@@ -408,6 +452,8 @@ static const struct {
     {"waits_with_a_mask", waits_with_a_mask},
     {"forked_by_system_calls", forked_by_system_calls},
     {"bound_deeply", bound_deeply},
+    {"emulates_a_system_call", emulates_a_system_call},
+    {"is_ended_by_a_filter", is_ended_by_a_filter},
     {"blocks_a_signal", blocks_a_signal},
     {"exits_42", exits_42},
     {"killed", killed},

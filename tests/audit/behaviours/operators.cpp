@@ -4,6 +4,9 @@
 #include <cstring>
 #include <new>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace {
 
 constexpr int rounds = 50;
@@ -67,6 +70,22 @@ void handler_throws() {
     require(asked == 2 * rounds);
 }
 
+pid_t forked = -1;
+void fork_and_stop_trying() {
+    forked = fork();
+    std::set_new_handler(nullptr);
+}
+
+/// The call is the parent's; the child makes 2 of its own. In all: 3 + 2 calls.
+void forks_within_a_call() {
+    std::set_new_handler(fork_and_stop_trying);
+    const void *refused = ::operator new(none_can_have, std::nothrow);
+    ::operator delete(::operator new(1));
+    if (forked == 0) _exit(refused == nullptr ? 7 : 1);
+    int status = 0;
+    require(refused == nullptr && waitpid(forked, &status, 0) == forked && WEXITSTATUS(status) == 7);
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -74,5 +93,6 @@ int main(int count, char **words) {
     if (std::strcmp(words[1], "all") == 0) all_operators();
     if (std::strcmp(words[1], "refused") == 0) refused();
     if (std::strcmp(words[1], "handler") == 0) handler_throws();
+    if (std::strcmp(words[1], "forks") == 0) forks_within_a_call();
     return 0;
 }
