@@ -168,7 +168,7 @@ class Guard(unittest.TestCase):
 
     def test_handlers_are_guarded_while_the_program_waits_with_a_mask(self):
         found = [each["system_call"] for each in self.cases("masked")["violations"] if "system_call" in each]
-        self.assertEqual(found, 5 * ["getppid"])
+        self.assertEqual(found, 6 * ["getppid"])
 
     def test_a_library_that_is_bound_to_itself_is_refused(self):
         self.assert_refused(guard("--", PROGRAMS / "cases", "apart", PROGRAMS / "liblate.so"), "dlmopen", "liblate")
