@@ -188,6 +188,7 @@ FAULTS = {
                                         "interned.*"),
     "any_number_is_an_entry": ("preload/interned.c", r"\*count <= INTERNED_LONGEST && \*count < INTERNED_WORDS - entry",
                                "true", "interned.knows*"),
+    "a_limit_of_file_sizes_is_no_memory": ("preload/session_memory.cpp", r"error == EFBIG", "false", "session_memory.*"),
     "a_larger_block_is_empty": ("preload/next.c", r"if \(\*moved != NULL && is_first\) memmove", "if (false) memmove", "first_memory.*"),
     "all_blocks_are_of_the_first_memory": ("preload/next.c", r"is_ready && !is_first", "false", "first_memory.*"),
     "a_lost_race_puts_an_entry_twice": ("preload/interned.c", r"if \(holds\(table, slot, tag, of\)\)",
