@@ -288,8 +288,6 @@ FAULTS = {
     "masks_of_libraries_that_are_bound_deeply_are_not_seen": (
         "audit/calls.c", r"signals_reach_past\(&libc\);", "",
         "EveryCallIsCounted.test_of_a_library_that_is_bound_to_itself_and_the_c_library"),
-    "masks_of_waits_are_the_programs": ("audit/waits.c", r'visibility\("default"\)', 'visibility("hidden")',
-                                        "TheProgramDoesWhatItDoesWithout.test_its_handlers_that_run_while_it_waits_with_a_mask"),
     "system_calls_are_told_when_a_thread_ends": ("audit/writer.c", r"mine->watches = false;\n", "",
                                                  "TheProgramDoesWhatItDoesWithout.test_what_threads_free_with_all_signals_blocked"),
     "calls_of_the_parent_are_the_childs_too": (
