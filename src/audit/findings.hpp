@@ -72,12 +72,12 @@ struct MissingCause {
 };
 
 struct Findings {
-    std::string command;                             // the program and its arguments
-    std::string machine, under;                      // the allocator's file
-    double over_ns = 0;                              // from which a call is slow
-    double seconds = 0;                              // from the audit's begin to its end
-    std::uint64_t calls = 0, dropped = 0, early = 0; // early: before the audit had begun in the process
-    bool whole = true;                               // false: the recording ends before the program did
+    std::string command;                  // the program and its arguments
+    std::string machine, under;           // the allocator's file
+    double over_ns = 0;                   // from which a call is slow
+    double seconds = 0;                   // from the audit's begin to its end
+    std::uint64_t calls = 0, dropped = 0; // dropped: of the calls
+    bool whole = true;                    // false: the recording ends before the program did
     bool timed = true;         // false: a time is that of the page faults, system calls and waits in a call (--causes)
     std::optional<int> status; // the program's exit status, or 128 and the signal that ended it; none: not known
     std::vector<CauseKind> available;

@@ -115,7 +115,6 @@ std::string audit_document(const Findings &findings) {
                   {"timed", findings.timed},
                   {"calls", findings.calls},
                   {"dropped", findings.dropped},
-                  {"early", findings.early},
                   {"causes_available", causes_json(findings)},
                   {"causes_missing", missing_json(findings)},
                   {"notes", findings.notes},

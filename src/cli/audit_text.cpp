@@ -69,8 +69,6 @@ std::string calls_text(const Findings &findings, const Look &look) {
                     time_text(findings.seconds * 1e9), findings.slow_count == 0 ? "None" : grouped(findings.slow_count),
                     findings.timed ? "took" : "spent", time_text(findings.over_ns),
                     findings.timed ? "" : " in page faults and system calls");
-    if (findings.early != 0)
-        text += fmt::format(" {} before the audit had begun.", counted(findings.early, "more call"));
     if (findings.dropped == 0) return told("Calls", text + " None was dropped.", look);
     return told("Calls", text, look) +
            told("Dropped",

@@ -69,8 +69,6 @@ function doubts(audit: Audit): Child[] {
   const texts = [
     audit.dropped > 0 && `${counted(audit.dropped, "call was", "calls were")} dropped because a buffer was full: ` +
       "they are counted here and in nothing else on this page.",
-    audit.early > 0 && `${counted(audit.early, "call")} came before the audit had begun in the process, and ` +
-      `${audit.early === 1 ? "is" : "are"} not on this page.`,
     !audit.whole && "The recording ends before the program did: what came later is not on this page.",
   ].filter((text): text is string => text !== false);
   return texts.map((text) => el("p", { class: "standing loss" }, text));

@@ -39,15 +39,15 @@ export interface FlameFrame { name: string; value: number; worst: number; childr
 
 export interface MissingCause { cause: string; why: string }
 
-/// `calls` counts those that were dropped too. `early` ones came before the audit had begun in their process. `whole`
-/// is false if the recording ends before the program did. Without `timed`, as of `--causes`, a time is that of the page
-/// faults, system calls and waits for locks in a call, and the curves are empty but for the floor. Beside causes, `causes_available` may name first touches.
+/// `calls` counts those that were dropped too. `whole` is false if the recording ends before the program did. Without
+/// `timed`, as of `--causes`, a time is that of the page faults, system calls and waits for locks in a call, and the
+/// curves are empty but for the floor. Beside causes, `causes_available` may name first touches.
 /// `stalls` are by their total time, the longest first, and `slow_calls` the longest ones of `slow_count`, by when they
 /// began.
 export interface Audit {
   schema: string; command: string; machine: string; under: string; over_ns: number; seconds: number; whole: boolean;
   timed: boolean; exit_status: number | null;
-  calls: number; dropped: number; early: number; told_ns: number;
+  calls: number; dropped: number; told_ns: number;
   causes_available: string[]; causes_missing: MissingCause[]; notes: string[];
   floor: AuditCurve; allocating: AuditCurves; freeing: AuditCurves;
   threads: AuditThread[]; stalls: Stall[]; slow_calls: SlowCall[]; slow_count: number; flame: FlameFrame;

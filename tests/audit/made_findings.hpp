@@ -51,7 +51,6 @@ inline Findings made_findings() {
     findings.over_ns = 10'000;
     findings.seconds = 4.25;
     findings.calls = 1'234'567;
-    findings.early = 3;
     findings.available = {CauseKind::page_fault, CauseKind::system_call, CauseKind::lock, CauseKind::own_work};
     findings.first_touch = true;
     findings.missing = {{CauseKind::preempted, "perf_event_open is refused (perf_event_paranoid is 3)"},
@@ -142,7 +141,7 @@ inline Findings huge_findings() {
     Findings findings = made_findings();
     findings.seconds = most_ns / 1e9;
     findings.over_ns = findings.told_ns = most_ns;
-    findings.calls = findings.dropped = findings.early = findings.slow_count = UINT64_MAX;
+    findings.calls = findings.dropped = findings.slow_count = UINT64_MAX;
     for (auto *curve : {&findings.floor, &findings.taking.all, &findings.taking.undisturbed, &findings.giving.all})
         *curve = curve_of(UINT64_MAX, most_ns / 4, most_ns);
     for (auto &stall : findings.stalls) {

@@ -112,7 +112,7 @@ export function makeAudit(times = 1) {
   return {
     schema: "flatline.audit/1", command: "/opt/synth/bin/synth --bank \"grand piano.bank\" --seconds 12",
     machine: "Some processor, 2 logical; Linux 6.1", under: "/usr/lib/x86_64-linux-gnu/libc.so.6", over_ns: over,
-    seconds, whole: true, exit_status: 0, timed: true, calls: 2_402_571, dropped: 12, early: 3,
+    seconds, whole: true, exit_status: 0, timed: true, calls: 2_402_571, dropped: 12,
     causes_available: ["page fault", "system call", "lock", "blocked", "own work or the machine", "first touch"],
     causes_missing: [{ cause: "preempted", why: "perf_event_open is refused (perf_event_paranoid is 3)" }],
     notes: ["Page faults inside system calls are counted by getrusage, once in 8 calls."], told_ns: 812.5,
@@ -129,7 +129,7 @@ export function makeAudit(times = 1) {
 /// An audit that found nothing.
 export function makeCalm() {
   const audit = makeAudit();
-  return { ...audit, dropped: 0, early: 0, stalls: [], slow_calls: [], slow_count: 0, causes_missing: [], notes: [],
+  return { ...audit, dropped: 0, stalls: [], slow_calls: [], slow_count: 0, causes_missing: [], notes: [],
     threads: audit.threads.map((thread) => ({ ...thread, dropped: 0, slow_ns: 0 })),
     flame: { name: "all", value: 35_000_000, worst: 9900, children: [{ name: "main", value: 35_000_000, worst: 9900,
       children: [] }] } };
