@@ -28,10 +28,11 @@ STANDARD = set("""
 # with them.
 PRELOADED = re.compile(r"libflatline-(audit|guard)\.so$")
 REPLACED = set("""
-    sigaction signal sigset sighold sigignore sigprocmask pthread_sigmask
+    sigaction __sigaction signal ssignal bsd_signal sysv_signal __sysv_signal sigset sighold sigignore siginterrupt
+    sigprocmask pthread_sigmask sigblock sigsetmask sigsuspend __sigsuspend sigpause __sigpause setcontext swapcontext
     pthread_create thrd_create pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait
     sem_wait sem_timedwait sem_clockwait sleep usleep nanosleep clock_nanosleep
-    poll ppoll select pselect epoll_wait epoll_pwait
+    poll ppoll __ppoll_chk select pselect epoll_wait epoll_pwait epoll_pwait2
     dlopen dlmopen longjmp _longjmp siglongjmp __longjmp_chk
     __cxa_throw __cxa_rethrow __cxa_begin_catch __cxa_allocate_exception __cxa_free_exception
     _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE
