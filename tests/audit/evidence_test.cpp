@@ -141,11 +141,11 @@ TEST(evidence, cuts_what_goes_on_at_the_ends_of_the_call) {
 
 TEST(evidence, by_counts_takes_for_faults_what_they_may_have_taken) {
     MadeCase of = MadeCase().detail(AUDIT_FAULTS, 1000, 2, 0);
-    of.cost.fault = 250;
+    of.cost.fault = 84; // 1,008 of two, at six times the usual
     EXPECT_EQ(of.by_counts().cause().kind, CauseKind::page_fault);
     EXPECT_EQ(of.by_counts().fault_count, 2U);
-    of.cost.fault = 249;
-    EXPECT_EQ(of.by_counts().faults, 498U);
+    of.cost.fault = 83;
+    EXPECT_EQ(of.by_counts().faults, 166U);
     EXPECT_EQ(of.by_counts().cause().kind, CauseKind::own_work);
     EXPECT_EQ(MadeCase().detail(AUDIT_FAULTS, 1000, 0, 1).by_counts().cause().kind, CauseKind::page_fault);
     EXPECT_EQ(MadeCase().detail(AUDIT_FAULTS, 1000, 0, 0).by_counts().cause().kind, CauseKind::own_work);

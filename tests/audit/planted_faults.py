@@ -103,7 +103,7 @@ FAULTS = {
     "system_calls_never_end": ("audit/evidence.cpp", r"change\.kind == Change::call_begins \? ", "true ? ", "evidence.*"),
     "a_call_goes_on_beyond_its_end": ("audit/evidence.cpp", r"std::clamp\(change\.time, at, call\.end\(\)\)",
                                       "std::max(change.time, at)", "evidence.*"),
-    "faults_by_counts_are_own_work": ("audit/evidence.cpp", r"major > 0 \|\| 2 \* expected >= evidence\.own",
+    "faults_by_counts_are_own_work": ("audit/evidence.cpp", r"major > 0 \|\| most_of_usual \* expected >= evidence\.own",
                                       "false", "evidence.by_counts*"),
 
     "calls_below_the_limit_are_slow": ("audit/slow_calls.cpp", r"if \(evidence\.duration < limits_\.over\) return;", "",
