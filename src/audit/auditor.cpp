@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::microseconds shortest_pause = 500us, longest_pause = 4ms;
+constexpr std::chrono::microseconds shortest_pause = 500us, longest_pause = 10ms;
 constexpr std::uint64_t much = std::uint64_t{AUDIT_SEGMENTS} * AUDIT_SEGMENT_RECORDS / 16; // records in a round
 constexpr std::uint64_t rounds_between_looks = 16; // for processes that have ended without a word
 

@@ -45,7 +45,8 @@ static void take_few(stack_cache *cache) {
 
 void stack_cache_begin(stack_cache *cache) {
     take_few(cache);
-    char *room = mmap(NULL, ENTRY_BYTES + PROOF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *room = mmap(NULL, ENTRY_BYTES + PROOF_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return;
     cache->entries = (stack_entry *)(void *)room;
     have_entries(cache, STACK_CACHE_FIRST_BITS);

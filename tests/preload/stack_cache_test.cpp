@@ -242,19 +242,20 @@ template <std::size_t bytes> NOINLINE void pass(bool slow, std::vector<Found> &i
 }
 
 /// The calls of a fourth pass: by then the cache has grown, and come to rest.
-template <std::size_t bytes> std::vector<Found> fourth_pass(bool slow) {
+/// Behind those in which the cache grows.
+template <std::size_t bytes> std::vector<Found> eighth_pass(bool slow) {
     std::vector<Found> into;
     into.reserve(levels + 1);
-    for (int i = 0; i < 4; i++) pass<bytes>(slow, into);
+    for (int i = 0; i < 8; i++) pass<bytes>(slow, into);
     return into;
 }
 
-/// Of 8,192 entries, two for each place: when 4,000 stand where chance has put them, 10 to 20 % are lost to others. Of
-/// half as many entries it would be 40 to 50 %.
+/// Two entries stand for each place. Once there are 32,768, hardly any of 4,000 that stand where chance has put them
+/// are lost to others; of 4,096 it would be 40 %.
 TEST_F(stack_cache_of_a_thread, has_most_stacks_of_4000_levels_of_recursion_at_hand) {
-    constexpr std::vector<Found> (*recursions[])(bool) = {fourth_pass<16>,  fourth_pass<40>,  fourth_pass<56>,
-                                                          fourth_pass<80>,  fourth_pass<104>, fourth_pass<136>,
-                                                          fourth_pass<200>, fourth_pass<264>};
+    constexpr std::vector<Found> (*recursions[])(bool) = {eighth_pass<16>,  eighth_pass<40>,  eighth_pass<56>,
+                                                          eighth_pass<80>,  eighth_pass<104>, eighth_pass<136>,
+                                                          eighth_pass<200>, eighth_pass<264>};
     std::size_t sum = 0;
     asks_oracle = false;
     for (const auto recursion : recursions) {
@@ -269,13 +270,13 @@ TEST_F(stack_cache_of_a_thread, has_most_stacks_of_4000_levels_of_recursion_at_h
             }
         }
     }
-    EXPECT_LT(sum, 3 * std::size(recursions) * levels / 10);
+    EXPECT_LT(sum, std::size(recursions) * levels / 20);
 }
 
 /// There is room for the proofs of 1,000 of them.
 TEST_F(stack_cache_of_a_thread, has_the_right_stacks_after_proofs_were_written_over) {
     if (!proves) GTEST_SKIP() << "there are no proofs on this processor";
-    const std::vector<Found> all = fourth_pass<40>(true);
+    const std::vector<Found> all = eighth_pass<40>(true);
     EXPECT_GT(unwound_in(all), 0U);
     for (const Found &found : all) EXPECT_TRUE(found.is_right);
     EXPECT_EQ(unwound_for(100, true), 1U);
