@@ -365,7 +365,7 @@ TEST(engine_drain, names_a_worker_whose_task_does_not_return) {
     EXPECT_EQ(flat_engine_drain(engine, 1000000), FLAT_TIMED_OUT);
     EXPECT_EQ(flat_engine_stop(engine, 1000000), FLAT_TIMED_OUT);
     std::array<flat_stuck, 2> stuck{};
-    ASSERT_EQ(flat_engine_stuck(engine, stuck.data(), stuck.size()), 1u);
+    EXPECT_EQ(flat_engine_stuck(engine, stuck.data(), stuck.size()), 1u);
     EXPECT_EQ(stuck[0].worker, 1u);
     EXPECT_NE(stuck[0].thread, 0u);
     EXPECT_EQ(stuck[0].run, test::call_action);

@@ -88,8 +88,16 @@ template <class Value> Value payload_as(const void *payload) {
     return value;
 }
 
-// A task that stands still in its worker until the gate is opened.
+// A task that stands still in its worker until the gate is opened. Where a test that failed leaves the gate closed, its
+// destructor opens it and waits for those that stand there, or the engine could never be destroyed.
 struct gate {
+    explicit gate(flat_engine *engine) : engine_(engine) {}
+    gate(const gate &) = delete;
+    gate &operator=(const gate &) = delete;
+    ~gate() {
+        if (!is_open.exchange(true)) (void)!flat_engine_drain(engine_, patience());
+    }
+
     std::atomic<bool> is_open{false};
     std::atomic<std::size_t> inside{0};
 
@@ -104,6 +112,9 @@ struct gate {
         const std::size_t before = inside;
         return submit_value(lane, worker, {.run = stand}, this) == FLAT_OK && comes([&] { return inside > before; });
     }
+
+  private:
+    flat_engine *engine_;
 };
 
 // Takes every grant of a lane, for payloads of each size and inline ones, and gives all back. Returns what is missing,
