@@ -37,22 +37,32 @@ class StackTexts {
     const Stack &of(std::uint32_t number) {
         const auto [place, is_new] = known_.try_emplace(number);
         if (!is_new) return place->second;
-        for (const std::uint64_t frame : history_.frames(number)) {
-            if (stacks_ == Stacks::sites && has_enough(place->second)) break;
-            const std::uint32_t file = frame_file(frame);
-            if (file == 0) {
-                place->second.push_back({fmt::format("{:#x}", frame_offset(frame) - 1), "", 0, false, ""});
-                continue;
-            }
-            const auto &found = frames_.at(history_.text(file), frame_offset(frame), true);
-            place->second.insert(place->second.end(), found.begin(), found.end());
+        Stack &stack = place->second;
+        add_frames(stack, history_.frames(number), stacks_ == Stacks::all);
+        if (!symbols::has_site(stack)) {
+            stack.clear();
+            add_frames(stack, history_.frames(number), true);
         }
-        for (symbols::SourceFrame &frame : place->second) shorten(frame.function);
-        if (place->second.empty()) place->second.push_back({"not known", "", 0, false, ""});
-        return place->second;
+        for (symbols::SourceFrame &frame : stack) shorten(frame.function);
+        if (stack.empty()) stack.push_back({"not known", "", 0, false, ""});
+        return stack;
     }
 
   private:
+    void add_frames(Stack &to, std::span<const std::uint64_t> frames, bool of_run_time) {
+        for (const std::uint64_t frame : frames) {
+            if (stacks_ == Stacks::sites && has_enough(to)) return;
+            const std::uint32_t file = frame_file(frame);
+            if (file == 0) {
+                to.push_back({fmt::format("{:#x}", frame_offset(frame) - 1), "", 0, false, ""});
+            } else if (const std::string path = history_.text(file);
+                       of_run_time || !symbols::is_run_time_library(path)) {
+                const auto &found = frames_.at(path, frame_offset(frame), true);
+                to.insert(to.end(), found.begin(), found.end());
+            }
+        }
+    }
+
     static bool has_enough(const Stack &stack) {
         if (!symbols::has_site(stack)) return false;
         const auto site = stack.begin() + static_cast<std::ptrdiff_t>(symbols::site_of(stack));
@@ -173,8 +183,10 @@ class Analysis {
         note((trouble & AUDIT_NO_SLOT) != 0,
              fmt::format("More than {} threads were alive at a time: the calls of the others are dropped.",
                          AUDIT_THREADS));
-        note(history_.end().value("stacks_refused", std::uint64_t{0}) > 0,
-             "There were more different stacks than the table holds: some calls have none.");
+        note(history_.end().value("stacks_shortened", std::uint64_t{0}) > 0,
+             fmt::format("There were more different stacks than the table holds: those that came last have their {} "
+                         "innermost frames alone.",
+                         STACK_SHORT));
         note(history_.end().value("events_lost", std::uint64_t{0}) > 0,
              fmt::format("The kernel dropped {} events: {}.", history_.end().value("events_lost", std::uint64_t{0}),
                          findings_.timed ? "some causes may be told as own work" : "some page faults are not told"));

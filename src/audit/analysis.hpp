@@ -11,7 +11,8 @@ namespace flat::audit {
 /// What of the stacks is put in the words of the source, which takes 0.1 to 1 ms a stack and a program's debug
 /// information.
 enum class Stacks {
-    sites, // of stalls the site and what stands before it, up to `callers_of_a_site` callers of the program's own
+    sites, // of stalls the site and up to `callers_of_a_site` callers, and of the frames before and between them those
+           // outside of the run-time libraries, whose debug information takes long to read; all where there is no site
     all    // every frame, and Findings::stacks
 };
 

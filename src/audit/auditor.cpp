@@ -189,10 +189,8 @@ void Auditor::take_events() {
 }
 
 void Auditor::put_places(std::span<const KernelEvent> events) {
-    for (const KernelEvent &event : events) put_entry(event.within & ((1U << AUDIT_STACK_BITS) - 1), true);
-    if (new_entries_.empty()) return;
-    writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
-    new_entries_.clear();
+    for (const KernelEvent &event : events) put_stack(event.within & ((1U << AUDIT_STACK_BITS) - 1));
+    write_new_entries();
 }
 
 /// Events of the pages that the first process has touched to measure that, and of no others: while it does so, nothing
@@ -259,26 +257,38 @@ void Auditor::put_entries(std::span<const audit_record> records) {
     for (const audit_record &record : records) {
         const std::uint32_t operation = audit_operation_of(&record);
         const std::uint32_t stack = audit_stack_of(&record);
-        if (operation < AUDIT_CALLS_END && !known_[stack]) put_entry(stack, true);
-        if (operation == AUDIT_PHASE) put_entry(static_cast<std::uint32_t>(record.words[1]), false);
+        if (operation < AUDIT_CALLS_END && !known_[stack]) put_stack(stack);
+        if (operation == AUDIT_PHASE) (void)put_entry(static_cast<std::uint32_t>(record.words[1]));
     }
+    write_new_entries();
+}
+
+void Auditor::write_new_entries() {
     if (new_entries_.empty()) return;
     writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
     new_entries_.clear();
 }
 
-void Auditor::put_entry(std::uint32_t entry, bool is_stack) {
-    if (entry == 0 || entry >= INTERNED_WORDS || known_[entry]) return;
+/// The words of an entry that the recording does not have yet, which are put; else none.
+std::span<const std::uint64_t> Auditor::put_entry(std::uint32_t entry) {
+    if (entry == 0 || entry >= INTERNED_WORDS || known_[entry]) return {};
     std::size_t count = 0;
     const std::uint64_t *words = interned_get(&memory_->names, entry, &count);
-    if (words == nullptr) return;
+    if (words == nullptr) return {};
     known_[entry] = true;
-    const std::vector<std::uint64_t> copy(words, words + count);
     new_entries_.push_back(entry);
     new_entries_.push_back(count);
-    new_entries_.insert(new_entries_.end(), copy.begin(), copy.end());
-    if (!is_stack) return;
-    for (const std::uint64_t frame : copy) put_entry(frame_file(frame), false);
+    new_entries_.insert(new_entries_.end(), words, words + count);
+    return {words, count};
+}
+
+/// With the frames and files that it refers to. Where the recording has a stack, it has that of its callers too.
+void Auditor::put_stack(std::uint32_t stack) {
+    for (std::span<const std::uint64_t> words; (words = put_entry(stack)).size() == 1;) {
+        const std::uint64_t word = words[0];
+        if (const auto frame = put_entry(stack_frame(word)); frame.size() == 1) (void)put_entry(frame_file(frame[0]));
+        stack = stack_callers(word);
+    }
 }
 
 void Auditor::put_thread(const audit_slot &slot) {
@@ -297,9 +307,8 @@ void Auditor::put_thread(const audit_slot &slot) {
             now.copy(entry.name, sizeof entry.name - 1);
         }
     }
-    put_entry(slot.program, false);
-    if (!new_entries_.empty()) writer_.write_items<std::uint64_t>(FrameKind::entries, new_entries_);
-    new_entries_.clear();
+    (void)put_entry(slot.program);
+    write_new_entries();
     writer_.write_items<ThreadEntry>(FrameKind::thread, std::span(&entry, 1));
     written_serial_[static_cast<std::size_t>(&slot - memory_->slots)] = slot.serial;
 }
@@ -375,7 +384,7 @@ void Auditor::write_end(int status) {
                              {"events_lost", events_ ? events_->lost() : 0},
                              {"processes", memory_->processes},
                              {"unattached", memory_->unattached},
-                             {"stacks_refused", memory_->names.refused}};
+                             {"stacks_shortened", memory_->names.shortened}};
     writer_.write_text(FrameKind::end, end.dump());
 }
 

@@ -66,7 +66,9 @@ class Auditor {
     void take_from(audit_segment &segment, std::uint32_t number);
     void put_records(audit_slot &slot, std::span<const audit_record> records);
     void put_entries(std::span<const audit_record> records);
-    void put_entry(std::uint32_t entry, bool is_stack);
+    std::span<const std::uint64_t> put_entry(std::uint32_t entry);
+    void put_stack(std::uint32_t stack);
+    void write_new_entries();
     void put_thread(const audit_slot &slot);
     std::vector<bool> slots_of_ended_threads();
     void add_slots_of_the_silent(std::vector<bool> &gone) const;

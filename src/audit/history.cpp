@@ -1,5 +1,7 @@
 #include "history.hpp"
 
+#include "preload/stack_tree.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -110,9 +112,19 @@ std::string History::text(std::uint32_t entry) const {
     return std::string(all.substr(0, all.find('\0')));
 }
 
-std::span<const std::uint64_t> History::frames(std::uint32_t stack) const {
-    const auto found = entries_.find(stack);
-    return found == entries_.end() ? std::span<const std::uint64_t>() : std::span(found->second);
+/// Of an entry of one word; else 0.
+std::uint64_t History::word_of(std::uint32_t entry) const {
+    const auto found = entries_.find(entry);
+    return found != entries_.end() && found->second.size() == 1 ? found->second[0] : 0;
+}
+
+std::vector<std::uint64_t> History::frames(std::uint32_t stack) const {
+    std::vector<std::uint64_t> found;
+    for (std::uint64_t word = 0; found.size() < UNWIND_DEPTH && (word = word_of(stack)) != 0;) {
+        found.push_back(word_of(stack_frame(word)));
+        stack = stack_callers(word);
+    }
+    return found;
 }
 
 /// The records of one thread that have not been told yet.

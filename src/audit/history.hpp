@@ -84,10 +84,11 @@ class History {
     /// An interned text; empty if it is not known.
     std::string text(std::uint32_t entry) const;
     /// The frames of a stack, innermost first, as src/preload/stacks.h has them; none if it is not known.
-    std::span<const std::uint64_t> frames(std::uint32_t stack) const;
+    std::vector<std::uint64_t> frames(std::uint32_t stack) const;
 
   private:
     void read_entries(std::span<const std::byte> payload);
+    std::uint64_t word_of(std::uint32_t entry) const;
     void set_clock(const ClockPair &first, const ClockPair &last);
     std::uint64_t ticks_of(std::uint64_t ns) const;
     friend class MergedHistory;

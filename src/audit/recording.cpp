@@ -17,8 +17,8 @@
 namespace flat::audit {
 namespace {
 
-constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '2'}; // the last one is of this format
-constexpr int level = -20; // some 6 bytes a record in half of the time that level 1 takes for 4
+constexpr std::array<char, 8> mark{'F', 'L', 'A', 'T', 'A', 'U', 'D', '3'}; // the last one is of this format
+constexpr int level = -100; // jq: 9.5 bytes a call in 10 ns; level -20: 6.5 in 16 ns, level 1: 3.6 in 38 ns
 constexpr std::uint32_t largest_payload = 1U << 28;
 
 bool begins_as_recordings(const std::array<char, mark.size()> &bytes) {

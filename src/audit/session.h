@@ -10,7 +10,7 @@
 #include "record.h"
 
 #define AUDIT_SESSION_VARIABLE "FLATLINE_AUDIT_SESSION" /* the file's path, below /proc */
-#define AUDIT_SESSION_MARK UINT64_C(0x3274696475612d66) /* "f-audit2", so of this layout */
+#define AUDIT_SESSION_MARK UINT64_C(0x3374696475612d66) /* "f-audit3", so of this layout */
 
 #define AUDIT_SEGMENT_RECORDS 2728u /* so that a segment has 64 KiB */
 #define AUDIT_SEGMENTS 640u         /* 40 MiB, of which only what was used is resident */

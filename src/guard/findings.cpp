@@ -5,9 +5,11 @@
 #include "../symbols/system_call_name.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 
@@ -46,7 +48,9 @@ std::vector<SourceFrame> frames_of(const guard_session &session, std::uint64_t w
 std::vector<SourceFrame> stack_in_words(const guard_session &session, std::uint32_t entry,
                                         symbols::SourceFrames &frames) {
     std::vector<SourceFrame> stack;
-    for (const std::uint64_t word : words_of(session, entry))
+    std::array<std::uint64_t, UNWIND_DEPTH> words{};
+    const std::size_t count = stack_get(&session.names, entry, words.data());
+    for (const std::uint64_t word : std::span(words).first(count))
         for (const SourceFrame &frame : frames_of(session, word, frames))
             if (!is_the_guards(frame)) stack.push_back(frame);
     return stack;

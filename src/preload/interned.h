@@ -13,15 +13,16 @@
 extern "C" {
 #endif
 
-#define INTERNED_SLOTS (1u << 17)
-#define INTERNED_BITS 20
+#define INTERNED_BITS 20 /* of an entry's number */
 #define INTERNED_WORDS (1u << INTERNED_BITS)
-#define INTERNED_LONGEST 600u /* words of one entry: a path of PATH_MAX bytes */
+#define INTERNED_SLOTS (1u << 20) /* twice as many as entries of one word have room */
+#define INTERNED_LONGEST 600u     /* words of one entry: a path of PATH_MAX bytes */
 
 typedef struct interned_table {
     uint32_t used;                  /* words that are taken; 0 and 1 both mean none, since no entry has the number 0 */
     uint32_t refused;               /* entries for which there was no room */
-    uint64_t slots[INTERNED_SLOTS]; /* the hash's upper half above the entry's number; 0: empty */
+    uint32_t shortened;             /* stacks that are not there in whole (stack_tree.h) */
+    uint32_t slots[INTERNED_SLOTS]; /* the hash's upper bits above the entry's number; 0: empty */
     uint64_t words[INTERNED_WORDS];
 } interned_table;
 
@@ -29,6 +30,10 @@ typedef struct interned_table {
  * the words, or the 64 slots in which it could stand are taken. At most 64 slots are read. By any thread or process at
  * a time; it neither waits nor allocates. */
 uint32_t interned_put(interned_table *table, const uint64_t *words, size_t count);
+
+/* The same, but a new entry is made only if it leaves as many words as `spare` for others; what it does not make for
+ * that reason is not counted as refused. */
+uint32_t interned_put_sparing(interned_table *table, const uint64_t *words, size_t count, uint32_t spare);
 
 /* The same for a text, which is cut off behind 8 * INTERNED_LONGEST bytes. */
 uint32_t interned_put_text(interned_table *table, const char *text);

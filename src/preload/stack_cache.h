@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define STACK_CACHE_BITS 17        /* 4 MiB of 32 bytes each at most: as many stacks as the table can have */
+#define STACK_CACHE_BITS 17        /* 131,072 entries of 32 bytes at most: 4 MiB */
 #define STACK_CACHE_FIRST_BITS 9   /* at first: each page of them costs a page fault, and memory in every thread */
 #define STACK_CACHE_FEW_BITS 5     /* of a thread that has no more memory for them, or ends */
 #define STACK_CACHE_PROOFS 131072u /* words, 1 MiB: of 8,192 stacks of 7 frames. Then from the start again */

@@ -83,7 +83,7 @@ uint64_t frame_of(interned_table *table, uintptr_t address) {
 
 uint32_t stack_of_addresses(interned_table *table, uintptr_t *addresses, size_t count) {
     for (size_t i = 0; i < count; i++) addresses[i] = frame_of(table, addresses[i]);
-    return interned_put(table, addresses, count);
+    return stack_put(table, addresses, count);
 }
 
 uint32_t stack_of(interned_table *table, const void *innermost) {

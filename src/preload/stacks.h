@@ -3,7 +3,7 @@
 #ifndef FLATLINE_PRELOAD_STACKS_H
 #define FLATLINE_PRELOAD_STACKS_H
 
-#include "interned.h"
+#include "stack_tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +29,7 @@ void stacks_prepare(void);
 const char *stacks_program(void);
 
 /* The stack of the calling thread from the function on whose return address is `innermost`. 0 iff the table is full.
- * Some 1 to 10 us; no lock, no allocation; errno stays. */
+ * Some 1 to 15 us; no lock, no allocation; errno stays. */
 uint32_t stack_of(interned_table *table, const void *innermost);
 
 /* The same of return addresses that `unwind_from` has found, of which it makes frames. */

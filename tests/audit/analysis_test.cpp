@@ -2,6 +2,7 @@
 #include "audit/analysis.hpp"
 
 #include "audit/session.h"
+#include "preload/stacks.h"
 
 #include "made_recording.hpp"
 
@@ -99,8 +100,7 @@ std::vector<KernelEvent> touched(std::uint64_t time, std::uint64_t address, std:
 TEST(analysis, has_the_callers_of_a_site_or_whole_stacks) {
     MadeRecording made;
     made.thread(1, 11);
-    const std::vector<std::uint64_t> entry{7, 5, 0x100, 0x200, 0x300, 0x400, 0x500}; // its number, five frames
-    made.writer().write_items<std::uint64_t>(FrameKind::entries, entry);
+    made.stack(7, {0x100, 0x200, 0x300, 0x400, 0x500});
     made.records(1, {MadeCall{100, 20000, 64, 0x1000, AUDIT_MALLOC, 7}.record()});
     made.round(200000);
     made.end();
@@ -111,6 +111,30 @@ TEST(analysis, has_the_callers_of_a_site_or_whole_stacks) {
         EXPECT_EQ(findings.stalls[0].stack.size(), stacks == Stacks::all ? 5U : 3U);
         EXPECT_EQ(findings.stalls[0].site, 0U);
         EXPECT_EQ(findings.stacks.size(), stacks == Stacks::all ? 1U : 0U);
+    }
+}
+
+TEST(analysis, has_frames_of_the_run_time_libraries_in_whole_stacks_and_where_there_is_no_site) {
+    MadeRecording made;
+    made.thread(1, 11);
+    std::vector<std::uint64_t> path(4);
+    std::string_view("/nowhere/libc.so.6").copy(reinterpret_cast<char *>(path.data()), 31);
+    made.entry(5, path);
+    const std::uint64_t in_library = (std::uint64_t{5} << FRAME_OFFSET_BITS) + 0x10;
+    made.stack(7, {in_library, 0x100, in_library + 1, 0x200});
+    made.stack(107, {in_library, in_library + 1});
+    made.records(1, {MadeCall{100, 20000, 64, 0x1000, AUDIT_MALLOC, 7}.record()});
+    made.records(1, {MadeCall{50000, 10000, 64, 0x1000, AUDIT_FREE, 107}.record()});
+    made.round(200000);
+    made.end();
+    for (const Stacks stacks : {Stacks::sites, Stacks::all}) {
+        History history(made.file());
+        const Findings findings = analyse(history, stacks);
+        ASSERT_EQ(findings.stalls.size(), 2U);
+        EXPECT_EQ(findings.stalls[0].stack.size(), stacks == Stacks::all ? 4U : 2U);
+        EXPECT_EQ(findings.stalls[0].stack.at(findings.stalls[0].site).function, "0xff");
+        EXPECT_EQ(findings.stalls[1].stack.size(), 2U);
+        EXPECT_EQ(findings.stalls[1].stack.at(0).function, "libc.so.6+0x10");
     }
 }
 
@@ -243,7 +267,7 @@ TEST(analysis, names_the_causes_that_could_not_be_told_and_why) {
     made.writer().write_text(FrameKind::end, nlohmann::json{{"trouble", AUDIT_NO_DISPATCH | AUDIT_SIGSYS_TAKEN |
                                                                             AUDIT_NO_SLOT | AUDIT_PROGRAM_HAS_SIGSYS},
                                                             {"events_lost", 3},
-                                                            {"stacks_refused", 1}}
+                                                            {"stacks_shortened", 1}}
                                                  .dump());
     const Findings findings = findings_of(made);
     EXPECT_EQ(std::count(findings.available.begin(), findings.available.end(), CauseKind::lock), 0);

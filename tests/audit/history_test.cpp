@@ -1,6 +1,8 @@
 // What happened, out of what was taken out at a time: calls with their details, in the order in which they ended.
 #include "audit/history.hpp"
 
+#include "preload/stack_tree.h"
+
 #include "made_recording.hpp"
 
 #include <algorithm>
@@ -154,14 +156,19 @@ TEST(history, has_phases_and_events_between_calls) {
 
 TEST(history, knows_interned_entries_and_which_are_none) {
     MadeRecording made;
-    const std::uint64_t entries[] = {5, 2, 77, 78, 9, 0, 11, 3, 1}; // the last one is cut
+    made.stack(5, {77, 78});
+    made.entry(20, {std::uint64_t{20} << 32 | 6}); // of a damaged recording: its callers are it again
+    made.entry(21, {1, 2});
+    made.entry(22, {});
+    const std::uint64_t entries[] = {23, 3, 1}; // cut
     made.writer().write_items<std::uint64_t>(FrameKind::entries, entries);
     made.round(10);
     const History history(made.file());
-    EXPECT_EQ(std::vector(history.frames(5).begin(), history.frames(5).end()), (std::vector<std::uint64_t>{77, 78}));
-    EXPECT_TRUE(history.frames(9).empty());
-    EXPECT_TRUE(history.frames(11).empty());
-    EXPECT_EQ(history.text(6), "");
+    EXPECT_EQ(history.frames(5), (std::vector<std::uint64_t>{77, 78}));
+    EXPECT_EQ(history.frames(7), (std::vector<std::uint64_t>{78}));
+    EXPECT_EQ(history.frames(20).size(), std::size_t{UNWIND_DEPTH});
+    for (const std::uint32_t none : {0U, 4U, 21U, 22U, 23U}) EXPECT_TRUE(history.frames(none).empty()) << none;
+    EXPECT_EQ(history.text(4), "");
     EXPECT_FALSE(history.is_whole());
 }
 

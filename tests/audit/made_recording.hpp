@@ -54,6 +54,20 @@ class MadeRecording {
         writer_.write_records(serial, records);
     }
     void events(const std::vector<KernelEvent> &events) { writer_.write_items<KernelEvent>(FrameKind::events, events); }
+    void entry(std::uint32_t number, const std::vector<std::uint64_t> &words) {
+        std::vector<std::uint64_t> payload{number, words.size()};
+        payload.insert(payload.end(), words.begin(), words.end());
+        writer_.write_items<std::uint64_t>(FrameKind::entries, payload);
+    }
+    /// A stack of these frames, innermost first. Its number and those of what it consists of are `number` and the next
+    /// ones, two for each frame.
+    void stack(std::uint32_t number, const std::vector<std::uint64_t> &frames) {
+        for (std::size_t i = 0; i < frames.size(); i++, number += 2) {
+            const std::uint64_t callers = i + 1 < frames.size() ? number + 2 : 0;
+            entry(number, {callers << 32 | (number + 1)});
+            entry(number + 1, {frames[i]});
+        }
+    }
     void clock(std::uint64_t time) {
         const ClockPair pair{made_begin + time, made_begin + time};
         writer_.write_items<ClockPair>(FrameKind::clock, std::span(&pair, 1));

@@ -201,7 +201,7 @@ TEST(recording, is_refused_where_it_is_none) {
 TEST(recording, of_another_format_is_named_as_such) {
     const test::scratch_folder folder;
     const fs::path file = folder.path() / "recording";
-    write_bytes(file, "FLATAUD1 and whatever it had");
+    write_bytes(file, "FLATAUD2 and whatever it had");
     EXPECT_TRUE(is_recording(file));
     try {
         RecordingReader reader(file);

@@ -33,6 +33,7 @@ class Table {
     Table(const Table &) = delete;
     Table &operator=(const Table &) = delete;
     interned_table *operator->() const { return table_; }
+    interned_table &operator*() const { return *table_; }
 
     std::uint32_t put(const Words &words) const { return interned_put(table_, words.data(), words.size()); }
     std::uint32_t put_text(const std::string &text) const { return interned_put_text(table_, text.c_str()); }
@@ -121,12 +122,30 @@ TEST(interned, refuses_and_counts_what_has_no_room_among_the_words) {
 
 TEST(interned, refuses_and_counts_what_has_no_slot) {
     const Table table;
-    std::vector<std::uint32_t> entries;
-    while (table->refused == 0) entries.push_back(table.put({entries.size()}));
-    entries.pop_back();
-    EXPECT_GT(entries.size(), INTERNED_SLOTS / 2);
-    EXPECT_LT(table->used, INTERNED_WORDS / 2);
-    for (std::size_t i = 0; i < entries.size(); i += 97) EXPECT_EQ(table.put({i}), entries[i]);
+    const std::uint32_t entry = table.put({1});
+    for (std::uint32_t &slot : table->slots)
+        if (slot == 0) slot = entry;
+    std::size_t refused = 0;
+    for (std::uint64_t word = 2; word < 100; word++) refused += table.put({word}) == 0;
+    EXPECT_EQ(refused, 98U);
+    EXPECT_EQ(table->refused, 98U);
+    EXPECT_EQ(table.put({1}), entry);
+}
+
+TEST(interned, spares_words_for_other_entries) {
+    const Table table;
+    constexpr std::uint32_t spare = INTERNED_WORDS / 8;
+    const auto put = [&](std::uint64_t word) { return interned_put_sparing(&*table, &word, 1, spare); };
+    std::uint64_t count = 0;
+    while (put(count) != 0) count++;
+    EXPECT_EQ(INTERNED_WORDS - table->used - 1, spare + 1) << "an entry of one word takes two";
+    EXPECT_EQ(table->refused, 0U);
+    for (std::uint64_t word = 0; word < count; word += 97) EXPECT_NE(put(word), 0U) << "an old entry needs no room";
+    EXPECT_NE(table.put({count}), 0U);
+    EXPECT_NE(put(count), 0U);
+    while (table.put({++count}) != 0) {
+    }
+    EXPECT_GE(table->used, INTERNED_WORDS - 3);
 }
 
 TEST(interned, keeps_texts_with_zeros_behind_them) {

@@ -28,9 +28,9 @@ interned_table *table() {
 }
 
 std::vector<std::uint64_t> frames_of(std::uint32_t stack) {
-    std::size_t count = 0;
-    const std::uint64_t *words = interned_get(table(), stack, &count);
-    return words == nullptr ? std::vector<std::uint64_t>() : std::vector<std::uint64_t>(words, words + count);
+    std::vector<std::uint64_t> frames(UNWIND_DEPTH);
+    frames.resize(stack_get(table(), stack, frames.data()));
+    return frames;
 }
 
 std::string path_of(std::uint64_t frame) {

@@ -312,7 +312,7 @@ class IsRefusedInOneLine(Audited):
         self.assertIn(self.flatline("--", BINARIES / "one_behaviour", "without_environment").returncode, (0, 2))
 
     def test_recordings_that_are_none(self):
-        for content in (b"", b"FLAT", b"text " * 1000, b"FLATAUD1", b"FLATAUD1" + b"\xff" * 100):
+        for content in (b"", b"FLAT", b"text " * 1000, b"FLATAUD2", b"FLATAUD2" + b"\xff" * 100):
             self.recording.write_bytes(content)
             self.assert_refused(self.flatline("report", self.recording), "recording")
         self.assert_refused(self.flatline("report", self.folder / "missing"), "missing")
