@@ -47,6 +47,22 @@ bool is_call(std::uint32_t operation) { return operation > AUDIT_NONE && operati
 
 const char *name_of(std::uint32_t operation) { return is_call(operation) ? names[operation] : ""; }
 
+Call call_of(std::uint32_t thread, const audit_record &record) {
+    Call call;
+    call.operation = audit_operation_of(&record);
+    call.thread = thread;
+    call.stack = audit_stack_of(&record);
+    call.begin = audit_time_of(&record);
+    call.duration = audit_duration_of(&record);
+    call.size = audit_size_of(&record);
+    call.block = audit_block_of(&record);
+    return call;
+}
+
+void HistoryVisitor::on_calls(std::uint32_t thread, std::span<const audit_record> records) {
+    for (const audit_record &record : records) on_call(call_of(thread, record));
+}
+
 History::History(const std::filesystem::path &file) : reader_(file) {
     Frame frame;
     std::vector<ClockPair> clocks;
@@ -144,12 +160,15 @@ class ThreadHistory {
     }
     std::uint64_t time() const { return time_; }
 
-    /// Tells the next one.
-    void tell(HistoryVisitor &visitor) {
+    /// Tells the next one, and with it those behind it that end up to `until`, as far as they are calls without
+    /// details.
+    void tell(HistoryVisitor &visitor, std::uint64_t until) {
         if (is_phase_)
             visitor.on_phase(call_.thread, time_, phase_);
         else
             visitor.on_call(call_);
+        forget();
+        tell_plain_calls(visitor, until);
         advance();
     }
 
@@ -157,13 +176,21 @@ class ThreadHistory {
     /// To the next call or phase, with the details before it. What has been read of one whose record is still to come
     /// stays.
     void advance() {
-        if (is_ready_) forget();
         is_ready_ = false;
         while (!is_ready_ && (!rest_.empty() || begin_block())) {
             const audit_record &record = rest_.front();
             rest_ = rest_.subspan(1);
             take(record);
         }
+    }
+
+    void tell_plain_calls(HistoryVisitor &visitor, std::uint64_t until) {
+        const auto end = std::ranges::find_if(rest_, [until](const audit_record &record) {
+            return !is_call(audit_operation_of(&record)) || audit_time_of(&record) + audit_duration_of(&record) > until;
+        });
+        const auto count = static_cast<std::size_t>(end - rest_.begin());
+        if (count > 0) visitor.on_calls(call_.thread, rest_.first(count));
+        rest_ = rest_.subspan(count);
     }
 
     bool begin_block() {
@@ -282,8 +309,8 @@ class MergedHistory {
             waiting.pop();
             const std::uint64_t others = waiting.empty() ? horizon : std::min(horizon, waiting.top().first);
             while (thread.is_ready() && thread.time() <= others) {
-                if (told_events_ < events_.size()) tell_events(thread.time());
-                thread.tell(visitor_);
+                tell_events(thread.time());
+                thread.tell(visitor_, std::min(others, before_next_event()));
             }
             if (thread.is_ready()) waiting.emplace(thread.time(), &thread);
         }
@@ -301,6 +328,11 @@ class MergedHistory {
     void tell_events(std::uint64_t until) {
         while (told_events_ < events_.size() && events_[told_events_].event.time <= until)
             visitor_.on_event(events_[told_events_++].event);
+    }
+
+    /// The last moment before the next event, of which all up to now have been told.
+    std::uint64_t before_next_event() const {
+        return told_events_ < events_.size() ? events_[told_events_].event.time - 1 : UINT64_MAX;
     }
 
     const History &history_;

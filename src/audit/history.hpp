@@ -32,6 +32,9 @@ struct Call {
     std::uint64_t end() const { return begin + duration; }
 };
 
+/// What the record alone tells of a call.
+Call call_of(std::uint32_t thread, const audit_record &record);
+
 enum class CallKind { takes, gives, trims };
 
 /// Of an operation of AUDIT_CALLS; of any other: `trims`.
@@ -48,6 +51,9 @@ class HistoryVisitor {
   public:
     virtual ~HistoryVisitor() = default;
     virtual void on_call(const Call &call) = 0;
+    /// Calls of a thread, one after another, of which no details are known. Tells each of them to on_call, unless it is
+    /// done otherwise.
+    virtual void on_calls(std::uint32_t thread, std::span<const audit_record> records);
     virtual void on_phase(std::uint32_t /*thread*/, std::uint64_t /*time*/, const std::string & /*name*/) {}
     /// With its time in ticks since the session began.
     virtual void on_event(const KernelEvent & /*event*/) {}

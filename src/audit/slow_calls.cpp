@@ -120,17 +120,42 @@ void SlowCalls::on_call(const Call &call) {
         inner = take_inner(*last_watched_, call.end());
     }
     if (limits_.all_calls) {
-        count(call, call.duration);
+        count(call.operation, call.stack, call.size, call.duration);
         count_duration(call);
         if (call.duration >= limits_.over)
             keep_if_slow(call, limits_.by_counts ? evidence_by_counts(call, limits_.cost)
                                                  : evidence_by_events(call, inner, limits_.cost));
     } else {
         const Evidence evidence = evidence_of_attributed(call, inner, limits_.cost);
-        count(call, evidence.duration);
+        count(call.operation, call.stack, call.size, evidence.duration);
         keep_if_slow(call, evidence);
     }
     follow_blocks(call);
+}
+
+/// Nearly all calls of a program are fast, and nothing happened to their threads meanwhile: these are only counted.
+void SlowCalls::on_calls(std::uint32_t thread, std::span<const audit_record> records) {
+    for (const audit_record &record : records) {
+        const std::uint32_t duration = audit_duration_of(&record);
+        const bool is_known = thread == last_serial_ && last_sum_ != nullptr && last_watched_->events.empty();
+        if (is_known && limits_.all_calls && duration < limits_.over)
+            take_fast_call(record, duration);
+        else
+            on_call(call_of(thread, record));
+    }
+}
+
+inline void SlowCalls::take_fast_call(const audit_record &record, std::uint32_t duration) {
+    const std::uint32_t operation = audit_operation_of(&record), stack = audit_stack_of(&record);
+    const CallKind kind = kind_of(operation);
+    const std::uint64_t size = audit_size_of(&record), block = audit_block_of(&record), begin = audit_time_of(&record);
+    count(operation, stack, size, duration);
+    if (kind == CallKind::trims) return;
+    undisturbed_of(kind).add(duration);
+    if (kind == CallKind::gives)
+        last_blocks_->remove(block, begin);
+    else
+        last_blocks_->add({block, size, begin + duration, operation, stack});
 }
 
 /// A thread whose entry is missing is none: its entry is written before its records.
@@ -175,10 +200,10 @@ void SlowCalls::add_time(StackSum &sum, ThreadSum &thread, std::uint64_t duratio
     thread.total += duration;
 }
 
-void SlowCalls::count(const Call &call, std::uint64_t duration) {
+void SlowCalls::count(std::uint32_t operation, std::uint32_t stack, std::uint64_t size, std::uint64_t duration) {
     last_sum_->calls++;
-    StackSum &sum = sum_of(call.operation, call.stack);
-    sum.bytes += kind_of(call.operation) == CallKind::takes ? call.size : 0;
+    StackSum &sum = sum_of(operation, stack);
+    sum.bytes += kind_of(operation) == CallKind::takes ? size : 0;
     add_time(sum, *last_sum_, duration);
 }
 
@@ -187,7 +212,7 @@ void SlowCalls::count_duration(const Call &call) {
     if (kind == CallKind::trims) return;
     const bool takes = kind == CallKind::takes;
     if (call.details.empty() || !told_system_call(call))
-        (takes ? taking_undisturbed_ : giving_undisturbed_).add(call.duration);
+        undisturbed_of(kind).add(call.duration);
     else
         (takes ? taking_told_ : giving_told_).add(evidence_by_events(call, {}, limits_.cost).duration);
 }

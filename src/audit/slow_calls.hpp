@@ -71,6 +71,7 @@ class SlowCalls final : private HistoryVisitor {
     };
 
     void on_call(const Call &call) override;
+    void on_calls(std::uint32_t thread, std::span<const audit_record> records) override;
     void on_event(const KernelEvent &event) override;
     void announce_questions();
     void finish();
@@ -81,7 +82,11 @@ class SlowCalls final : private HistoryVisitor {
     StackSum &sum_of(std::uint32_t operation, std::uint32_t stack);
     StackSum &new_sum_of(std::uint32_t operation, std::uint32_t stack);
     static void add_time(StackSum &sum, ThreadSum &thread, std::uint64_t duration);
-    void count(const Call &call, std::uint64_t duration);
+    void count(std::uint32_t operation, std::uint32_t stack, std::uint64_t size, std::uint64_t duration);
+    Durations &undisturbed_of(CallKind kind) {
+        return kind == CallKind::takes ? taking_undisturbed_ : giving_undisturbed_;
+    }
+    void take_fast_call(const audit_record &record, std::uint32_t duration);
     void count_duration(const Call &call);
     void keep_if_slow(const Call &call, const Evidence &evidence);
     void follow_blocks(const Call &call);

@@ -17,6 +17,18 @@
 #define SMALLEST_GUARD 4096u /* of x86-64 */
 #define ENTRY_BYTES (sizeof(stack_entry) << STACK_CACHE_BITS)
 #define PROOF_BYTES (STACK_CACHE_PROOFS * sizeof(uint64_t))
+#define ROOM_BYTES (ENTRY_BYTES + PROOF_BYTES + sizeof(struct last_stack))
+
+typedef struct found_stack {
+    uintptr_t addresses[UNWIND_DEPTH], slots[UNWIND_DEPTH];
+    size_t count;
+} found_stack;
+
+/* `stacks`: the number of the stack from each frame outwards. */
+struct last_stack {
+    found_stack found;
+    uint32_t stacks[UNWIND_DEPTH];
+};
 
 /* Where the first thread's stack can be. The kernel maps nothing else within its limit. */
 static uintptr_t first_stack_begin, first_stack_end;
@@ -41,17 +53,18 @@ static void take_few(stack_cache *cache) {
     cache->entries = cache->few;
     have_entries(cache, STACK_CACHE_FEW_BITS);
     cache->proofs = NULL;
+    cache->last = NULL;
 }
 
 void stack_cache_begin(stack_cache *cache) {
     take_few(cache);
-    char *room = mmap(NULL, ENTRY_BYTES + PROOF_BYTES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return;
     cache->entries = (stack_entry *)(void *)room;
     have_entries(cache, STACK_CACHE_FIRST_BITS);
     cache->proofs = (uint64_t *)(void *)(room + ENTRY_BYTES);
     cache->proof_end = 0;
+    cache->last = (struct last_stack *)(void *)(room + ENTRY_BYTES + PROOF_BYTES);
     /* The C library puts the variables of every thread but the first at the upper end of its stack. */
     const bool is_first = syscall(SYS_gettid) == getpid();
     cache->begin = is_first ? first_stack_begin : (uintptr_t)cache;
@@ -61,14 +74,9 @@ void stack_cache_begin(stack_cache *cache) {
 
 void stack_cache_end(stack_cache *cache) {
     if (cache->entries == cache->few || cache->entries == NULL) return;
-    (void)munmap(cache->entries, ENTRY_BYTES + PROOF_BYTES); /* its arguments are mmap's */
+    (void)munmap(cache->entries, ROOM_BYTES); /* its arguments are mmap's */
     take_few(cache);
 }
-
-typedef struct found_stack {
-    uintptr_t addresses[UNWIND_DEPTH], slots[UNWIND_DEPTH];
-    size_t count;
-} found_stack;
 
 static bool is_between(uintptr_t address, uintptr_t begin, uintptr_t end) { return address - begin < end - begin; }
 
@@ -211,15 +219,81 @@ static void grow(stack_cache *cache) {
     have_entries(cache, (unsigned)__builtin_ctzll(entries) + 2);
 }
 
+/* How a stack that is being unwound meets the last one. */
+typedef struct meeting {
+    const stack_cache *cache;
+    const found_stack *found;
+    size_t at; /* the frame of the last one that stood where the newest found one does, or the next further out */
+    size_t stands_from; /* all frames of the last one from this on still stand */
+    bool met;           /* the newest found frame is the last one's at `at` */
+} meeting;
+
+static meeting begin_meeting(const stack_cache *cache, const found_stack *found) {
+    meeting of = {.cache = cache, .found = found};
+    if (cache->last == NULL) return of;
+    of.stands_from = cache->last->found.count;
+    while (of.stands_from > 0 && stands(cache, &cache->last->found, of.stands_from - 1)) of.stands_from--;
+    return of;
+}
+
+/* Only the innermost UNWIND_DEPTH frames of the last one are known, which may not have been all. */
+static bool has_enough(const found_stack *last, size_t at, size_t count) {
+    return last->count < UNWIND_DEPTH || count + last->count - at - 1 >= UNWIND_DEPTH;
+}
+
+static bool meets_last(void *context, size_t count) {
+    meeting *of = context;
+    if (of->cache->last == NULL) return false;
+    const found_stack *last = &of->cache->last->found;
+    const uintptr_t slot = of->found->slots[count - 1], address = of->found->addresses[count - 1];
+    while (of->at < last->count && last->slots[of->at] < slot) of->at++;
+    of->met = slot != 0 && of->at < last->count && last->slots[of->at] == slot && last->addresses[of->at] == address &&
+              of->at + 1 >= of->stands_from && has_enough(last, of->at, count);
+    return of->met;
+}
+
+/* Adds the frames further out. */
+static void take_rest(found_stack *found, const meeting *of) {
+    const found_stack *last = &of->cache->last->found;
+    size_t rest = last->count - of->at - 1;
+    if (rest > UNWIND_DEPTH - found->count) rest = UNWIND_DEPTH - found->count;
+    memcpy(found->addresses + found->count, last->addresses + of->at + 1, rest * sizeof *last->addresses);
+    memcpy(found->slots + found->count, last->slots + of->at + 1, rest * sizeof *last->slots);
+    found->count += rest;
+}
+
+/* Puts a stack of which `new` frames are not the last one's, and makes it the last one. */
+static uint32_t put_found(stack_cache *cache, interned_table *table, const found_stack *found, size_t new,
+                          const meeting *of) {
+    uint64_t frames[UNWIND_DEPTH];
+    uint32_t stacks[UNWIND_DEPTH];
+    struct last_stack *last = cache->last;
+    const bool has_all = of->met && found->count - new == last->found.count - of->at;
+    if (!has_all) new = found->count;
+    for (size_t i = 0; i < new; i++) frames[i] = frame_of(table, found->addresses[i]);
+    const uint32_t stack = stack_put_on(table, has_all ? last->stacks[of->at] : 0, frames, new, stacks);
+    if (stack != 0) {
+        if (last == NULL) return stack;
+        memmove(last->stacks + new, last->stacks + of->at, (found->count - new) * sizeof *stacks);
+        memcpy(last->stacks, stacks, new * sizeof *stacks);
+        last->found = *found;
+        return stack;
+    }
+    if (last != NULL) last->found.count = 0;
+    for (size_t i = new; i < found->count; i++) frames[i] = frame_of(table, found->addresses[i]);
+    return stack_put(table, frames, found->count);
+}
+
 static uint32_t unwind(stack_cache *cache, interned_table *table, const stack_place *place, const void *caller,
                        uintptr_t frame) {
     const int before = errno;
     found_stack found;
-    found.count = unwind_from(caller, found.addresses, found.slots);
+    meeting of = begin_meeting(cache, &found);
+    found.count = unwind_until(caller, found.addresses, found.slots, meets_last, &of);
+    const size_t new = of.met ? found.count - 1 : found.count;
+    if (of.met) take_rest(&found, &of);
     if (cache->proofs != NULL) learn_own_stack(cache, &found);
-    uintptr_t frames[UNWIND_DEPTH];
-    memcpy(frames, found.addresses, found.count * sizeof *frames);
-    const uint32_t stack = stack_of_addresses(table, frames, found.count);
+    const uint32_t stack = put_found(cache, table, &found, new, &of);
     put(cache, place, &found, frame, stack);
     grow(cache);
     errno = before;

@@ -23,6 +23,11 @@ static inline uint32_t stack_callers(uint64_t word) { return (uint32_t)(word >> 
  * a frame. */
 uint32_t stack_put(interned_table *table, const uint64_t *frames, size_t count);
 
+/* Puts them on the stack of their callers, 0 if they have none; `count` may be 0. In `stacks[i]` is then the number of
+ * the stack whose innermost frame is frames[i]. Returns the number of the whole stack; 0 iff seven eighths of the table
+ * are taken and it is not in it. */
+uint32_t stack_put_on(interned_table *table, uint32_t callers, const uint64_t *frames, size_t count, uint32_t *stacks);
+
 /* Writes the frames of a stack, innermost first, and returns how many there are; 0 iff it is no number of a stack. */
 size_t stack_get(const interned_table *table, uint32_t stack, uint64_t frames[UNWIND_DEPTH]);
 

@@ -81,16 +81,12 @@ uint64_t frame_of(interned_table *table, uintptr_t address) {
     return FRAME_ABSOLUTE | address;
 }
 
-uint32_t stack_of_addresses(interned_table *table, uintptr_t *addresses, size_t count) {
-    for (size_t i = 0; i < count; i++) addresses[i] = frame_of(table, addresses[i]);
-    return stack_put(table, addresses, count);
-}
-
 uint32_t stack_of(interned_table *table, const void *innermost) {
     const int before = errno;
     uintptr_t addresses[UNWIND_DEPTH];
     const size_t count = unwind_from(innermost, addresses, NULL);
-    const uint32_t stack = stack_of_addresses(table, addresses, count);
+    for (size_t i = 0; i < count; i++) addresses[i] = frame_of(table, addresses[i]);
+    const uint32_t stack = stack_put(table, addresses, count);
     errno = before;
     return stack;
 }

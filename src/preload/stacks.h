@@ -32,9 +32,6 @@ const char *stacks_program(void);
  * Some 1 to 15 us; no lock, no allocation; errno stays. */
 uint32_t stack_of(interned_table *table, const void *innermost);
 
-/* The same of return addresses that `unwind_from` has found, of which it makes frames. */
-uint32_t stack_of_addresses(interned_table *table, uintptr_t *addresses, size_t count);
-
 /* One frame of it. */
 uint64_t frame_of(interned_table *table, uintptr_t address);
 

@@ -3,6 +3,7 @@
 #ifndef FLATLINE_PRELOAD_UNWIND_H
 #define FLATLINE_PRELOAD_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +17,11 @@
  * `slots`, unless it is NULL: where on the stack each of them should be found, by the convention that a call pushes its
  * return address. 0: not on the stack, as where a signal struck, and everywhere on other processors than x86-64. */
 size_t unwind_from(const void *innermost, uintptr_t addresses[UNWIND_DEPTH], uintptr_t slots[UNWIND_DEPTH]);
+
+/* The same, but not further out than where `is_known` says so, which is asked behind each frame with how many there
+ * are.
+ */
+size_t unwind_until(const void *innermost, uintptr_t addresses[UNWIND_DEPTH], uintptr_t slots[UNWIND_DEPTH],
+                    bool (*is_known)(void *context, size_t count), void *context);
 
 #endif

@@ -72,9 +72,8 @@ void ModuleFile::read_ranges() {
 
 std::string ModuleFile::symbol_at(std::uint64_t address) const {
     if (module_ == nullptr) return {};
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char *name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (!symbols_) symbols_.emplace(module_);
+    const char *name = symbols_->at(address);
     return name == nullptr ? "" : name;
 }
 

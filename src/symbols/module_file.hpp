@@ -2,6 +2,7 @@
 #pragma once
 
 #include "source_line.hpp"
+#include "symbol_index.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -45,10 +46,11 @@ class ModuleFile {
 
     Dwfl_Callbacks callbacks_;
     std::unique_ptr<Dwfl, void (*)(Dwfl *)> session_;
-    Dwfl_Module *module_ = nullptr; // none if the file is not open
-    Dwarf *dwarf_ = nullptr;        // none if there is none
-    Dwarf_Addr bias_ = 0;           // what the file's addresses exceed the DWARF's by
-    std::vector<Range> ranges_;     // of units, by begin
+    Dwfl_Module *module_ = nullptr;              // none if the file is not open
+    Dwarf *dwarf_ = nullptr;                     // none if there is none
+    Dwarf_Addr bias_ = 0;                        // what the file's addresses exceed the DWARF's by
+    std::vector<Range> ranges_;                  // of units, by begin
+    mutable std::optional<SymbolIndex> symbols_; // once they are asked for
 };
 
 } // namespace flat::symbols
