@@ -279,7 +279,6 @@ static uint32_t put_found(stack_cache *cache, interned_table *table, const found
         last->found = *found;
         return stack;
     }
-    if (last != NULL) last->found.count = 0;
     for (size_t i = new; i < found->count; i++) frames[i] = frame_of(table, found->addresses[i]);
     return stack_put(table, frames, found->count);
 }

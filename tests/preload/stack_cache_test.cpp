@@ -21,14 +21,25 @@
 #include <unwind.h>
 
 namespace {
-thread_local std::size_t unwound;
+thread_local std::size_t unwound, frames_unwound;
+
+struct Look {
+    _Unwind_Trace_Fn function;
+    void *context;
+};
+_Unwind_Reason_Code count_and_look(_Unwind_Context *frame, void *of) {
+    frames_unwound++;
+    const Look *look = static_cast<Look *>(of);
+    return look->function(frame, look->context);
+}
 } // namespace
 
 // In the place of the run time's own: it counts, and hands on.
-extern "C" _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn look, void *context) {
+extern "C" _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn function, void *context) {
     static auto *const next = reinterpret_cast<decltype(&_Unwind_Backtrace)>(dlsym(RTLD_NEXT, "_Unwind_Backtrace"));
     unwound++;
-    return next(look, context);
+    Look look{function, context};
+    return next(count_and_look, &look);
 }
 
 namespace {
@@ -55,7 +66,7 @@ struct Found {
     std::uint32_t stack = 0;
     const void *caller = nullptr;
     std::uintptr_t frame = 0;
-    std::size_t unwound = 0; // for it
+    std::size_t unwound = 0, frames = 0; // for it
     std::ptrdiff_t entry = 0;
     bool is_right = false;
 };
@@ -66,13 +77,14 @@ NOINLINE Found call(bool slow) {
     found.caller = __builtin_return_address(0);
     found.frame = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
     if (cache.entries == nullptr) stack_cache_begin(&cache);
-    const std::size_t before = unwound;
+    const std::size_t before = unwound, frames_before = frames_unwound;
     const stack_place place = stack_place_of(&cache, found.caller, found.frame);
     std::uint64_t stack = stack_at_hand(&place);
     if (slow || !stack_is_at_hand(&place, stack))
         stack = stack_find(&cache, table(), &place, found.caller, found.frame, slow);
     found.stack = static_cast<std::uint32_t>(stack);
     found.unwound = unwound - before;
+    found.frames = frames_unwound - frames_before;
     found.entry = place.entry - cache.entries;
     found.is_right = !asks_oracle || found.stack == stack_of(table(), found.caller);
     kept_apart = kept_apart + 1;
@@ -196,6 +208,28 @@ TEST_F(stack_cache_of_a_thread, unwinds_a_slow_call_of_another_caller_further_ou
     const std::vector<Found> all = in_turn({by_caller_further_out<1>, by_caller_further_out<2>}, 10, true);
     EXPECT_EQ(unwound_in(all), all.size());
     EXPECT_NE(all[0].stack, all[1].stack);
+}
+
+/// Below `depth` frames, from two places: the frames that were unwound for the second.
+NOINLINE std::size_t frames_for_the_second(int depth) {
+    if (depth > 0) {
+        const std::size_t frames = frames_for_the_second(depth - 1);
+        kept_apart = kept_apart + 1;
+        return frames;
+    }
+    EXPECT_TRUE(call(false).is_right);
+    const Found second = call(false);
+    EXPECT_TRUE(second.is_right);
+    EXPECT_EQ(second.unwound, 1U);
+    return second.frames;
+}
+
+TEST_F(stack_cache_of_a_thread, unwinds_no_frame_further_out_that_the_stack_before_had) {
+    if (!proves) GTEST_SKIP() << "nothing is known of callers further out on this processor";
+    for (const int depth : {2, 10, 40, 200}) {
+        SetUp();
+        EXPECT_LE(frames_for_the_second(depth), depth < 60 ? 10U : 70U) << depth; // what GoogleTest has is 20 and more
+    }
 }
 
 NOINLINE Found with_room(std::size_t bytes, bool slow) {
