@@ -189,8 +189,14 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     return moved;
 }
 
+/* What a thread does not have the C library frees when it ends, behind its destructors. A thread that has called
+ * nothing before would attach by that, and nothing would take its memory back. */
+static bool has_nothing_to_free(const void *block) {
+    return UNLIKELY(block == NULL) && !audit_is_attached(&audit_mine);
+}
+
 EXPORT void free(void *block) {
-    if (first_memory_owns(block) || !next_is_ready()) return;
+    if (first_memory_owns(block) || !next_is_ready() || has_nothing_to_free(block)) return;
     BEGIN(AUDIT_FREE);
     next.free(block);
     END(AUDIT_FREE, 0, block);

@@ -51,6 +51,8 @@ FAULTS = {
                                                   "auditor.has_or_counts_all_calls_of_more*"),
     "calls_without_a_slot_are_not_counted": ("audit/writer.c", r"fetch_add\(&audit_shared->unattached, 1",
                                              "fetch_add(&audit_shared->unattached, 0", "auditor.counts*slot"),
+    "a_thread_attaches_when_it_ends": ("audit/calls.c", r"return UNLIKELY\(block == NULL\) && ", "return false && ",
+                                       "TheProgramDoesWhatItDoesWithout.test_its_memory_where_threads_come_and_go"),
     "threads_share_a_serial_number": ("audit/writer.c", r"__atomic_add_fetch\(&audit_shared->next_serial, 1",
                                       "__atomic_add_fetch(&audit_shared->next_serial, 0", "auditor.has_the_calls_of_child*"),
     "threads_end_before_their_last_calls": ("audit/writer.c", r"AUDIT_SLOT_ENDING, __ATOMIC_RELEASE",

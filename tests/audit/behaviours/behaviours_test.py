@@ -177,6 +177,10 @@ class TheProgramDoesWhatItDoesWithout(Audited):
     def test_its_threads_on_the_smallest_stacks(self):
         self.audit("one_behaviour", "small_stack")
 
+    def test_its_memory_where_threads_come_and_go(self):
+        report = self.audit("one_behaviour", "threads_that_end")
+        self.assertEqual(len(report["threads"]), 1 + 53)
+
     def test_its_other_preloaded_library(self):
         """Which is loaded behind the audit's, and before what is under it."""
         late = BINARIES / "liblate_library.so"

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -121,6 +122,25 @@ static void run_thread(void *(*body)(void *), size_t stack) {
     if (stack != 0) require(pthread_attr_setstacksize(&attributes, stack) == 0);
     require(pthread_create(&thread, &attributes, body, NULL) == 0 && pthread_join(thread, NULL) == 0);
     require(pthread_attr_destroy(&attributes) == 0);
+}
+
+static void *thread_without_calls(void *nothing) { return nothing; }
+
+static size_t mapped_pages(void) {
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    require(file != NULL && fscanf(file, "%zu", &pages) == 1 && fclose(file) == 0);
+    return pages;
+}
+
+static void threads_that_end(void) {
+    void *(*const bodies[])(void *) = {thread_without_calls, thread_on_a_small_stack};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        for (int round = 0; round < 3; round++) run_thread(bodies[i], 0);
+        const size_t before = mapped_pages();
+        for (int round = 0; round < 50; round++) run_thread(bodies[i], 0);
+        require(mapped_pages() == before);
+    }
 }
 
 static void small_stack(void) { run_thread(thread_on_a_small_stack, (size_t)sysconf(_SC_THREAD_STACK_MIN)); }
@@ -435,6 +455,7 @@ static const struct {
     {"failing", failing},
     {"threads", threads},
     {"small_stack", small_stack},
+    {"threads_that_end", threads_that_end},
     {"busy", busy},
     {"forked", forked},
     {"executed_in_place", executed_in_place},
