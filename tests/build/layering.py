@@ -32,7 +32,7 @@ LEVELS = {
                "descriptor footprint links steps ticks", "histogram ready wheel", "statistics switchback", "engine",
                "construction control gain lane_grants load record snapshot watchdog",
                "any_worker layout options submit_steps worker", "metrics setup submit"],
-    "symbols": ["demangle source_line system_call_name whole_file", "entries module_file", "source_frames", "site"],
+    "symbols": ["demangle source_line symbol_index system_call_name whole_file", "entries module_file", "source_frames", "site"],
 }
 LEVEL = {(room, name): level for room, levels in LEVELS.items() for level, names in enumerate(levels)
          for name in names.split()}
