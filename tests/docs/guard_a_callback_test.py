@@ -43,8 +43,9 @@ def cells(line):
 
 class GuardACallback(unittest.TestCase):
     def test_shows_the_table_as_it_is_made_now(self):
-        if shutil.which(CLANG) is None or not RUNTIME.exists():
-            self.skipTest("%s or %s is missing: scripts/bootstrap test installs them" % (CLANG, RUNTIME))
+        if shutil.which(CLANG) is None or not RUNTIME.exists() or not rtsan_table.SYMBOLIZER.exists():
+            self.skipTest("%s, %s or %s is missing: scripts/bootstrap test installs them" %
+                          (CLANG, RUNTIME, rtsan_table.SYMBOLIZER))
         self.assertEqual(differences(PAGE, rtsan_table.table(FLATLINE, PROGRAMS, CLANG, RUNTIME)), [])
 
     def test_shows_each_violation_and_what_the_guard_finds(self):

@@ -4,7 +4,7 @@ docs/guard-a-callback.md, which tests/docs/guard_a_callback_test.py holds to it.
 
     rtsan_table.py FLATLINE PROGRAMS CLANG RUNTIME
 
-CLANG: clang++-19. RUNTIME: libclang_rt.rtsan-x86_64.a, which Debian's libclang-rt-19-dev has; it is linked by hand,
+CLANG: clang++-19, with llvm-symbolizer-19 beside it. RUNTIME: libclang_rt.rtsan-x86_64.a, which Debian's libclang-rt-19-dev has; it is linked by hand,
 since the option -fsanitize=realtime needs marks in the source that come with clang 20. It ends the program at the first
 violation, so each case is a run of its own; of a case with several, those behind the first are not reached.
 """
@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 SOURCES = pathlib.Path(__file__).resolve().parent
+SYMBOLIZER = pathlib.Path("/usr/bin/llvm-symbolizer-19")  # without it RTSan names no line
 # Functions that a case calls, or whose marks stand in another file.
 PART_OF = {"third": "in_a_nested_call", "reserve": "in_an_inlined_function",
            "allocate_in_a_section": "in_a_thread_of_its_own", "late_call": "in_a_library_that_was_loaded_late"}
@@ -44,7 +45,7 @@ def build(folder, clang, runtime):
 def found_by_rtsan(folder, case):
     """Where the first violation of a case stands, or None: (file, line)."""
     result = subprocess.run([folder / "violations", folder / "late.so", case], capture_output=True, text=True, timeout=60,
-                            env=dict(os.environ, RTSAN_SYMBOLIZER_PATH="/usr/bin/llvm-symbolizer-19"))
+                            env=dict(os.environ, RTSAN_SYMBOLIZER_PATH=str(SYMBOLIZER)))
     places = re.findall(r"/(violations\.cpp|late\.cpp):(\d+)", result.stderr)
     if "Real-time violation" not in result.stderr:
         return None
