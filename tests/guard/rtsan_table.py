@@ -4,9 +4,10 @@ docs/guard-a-callback.md, which tests/docs/guard_a_callback_test.py holds to it.
 
     rtsan_table.py FLATLINE PROGRAMS CLANG RUNTIME
 
-CLANG: clang++-19, with llvm-symbolizer-19 beside it. RUNTIME: libclang_rt.rtsan-x86_64.a, which Debian's libclang-rt-19-dev has; it is linked by hand,
-since the option -fsanitize=realtime needs marks in the source that come with clang 20. It ends the program at the first
-violation, so each case is a run of its own; of a case with several, those behind the first are not reached.
+CLANG: clang++-19, with llvm-symbolizer-19 beside it. RUNTIME: libclang_rt.rtsan-x86_64.a, which Debian's
+libclang-rt-19-dev has; it is linked by hand, since the option -fsanitize=realtime needs marks in the source that come
+with clang 20. It ends the program at the first violation, so each case is a run of its own; of a case with several,
+those behind the first are not reached.
 """
 import json
 import os
