@@ -1,6 +1,7 @@
 #include "symbol_index.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace flat::symbols {
 namespace {
@@ -31,9 +32,9 @@ SymbolIndex::SymbolIndex(Dwfl_Module *module) : module_(module) {
         GElf_Word section = SHN_UNDEF;
         const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, nullptr, nullptr);
         if (name == nullptr || *name == 0 || !names_code_or_data(symbol)) continue;
-        symbols_.push_back({address, address + symbol.st_size, name, section, binding_of(symbol), 0});
+        symbols_.push_back({address, address + symbol.st_size, i, name, section, binding_of(symbol), 0});
     }
-    std::ranges::stable_sort(symbols_, {}, &Symbol::begin);
+    std::ranges::sort(symbols_, {}, [](const Symbol &each) { return std::pair(each.begin, each.number); });
     std::uint64_t furthest = 0;
     for (Symbol &symbol : symbols_) symbol.furthest = furthest = std::max(furthest, symbol.end);
 }

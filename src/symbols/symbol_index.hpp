@@ -23,6 +23,7 @@ class SymbolIndex {
   private:
     struct Symbol {
         std::uint64_t begin, end;
+        int number;       // in the table
         const char *name; // of the module
         GElf_Word section;
         int binding;            // local, weak, global: 1, 2, 3
