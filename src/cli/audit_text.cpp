@@ -64,11 +64,11 @@ std::string ending_text(const Findings &findings, const Look &look) {
 }
 
 std::string calls_text(const Findings &findings, const Look &look) {
-    std::string text =
-        fmt::format("{} in {}, {}. {} {} {} or longer{}.", counted(findings.calls, "call"), threads_text(findings),
-                    time_text(findings.seconds * 1e9), findings.slow_count == 0 ? "None" : grouped(findings.slow_count),
-                    findings.timed ? "took" : "spent", time_text(findings.over_ns),
-                    findings.timed ? "" : " in page faults and system calls");
+    std::string text = fmt::format("{} in {}, {}. {} {} {} or longer{}.", counted(findings.calls, "call"),
+                                   threads_text(findings), time_text(findings.seconds * 1e9),
+                                   findings.slow_count == 0 ? "No stall" : counted(findings.slow_count, "stall"),
+                                   findings.timed ? "took" : "spent", time_text(findings.over_ns),
+                                   findings.timed ? "" : " in page faults and system calls");
     if (findings.dropped == 0) return told("Calls", text + " None was dropped.", look);
     return told("Calls", text, look) +
            told("Dropped",

@@ -51,7 +51,7 @@ TEST(audit_text, says_first_what_ran_and_which_causes_could_be_told) {
     const std::string head = text.substr(0, text.find("\n\n"));
     EXPECT_TRUE(has(head, "libc.so.6"));
     EXPECT_TRUE(has(head, "1,234,567 calls in 2 threads, 4.2 s."));
-    EXPECT_TRUE(has(head, "19 took 10 us or longer"));
+    EXPECT_TRUE(has(head, "19 stalls took 10 us or longer"));
     EXPECT_TRUE(has(head, "None was dropped"));
     EXPECT_TRUE(has(head, "page fault, system call, lock and first touch of a block"));
     EXPECT_TRUE(has(head, "preempted and blocked: perf_event_open is refused (perf_event_paranoid is 3)"));
@@ -154,7 +154,7 @@ TEST(audit_text, says_of_calls_that_were_not_timed_what_a_time_is_of) {
     audit::Findings findings = test::made_findings();
     findings.timed = false;
     const std::string text = text_of(findings);
-    EXPECT_TRUE(has(text, "19 spent 10 us or longer in page faults and"));
+    EXPECT_TRUE(has(text, "19 stalls spent 10 us or longer in page faults and"));
     EXPECT_FALSE(has(text, "All calls")); // there are no percentiles of calls
     EXPECT_FALSE(has(text, "took 10 us"));
     findings = without_stalls();
@@ -190,7 +190,7 @@ TEST(audit_text, says_plainly_that_there_is_no_stall) {
     const std::string text = text_of(without_stalls());
     EXPECT_TRUE(has(text, "No stall: no call took 10 us or longer. The longest call took 9.4 us; it freed a block.\n"));
     EXPECT_FALSE(has(text, "What to do"));
-    EXPECT_TRUE(has(text, "None took 10 us or longer"));
+    EXPECT_TRUE(has(text, "No stall took 10 us or longer"));
     EXPECT_TRUE(has(text_of({}), "No call was recorded."));
 }
 
