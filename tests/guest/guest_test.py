@@ -3,6 +3,7 @@
 
     guest_test.py BUILD
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -32,7 +33,10 @@ RUNS = [
 def objection(build, arguments, status, expected):
     """What is wrong with a run, or None."""
     command = [str(ROOT / "scripts/guest"), *(word.replace("BUILD", build) for word in arguments)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    # Without this variable Python keeps what it prints to a pipe back, as on a machine that sets none.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env=environment)
     if done.returncode != status:
         return "it ends with %d, and not %d: %s" % (done.returncode, status, done.stdout)
     at = 0
