@@ -394,16 +394,16 @@ TEST_F(EngineHpp, ACompletionWithoutAHandleIsPolledWithAFunction) {
 
 TEST(EngineHppOptions, ArraysOfAnotherLengthAreRefused) {
     const flat_class classes[] = {{64, 16}, {256, 16}};
-    const std::vector<flat_class_limits> limits(1);
+    const std::array<flat_class_limits, 2> limits{}; // those behind the shorter arrays would be taken too
+    const std::array<flat_worker_options, 3> workers{};
     flat::engine_options options;
     options.classes = classes;
     options.caller_runs_workers = true;
     flat::engine engine;
-    options.class_limits = limits;
+    options.class_limits = {limits.data(), 1};
     EXPECT_EQ(engine.start(options), FLAT_INVALID_ARGUMENT);
     options.class_limits = {};
-    const std::vector<flat_worker_options> two(2);
-    options.workers = two;
+    options.workers = {workers.data(), 2};
     options.worker_count = 3;
     EXPECT_EQ(engine.start(options), FLAT_INVALID_ARGUMENT);
     EXPECT_EQ(engine.get(), nullptr);

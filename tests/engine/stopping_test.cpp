@@ -10,11 +10,13 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include <sys/mman.h>
 
 namespace {
 
+using test::instructions;
 using test::millisecond;
 using test::stopped_call;
 
@@ -23,6 +25,7 @@ constexpr std::array<flat_class, 2> classes{{{64, 40}, {1024, 20}}};
 constexpr std::array<flat_class_limits, 2> limits{{{4, 2, 0}, {3, 2, 0}}};
 constexpr flat_class_limits inline_limits{5, 2, 0};
 const std::vector<std::size_t> sizes{64, 1024};
+constexpr std::size_t ring = 2 * (5 + 4 + 3); // descriptors of a lane: a task and a cancellation for each grant
 constexpr std::size_t live = lanes * (4 + 3) + workers * (2 + 2);
 
 void *map_shared(std::size_t bytes) {
@@ -62,6 +65,8 @@ class shared_engine {
             FLAT_OK) {
             throw std::runtime_error("no engine");
         }
+        const char *start = static_cast<char *>(metadata_);
+        as_initialised_.assign(start, start + need_.metadata_bytes);
     }
     shared_engine(const shared_engine &) = delete;
     shared_engine &operator=(const shared_engine &) = delete;
@@ -69,6 +74,14 @@ class shared_engine {
         flat_engine_destroy(engine_);
         (void)munmap(metadata_, need_.metadata_bytes);
         (void)munmap(blocks_, need_.block_bytes);
+    }
+
+    // One for all tests, which is as it was after its initialisation: that takes milliseconds, since it measures the
+    // clock's rate. No other thread may be in a call.
+    static const shared_engine &as_new() {
+        static const shared_engine one;
+        std::memcpy(one.metadata_, one.as_initialised_.data(), one.as_initialised_.size());
+        return one;
     }
 
     operator flat_engine *() const { return engine_; } // NOLINT: it stands for the engine
@@ -98,6 +111,7 @@ class shared_engine {
     flat_footprint need_{};
     void *metadata_, *blocks_;
     flat_engine *engine_ = nullptr;
+    std::vector<char> as_initialised_;
 };
 
 // The calls. Each returns a flat_status; that of the task which runs is counted.
@@ -147,11 +161,16 @@ const one_call calls[] = {{"grant", call_grant, false, false},
                           {"submit_anywhere", submit_anywhere, true, true}};
 
 // What the lane has before the call: a completion that was not polled, a grant that is held, a task that waits for its
-// start if that is asked for, and all that the call needs.
-void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits, bool has_chosen = false) {
+// start if that is asked for, and all that the call needs. With `wraps` its next descriptor is the last of the ring.
+void prepare(const shared_engine &engine, flat_submitter *lane, bool one_waits, bool has_chosen = false,
+             bool wraps = false) {
     shared->runs = shared->others_runs = shared->completed_unrun = 0;
     shared->ticket = 0;
-    const flat_task polled = {.run = test::do_nothing, .completion = true};
+    const flat_task polled = {.run = test::do_nothing, .completion = true}, forgotten = {.run = test::do_nothing};
+    for (std::size_t posted = one_waits ? 2 : 1; wraps && posted + 1 < ring; posted++) {
+        ASSERT_EQ(flat_engine_submit(lane, to, &forgotten, nullptr, 0), FLAT_OK);
+        engine.step_workers();
+    }
     const flat_task later = {.run = count_unrun,
                              .always_run = true,
                              .start_ns = flat_engine_now(engine) + test::hour,
@@ -218,13 +237,14 @@ void expect_whole(const shared_engine &engine) {
 
 // Stops the call after `steps` instructions, goes on without it, and then lets it return. False: the call is shorter.
 // `*was_inside` says whether a drain waited for it, or a stop where a task waits for its start.
-bool stop_for_a_while(const shared_engine &engine, const one_call &call, unsigned steps, bool *was_inside) {
+bool stop_for_a_while(const one_call &call, bool wraps, unsigned steps, instructions &seen, bool *was_inside) {
+    const shared_engine &engine = shared_engine::as_new();
     flat_submitter *lane = engine.lane(), *other = engine.lane();
     const bool one_waits = call.function == call_cancel;
     const auto settle = one_waits ? flat_engine_stop : flat_engine_drain;
-    prepare(engine, lane, one_waits, call.chooses);
+    prepare(engine, lane, one_waits, call.chooses, wraps);
     stopped_call stopped(call.function, lane, shared);
-    const bool goes_on = stopped.step(steps);
+    const bool goes_on = stopped.step(steps, seen);
     expect_others_go_on(engine, other);
     flat_submitter *third = engine.lane();
     EXPECT_EQ(flat_engine_reclaim(engine).lanes, 0u) << "its thread has not ended";
@@ -251,13 +271,14 @@ bool stop_for_a_while(const shared_engine &engine, const one_call &call, unsigne
 }
 
 // Ends the call after `steps` instructions, as if its thread had ended there.
-bool end_there(const shared_engine &engine, const one_call &call, unsigned steps, bool by_drain) {
+bool end_there(const one_call &call, bool wraps, unsigned steps, instructions &seen, bool by_drain) {
+    const shared_engine &engine = shared_engine::as_new();
     flat_submitter *lane = engine.lane_of_the_dead(), *other = engine.lane();
-    prepare(engine, lane, true, call.chooses);
+    prepare(engine, lane, true, call.chooses, wraps);
     bool goes_on = false;
     {
         stopped_call stopped(call.function, lane, shared);
-        goes_on = stopped.step(steps);
+        goes_on = stopped.step(steps, seen);
     }
     expect_others_go_on(engine, other);
     const unsigned runs = shared->runs;
@@ -315,7 +336,7 @@ const lane_call lane_calls[] = {{"register", call_register, lanes - 1},
 // Ends the call after `steps` instructions, as if its thread had ended there. Of its engine's lanes one is of a thread
 // that has ended, `call.free` are free, and the others are this thread's.
 bool end_among_lanes(const lane_call &call, unsigned steps) {
-    const shared_engine engine;
+    const shared_engine &engine = shared_engine::as_new();
     const flat_task task = {.run = test::do_nothing, .completion = true};
     std::vector<flat_submitter *> own;
     while (own.size() + 1 + call.free < lanes) own.push_back(engine.lane());
@@ -349,7 +370,7 @@ unsigned next_stop(const one_call &call, unsigned steps) { return steps + (call.
 
 // Ends the engine while the call stands after `steps` instructions. Whether the workers' threads still leave then.
 bool end_meanwhile(int (*call)(flat_engine *, scene *), unsigned steps, bool *goes_on) {
-    const shared_engine engine;
+    const shared_engine &engine = shared_engine::as_new();
     if (call == call_resume) {
         EXPECT_EQ(flat_engine_drain(engine, 0), FLAT_OK);
     }
@@ -375,7 +396,7 @@ void submit_to_the_other(flat_worker *here, void *, std::size_t) {
 
 // Ends the engine while the first worker stands after `steps` instructions. Whether the other one's task has ended.
 bool end_beside_a_task(unsigned steps, bool *goes_on) {
-    const shared_engine engine;
+    const shared_engine &engine = shared_engine::as_new();
     shared->runs = shared->others_runs = 0;
     const flat_task task = {.run = submit_to_the_other};
     EXPECT_EQ(flat_engine_submit(engine.lane(), 0, &task, nullptr, 0), FLAT_OK);
@@ -394,7 +415,7 @@ bool end_beside_a_task(unsigned steps, bool *goes_on) {
 
 // Stops the engine while a drain stands after `steps` instructions. Whether tasks are cancelled then.
 bool stop_meanwhile(unsigned steps, bool *goes_on) {
-    const shared_engine engine;
+    const shared_engine &engine = shared_engine::as_new();
     prepare(engine, engine.lane(), true);
     stopped_call stopped(call_drain, static_cast<flat_engine *>(engine), shared);
     *goes_on = stopped.step(steps);
@@ -409,7 +430,7 @@ class engine_stopping_of_states : public testing::Test {
     void SetUp() override {
         if (shared == nullptr) shared = new (map_shared(sizeof(scene))) scene();
         try {
-            const shared_engine engine;
+            const shared_engine &engine = shared_engine::as_new();
             stopped_call once(call_grant, engine.lane(), shared);
         } catch (const test::cannot_trace &why) {
             GTEST_SKIP() << why.what();
@@ -423,25 +444,37 @@ class engine_stopping : public engine_stopping_of_states, public testing::WithPa
 
 } // namespace
 
-TEST_P(engine_stopping, after_any_instruction_a_submitter_holds_up_nobody_and_is_named_iff_it_is_inside) {
-    const shared_engine engine;
-    unsigned steps = 0, inside = 0;
-    for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(GetParam(), steps)) {
-        SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
-        bool was_inside = false;
-        goes_on = stop_for_a_while(engine, GetParam(), steps, &was_inside);
-        inside += was_inside;
+// Calls `place(wraps, steps, seen)`, which returns whether the call goes on, for each number of instructions.
+template <class Place> void at_each_place(const one_call &call, Place place) {
+    for (const bool wraps : {false, true}) {
+        instructions seen;
+        unsigned steps = 0;
+        for (bool goes_on = true; goes_on && !testing::Test::HasFailure(); steps = next_stop(call, steps)) {
+            SCOPED_TRACE(testing::Message() << "after " << steps << " instructions" << (wraps ? ", as it wraps" : ""));
+            goes_on = place(wraps, steps, seen);
+        }
+        std::printf("%s: %u instructions\n", call.name, steps - 1);
+        EXPECT_TRUE(call.chooses || seen.executed == seen.stopped_before) << "calls took different ways";
     }
-    std::printf("%s: %u instructions, a drain waited in %u of the places\n", GetParam().name, steps - 1, inside);
+}
+
+TEST_P(engine_stopping, after_any_instruction_a_submitter_holds_up_nobody_and_is_named_iff_it_is_inside) {
+    unsigned inside = 0;
+    at_each_place(GetParam(), [&](bool wraps, unsigned steps, instructions &seen) {
+        bool was_inside = false;
+        const bool goes_on = stop_for_a_while(GetParam(), wraps, steps, seen, &was_inside);
+        inside += was_inside;
+        return goes_on;
+    });
+    std::printf("%s: a drain waited in %u of the places\n", GetParam().name, inside);
     EXPECT_EQ(inside > 0, GetParam().submits || GetParam().function == call_cancel);
 }
 
 TEST_P(engine_stopping, after_any_instruction_a_thread_can_end_and_its_lane_comes_back) {
-    const shared_engine engine;
-    unsigned steps = 0;
-    for (bool goes_on = true; goes_on && !HasFailure(); steps = next_stop(GetParam(), steps)) {
-        SCOPED_TRACE(testing::Message() << "after " << steps << " instructions");
-        goes_on = end_there(engine, GetParam(), steps, steps % 2 == 0);
+    for (const bool by_drain : {false, true}) {
+        at_each_place(GetParam(), [&](bool wraps, unsigned steps, instructions &seen) {
+            return end_there(GetParam(), wraps, steps, seen, by_drain);
+        });
     }
 }
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +21,13 @@ namespace test {
 /// This system does not let a process trace its child.
 struct cannot_trace : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+
+/// Instructions, by their addresses: those that calls have executed, and those before which a call was stopped. Where
+/// calls of one kind are stopped after one instruction more each time, the first are all among the second, unless the
+/// calls do not take the same way.
+struct instructions {
+    std::set<std::uintptr_t> executed, stopped_before;
 };
 
 class stopped_call {
@@ -58,6 +66,17 @@ class stopped_call {
     bool step(unsigned count) {
         while (count > 0 && step()) count--;
         return count == 0;
+    }
+
+    /// The same, and adds to `seen`.
+    bool step(unsigned count, instructions &seen) {
+        bool goes_on = true;
+        for (; count > 0 && goes_on; count--) {
+            seen.executed.insert(registers().rip);
+            goes_on = step();
+        }
+        if (goes_on) seen.stopped_before.insert(registers().rip);
+        return goes_on;
     }
 
     /// Lets the call run to its end, and returns its result.
