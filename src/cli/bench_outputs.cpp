@@ -88,11 +88,12 @@ void add_outputs(CLI::App &verb, BenchOutputs &outputs) {
     verb.add_option("--hgrm", outputs.hgrm, "Write percentile curves for HdrHistogram's plotters")->type_name("DIR");
 }
 
-BenchWriter::BenchWriter(const BenchOutputs &outputs) : outputs_(outputs) {
+BenchWriter::BenchWriter(const BenchOutputs &outputs, std::initializer_list<OptionFile> inputs) : outputs_(outputs) {
     require_outputs({{"--json", outputs_.json},
                      {"--html", outputs_.html},
                      {"--csv", outputs_.csv},
-                     {"--markdown", outputs_.markdown}});
+                     {"--markdown", outputs_.markdown}},
+                    inputs);
     if (!outputs_.hgrm.empty()) make_folder(outputs_.hgrm);
     if (!outputs_.html.empty()) page_template_ = content_of(report::find_template());
 }

@@ -1,8 +1,11 @@
 // The outputs of a run: figures, page, tables and percentile curves, each made from its document.
 #pragma once
 
+#include "output.hpp"
+
 #include <CLI/CLI.hpp>
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +24,10 @@ struct BenchOutputs {
 void add_outputs(CLI::App &verb, BenchOutputs &outputs);
 
 /// Checks before the work that all outputs can be written after it, and reads the page's template. Throws
-/// std::runtime_error iff one cannot, or two would go to standard output.
+/// std::runtime_error iff one cannot, two would go to standard output, or one is a file of `inputs`, which the verb reads.
 class BenchWriter {
   public:
-    explicit BenchWriter(const BenchOutputs &outputs);
+    explicit BenchWriter(const BenchOutputs &outputs, std::initializer_list<OptionFile> inputs = {});
 
     /// Throws std::runtime_error iff the document is not flatline.bench/1, or something could not be written.
     void write(const std::string &document) const;

@@ -170,9 +170,7 @@ CLI::App *add_simulate(CLI::App &program, SimulateOptions &options) {
 }
 
 int run_simulate(const SimulateOptions &options) {
-    require_outputs({{"--json", options.outputs.json}, {"--html", options.outputs.html}},
-                    {{"the record", options.record}});
-    const BenchWriter writer(options.outputs);
+    const BenchWriter writer(options.outputs, {{"the record", options.record}});
     const Parts parts(options);
     const std::optional<simulate::Recording> recording =
         options.record.empty() ? std::nullopt : std::optional(recording_in(options.record));

@@ -110,7 +110,7 @@ FAULTS = {
         "cli/report.cpp", r"        require_simulation\(document\);", "        ;", SIMULATE,
         "Simulate.test_a_recorded_simulation_that_is_not_whole_becomes_no_page"),
     "outputs_not_looked_at_before_the_work": (
-        "cli/simulate.cpp", r"    const BenchWriter writer\(options.outputs\);(.*)writer.write\(document_of\(results\)\);.*?;",
+        "cli/simulate.cpp", r"    const BenchWriter writer\(options.outputs, [^;]*;(.*)writer.write\(document_of\(results\)\);.*?;",
         r"\1BenchWriter(options.outputs).write(document_of(results));", SIMULATE,
         "Simulate.test_a_file_that_cannot_be_written_is_refused_before_the_work"),
     "all_without_the_grid": (

@@ -6,6 +6,7 @@ flatline_test(engine_hpp_test INLINED SOURCES engine_hpp_test.cpp ${HEAP_CALLS} 
 add_executable(engine-without-exceptions without_exceptions.cpp)
 target_link_libraries(engine-without-exceptions PRIVATE flatline-options flatline::static coverage-of-children)
 target_compile_options(engine-without-exceptions PRIVATE -std=c++17 -fno-exceptions -fno-rtti)
+add_dependencies(core-tests engine-without-exceptions)
 add_test(NAME engine.without_exceptions_or_rtti COMMAND engine-without-exceptions)
 set_tests_properties(engine.without_exceptions_or_rtti PROPERTIES LABELS "core;engine" TIMEOUT 60)
 
