@@ -25,6 +25,9 @@ namespace test {
 inline constexpr bool address_sanitizer = FLATLINE_ADDRESS_SANITIZER;
 inline constexpr bool thread_sanitizer = FLATLINE_THREAD_SANITIZER;
 
+/// Of an engine's worker, in bytes; 0: the default, of which ThreadSanitizer takes more than there is for itself.
+inline constexpr unsigned worker_stack = thread_sanitizer ? 2u << 20 : 0;
+
 } // namespace test
 
 #endif

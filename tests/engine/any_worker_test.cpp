@@ -596,6 +596,7 @@ TEST(engine_any_worker, a_busy_one_begins_to_tell_too) {
     options.worker_count = 1;
     options.classes = &tasks;
     options.class_count = 1;
+    options.stack_size = test::worker_stack;
     flat_engine *engine = nullptr;
     flat_submitter *lane = nullptr;
     ASSERT_EQ(flat_engine_create(&engine, &options), FLAT_OK);

@@ -51,7 +51,7 @@ class owned_engine {
         flat_engine_options told = options;
         told.message = message;
         told.message_size = sizeof message;
-        if (thread_sanitizer) told.stack_size = std::size_t{2} << 20; // it takes more than the default for itself
+        if (thread_sanitizer) told.stack_size = worker_stack;
         if (flat_engine_create(&engine_, &told) != FLAT_OK) throw std::runtime_error(message);
     }
     owned_engine(const owned_engine &) = delete;

@@ -32,7 +32,7 @@ class engine_options {
         value.worker_count = 2;
         value.lane_count = 2;
         value.caller_runs_workers = true;
-        if (thread_sanitizer) value.stack_size = std::size_t{2} << 20; // it takes more than the default for itself
+        value.stack_size = worker_stack;
     }
 
     std::vector<flat_class> classes{{64, 64}, {256, 32}};
