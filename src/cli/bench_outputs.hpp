@@ -24,7 +24,8 @@ struct BenchOutputs {
 void add_outputs(CLI::App &verb, BenchOutputs &outputs);
 
 /// Checks before the work that all outputs can be written after it, and reads the page's template. Throws
-/// std::runtime_error iff one cannot, two would go to standard output, or one is a file of `inputs`, which the verb reads.
+/// std::runtime_error iff one cannot, two would go to standard output, or one is a file of `inputs`, which the verb
+/// reads.
 class BenchWriter {
   public:
     explicit BenchWriter(const BenchOutputs &outputs, std::initializer_list<OptionFile> inputs = {});

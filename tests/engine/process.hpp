@@ -24,8 +24,8 @@ inline std::size_t entries_of(const char *folder) {
     return count;
 }
 
-// A sanitizer maps memory of its own at any time, so under one mappings are not counted. ThreadSanitizer has a thread of
-// its own from the process's first further thread on.
+// A sanitizer maps memory of its own at any time, so under one mappings are not counted. ThreadSanitizer has a thread
+// of its own from the process's first further thread on.
 inline left_behind look_at_process() {
     if (thread_sanitizer) std::thread([] {}).join();
     left_behind found{entries_of("/proc/self/task"), entries_of("/proc/self/fd"), 0};
