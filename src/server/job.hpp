@@ -1,0 +1,160 @@
+// What a broker keeps: jobs, tubes and sessions. Each is in one block of a pool, and is linked by members of its own, so
+// that no queue needs memory besides.
+#pragma once
+
+#include "request.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace flat::server {
+
+using Nanoseconds = std::uint64_t; // since the server was started
+inline constexpr Nanoseconds second = 1'000'000'000, never = UINT64_MAX;
+
+struct Tube;
+struct Session;
+
+enum class JobState : std::uint8_t {
+    unborn, // its body is still to come
+    ready,
+    delayed,
+    reserved,
+    buried
+};
+
+/// At the start of a block; its body follows, and the body's end of line.
+struct Job {
+    boost::intrusive::set_member_hook<boost::intrusive::optimize_size<true>> queue_hook; // of one queue at a time
+    Job *next_in_table = nullptr;
+    std::uint64_t id = 0;
+    Tube *tube = nullptr;
+    Session *holder = nullptr; // by which it is reserved
+    Nanoseconds created = 0;
+    Nanoseconds due = 0; // when a delayed one becomes ready, and a reserved one does again; of a buried one: its place
+    std::uint32_t priority = 0, time_to_run = 0, delay = 0; // time in seconds
+    std::uint32_t size = 0;                                 // of the body, in bytes
+    std::uint32_t reserves = 0, timeouts = 0, releases = 0, buries = 0, kicks = 0;
+    std::uint32_t readers = 0; // replies that are sent from the block
+    JobState state = JobState::unborn;
+    bool is_deleted = false; // it waits for its readers
+
+    /// The body with its end of line, which is `size` + 2 bytes.
+    std::span<char> body() { return {reinterpret_cast<char *>(this + 1), size + std::size_t{2}}; }
+};
+
+struct ByPriority {
+    bool operator()(const Job &one, const Job &other) const {
+        return one.priority != other.priority ? one.priority < other.priority : one.id < other.id;
+    }
+};
+
+struct ByDue {
+    bool operator()(const Job &one, const Job &other) const {
+        return one.due != other.due ? one.due < other.due : one.id < other.id;
+    }
+};
+
+template <class Order>
+using JobQueue =
+    boost::intrusive::set<Job, boost::intrusive::member_hook<Job, decltype(Job::queue_hook), &Job::queue_hook>,
+                          boost::intrusive::compare<Order>>;
+
+/// Something that is to happen at a time. A broker looks at the first of all.
+struct Timer {
+    enum class Kind : std::uint8_t { tube, session };
+
+    boost::intrusive::set_member_hook<> hook;
+    Nanoseconds at = never; // in the broker's queue iff it is another
+    std::uint64_t place = 0; // among timers of the same time
+    Kind kind;
+
+    explicit Timer(Kind of) : kind(of) {}
+};
+
+struct BySoonest {
+    bool operator()(const Timer &one, const Timer &other) const {
+        return one.at != other.at ? one.at < other.at : one.place < other.place;
+    }
+};
+
+using Timers = boost::intrusive::set<Timer, boost::intrusive::member_hook<Timer, decltype(Timer::hook), &Timer::hook>,
+                                     boost::intrusive::compare<BySoonest>>;
+
+/// That a session watches a tube.
+struct Watch {
+    boost::intrusive::list_member_hook<> session_hook, waiting_hook;
+    Session *session = nullptr;
+    Tube *tube = nullptr;
+};
+
+using WatchesOfSession =
+    boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, decltype(Watch::session_hook), &Watch::session_hook>>;
+using WaitingWatches =
+    boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, decltype(Watch::waiting_hook), &Watch::waiting_hook>>;
+
+struct Tube {
+    Timer timer{Timer::Kind::tube}; // its first delayed job, or the end of its pause
+    boost::intrusive::set_member_hook<> name_hook;
+    JobQueue<ByPriority> ready;
+    JobQueue<ByDue> delayed, buried;
+    WaitingWatches waiting; // the one that waits longest first
+    Nanoseconds paused_until = 0;
+    std::uint32_t pause = 0; // the last one, in seconds
+    std::uint32_t users = 0, watchers = 0;
+    std::uint64_t urgent = 0, reserved = 0; // jobs
+    std::uint64_t created_jobs = 0, deletes = 0, pauses = 0;
+    std::uint8_t slot = 0; // of its name: see `slot_of`
+    std::uint8_t name_size = 0;
+    std::array<char, longest_tube_name> name_bytes;
+
+    std::string_view name() const { return {name_bytes.data(), name_size}; }
+};
+
+/// Tubes are spread over this many slots by their names, and slots over shards: slot number s is on shard s modulo their
+/// number. A job's id is a multiple of it and its tube's slot, so that it tells the shard, whatever their number is.
+inline constexpr std::uint64_t slots = 64;
+
+/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), its halves folded.
+constexpr std::uint8_t slot_of(std::string_view name) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char each : name) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+    return static_cast<std::uint8_t>((hash ^ hash >> 32) % slots);
+}
+
+struct ByName {
+    bool operator()(const Tube &one, const Tube &other) const { return one.name() < other.name(); }
+    bool operator()(std::string_view one, const Tube &other) const { return one < other.name(); }
+    bool operator()(const Tube &one, std::string_view other) const { return one.name() < other; }
+};
+
+using Tubes = boost::intrusive::set<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::name_hook), &Tube::name_hook>,
+                                    boost::intrusive::compare<ByName>>;
+
+/// How a wait of a session ended.
+enum class WaitEnd : std::uint8_t { reserved, timed_out, deadline_soon };
+
+/// What one client uses, watches and has reserved.
+struct Session {
+    Timer timer{Timer::Kind::session}; // its first job whose time runs out, or the end of its wait
+    boost::intrusive::list_member_hook<> ended_hook;
+    Tube *used = nullptr;
+    WatchesOfSession watches;
+    JobQueue<ByDue> reserved;
+    Nanoseconds waits_until = never;
+    Job *given = nullptr;        // what the last reserve got
+    std::uint64_t last_put = 0; // the id of the last job that it put
+    WaitEnd wait_end = WaitEnd::timed_out;
+    bool is_waiting = false, is_producer = false, is_worker = false;
+};
+
+using EndedWaits =
+    boost::intrusive::list<Session, boost::intrusive::member_hook<Session, decltype(Session::ended_hook), &Session::ended_hook>>;
+
+} // namespace flat::server

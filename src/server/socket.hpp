@@ -1,0 +1,54 @@
+// What the server asks of the system's sockets. Every function throws std::system_error iff its comment does not say
+// otherwise and the system refuses it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace flat::server {
+
+/// A file descriptor, which is closed at its end.
+class Descriptor {
+  public:
+    explicit Descriptor(int number = -1) : number_(number) {}
+    Descriptor(Descriptor &&from) noexcept : number_(std::exchange(from.number_, -1)) {}
+    Descriptor &operator=(Descriptor &&from) noexcept {
+        std::swap(number_, from.number_);
+        return *this;
+    }
+    ~Descriptor();
+
+    int number() const { return number_; }
+
+  private:
+    int number_;
+};
+
+/// Listens at a numeric address or a name of this machine, and at a port or, with 0, at one that the system chooses.
+Descriptor listen_at(const std::string &address, std::uint16_t port);
+
+/// The port at which it listens.
+std::uint16_t port_of(const Descriptor &listening);
+
+/// The next connection, which does not block; nullopt: there is none now, or it has gone again. Throws where the process
+/// or the system has no descriptor or memory left for it.
+std::optional<Descriptor> accept_from(const Descriptor &listening);
+
+/// How much of one read or write was done.
+struct Moved {
+    std::size_t bytes = 0;
+    bool is_over = false; // the other side has closed the connection, or it broke
+};
+
+/// What there is now, up to the size of `to`, which is not empty. Never throws.
+Moved receive(const Descriptor &from, std::span<char> to);
+
+/// As much of both parts, in order, as the system takes now. Never throws.
+Moved send(const Descriptor &to, const std::array<std::span<const char>, 2> &parts);
+
+} // namespace flat::server
