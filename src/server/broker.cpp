@@ -20,10 +20,6 @@ template <class Thing> void destroy_in(flat_pool *pool, Thing *thing) {
     (void)flat_pool_free(pool, thing);
 }
 
-bool has_ready(const Session &session) {
-    return std::ranges::any_of(session.watches, [](const Watch &each) { return !each.tube->ready.empty(); });
-}
-
 bool is_deadline_soon(const Session &session, Nanoseconds now) {
     return !session.reserved.empty() && now + safety_margin >= session.reserved.begin()->due;
 }
@@ -39,24 +35,15 @@ Job *best_for(const Session &session, Nanoseconds now) {
     return best;
 }
 
-auto watch_of(Session &session, std::string_view tube) {
-    return std::ranges::find_if(session.watches, [tube](const Watch &each) { return each.tube->name() == tube; });
-}
-
 } // namespace
-
-Broker::Broker(const BrokerMemory &memory) : memory_(memory), table_(memory.table), default_(tube_of("default")) {
-    if (default_ == nullptr) throw std::runtime_error("there is no block for the tube `default`");
-}
 
 Broker::~Broker() {
     while (!tubes_.empty()) {
         Tube *tube = &*tubes_.begin();
+        tube->ready.clear();
+        tube->delayed.clear();
+        tube->buried.clear();
         set_timer(tube->timer, never);
-        for (auto clear : {+[](Tube &of) { of.ready.clear(); }, +[](Tube &of) { of.delayed.clear(); },
-                           +[](Tube &of) { of.buried.clear(); }}) {
-            clear(*tube);
-        }
         tubes_.erase(*tube);
         destroy_in(memory_.tubes, tube);
     }
@@ -81,9 +68,9 @@ Tube *Broker::tube_of(std::string_view name) {
     return tube;
 }
 
-// Ends a tube that nobody uses or watches, and that has no job. `default` stays.
+// Ends a tube that nobody uses or watches, and that has no job.
 void Broker::leave(Tube &tube) {
-    if (&tube == default_ || tube.users != 0 || tube.watchers != 0 || tube.reserved != 0) return;
+    if (tube.stays || tube.users != 0 || tube.watchers != 0 || tube.reserved != 0) return;
     if (!tube.ready.empty() || !tube.delayed.empty() || !tube.buried.empty()) return;
     set_timer(tube.timer, never);
     tubes_.erase(tube);
@@ -106,22 +93,9 @@ void Broker::set_timer_of(Tube &tube, Nanoseconds now) {
 }
 
 void Broker::set_timer_of(Session &session) {
-    Nanoseconds at = session.is_waiting ? session.waits_until : never;
-    if (!session.reserved.empty()) {
-        const Nanoseconds due = session.reserved.begin()->due;
-        at = std::min(at, session.is_waiting ? due - std::min(due, safety_margin) : due);
-    }
-    set_timer(session.timer, at);
-}
-
-bool Broker::open(Session &session, Nanoseconds now) {
-    session.used = default_;
-    default_->users++;
-    counts_.sessions++;
-    counts_.total_sessions++;
-    if (watch(session, default_->name(), now) == Answer::watching) return true;
-    close(session, now);
-    return false;
+    if (session.reserved.empty()) return set_timer(session.timer, never);
+    const Nanoseconds due = session.reserved.begin()->due;
+    set_timer(session.timer, session.is_waiting ? due - std::min(due, safety_margin) : due);
 }
 
 void Broker::close(Session &session, Nanoseconds now) {
@@ -132,30 +106,10 @@ void Broker::close(Session &session, Nanoseconds now) {
         take_from_queue(job);
         make_ready(job, now);
     }
-    set_timer(session.timer, never);
-    while (!session.watches.empty()) {
-        Watch *each = &session.watches.front();
-        session.watches.pop_front();
-        each->tube->watchers--;
-        leave(*each->tube);
-        destroy_in(memory_.watches, each);
-    }
-    session.used->users--;
-    leave(*session.used);
-    session.used = nullptr;
-    counts_.sessions--;
-    counts_.producers -= session.is_producer;
-    counts_.workers -= session.is_worker;
+    while (!session.watches.empty()) stop_watching(session, session.watches.front());
 }
 
-void Broker::count_worker(Session &session) {
-    if (!session.is_worker) counts_.workers++;
-    session.is_worker = true;
-}
-
-Job *Broker::new_job(Session &session, std::uint32_t size) {
-    if (!session.is_producer) counts_.producers++;
-    session.is_producer = true;
+Job *Broker::new_job(std::uint32_t size) {
     void *block = flat_pool_alloc(memory_.jobs, sizeof(Job) + size + 2);
     if (block == nullptr) return nullptr;
     Job *job = new (block) Job;
@@ -165,40 +119,29 @@ Job *Broker::new_job(Session &session, std::uint32_t size) {
 
 void Broker::drop(Job *job) { destroy_in(memory_.jobs, job); }
 
-void Broker::destroy(Job *job) {
-    if (job->readers != 0) {
-        job->is_deleted = true;
-    } else {
-        drop(job);
-    }
-}
-
 void Broker::end_reading(Job &job) {
     job.readers--;
     if (job.is_deleted && job.readers == 0) drop(&job);
 }
 
-Answer Broker::put(Session &session, Job *job, const Put &how, Nanoseconds now) {
-    if (is_draining_) {
-        drop(job);
-        return Answer::draining;
-    }
-    do job->id = memory_.arrivals->fetch_add(1, std::memory_order_relaxed) * slots + session.used->slot;
-    while (!table_.has_room(job->id));
+std::uint64_t Broker::put(Tube &tube, Job *job, const Put &how, Nanoseconds now) {
+    std::uint64_t id;
+    do id = memory_.arrivals->fetch_add(1, std::memory_order_relaxed) * slots + tube.slot;
+    while (!table_.has_room(id));
+    job->id = id;
     table_.insert(*job);
-    session.last_put = job->id;
-    job->tube = session.used;
+    job->tube = &tube;
     job->created = now;
     job->priority = how.priority;
     job->time_to_run = std::max(how.time_to_run, 1u);
-    job->tube->created_jobs++;
+    tube.created_jobs++;
     counts_.total_jobs++;
     if (how.delay != 0) {
         delay(*job, how.delay, now);
     } else {
         make_ready(*job, now);
     }
-    return Answer::inserted;
+    return id;
 }
 
 void Broker::delay(Job &job, std::uint32_t seconds, Nanoseconds now) {
@@ -278,57 +221,48 @@ void Broker::reserve_for(Session &session, Job &job, Nanoseconds now) {
     set_timer_of(session);
 }
 
-Answer Broker::use(Session &session, std::string_view name, Nanoseconds) {
+bool Broker::keep(std::string_view name) {
     Tube *tube = tube_of(name);
-    if (tube == nullptr) return Answer::out_of_memory;
-    tube->users++;
-    session.used->users--;
-    leave(*session.used);
-    session.used = tube;
-    return Answer::using_tube;
+    if (tube != nullptr) tube->stays = true;
+    return tube != nullptr;
 }
 
-Answer Broker::watch(Session &session, std::string_view name, Nanoseconds) {
-    if (watch_of(session, name) != session.watches.end()) return Answer::watching;
-    Watch *made = make<Watch>(memory_.watches);
-    if (made == nullptr) return Answer::out_of_memory;
-    made->tube = tube_of(name);
-    if (made->tube == nullptr) {
-        destroy_in(memory_.watches, made);
-        return Answer::out_of_memory;
-    }
-    made->session = &session;
-    made->tube->watchers++;
-    session.watches.push_back(*made);
-    return Answer::watching;
+Tube *Broker::use(std::string_view name) {
+    Tube *tube = tube_of(name);
+    if (tube != nullptr) tube->users++;
+    return tube;
 }
 
-Answer Broker::ignore(Session &session, std::string_view name, Nanoseconds) {
-    const auto found = watch_of(session, name);
-    if (found == session.watches.end()) return Answer::watching;
-    if (session.watches.size() == 1) return Answer::not_ignored;
-    Watch *watch = &*found;
-    session.watches.erase(found);
-    watch->tube->watchers--;
-    leave(*watch->tube);
-    destroy_in(memory_.watches, watch);
-    return Answer::watching;
+void Broker::stop_using(Tube &tube) {
+    tube.users--;
+    leave(tube);
 }
 
-Answer Broker::reserve(Session &session, std::uint32_t timeout, Nanoseconds now) {
-    count_worker(session);
-    if (is_deadline_soon(session, now) && !has_ready(session)) return Answer::deadline_soon;
+Answer Broker::watch(Session &session, Watch &watch, std::string_view name) {
+    watch.tube = tube_of(name);
+    if (watch.tube == nullptr) return Answer::out_of_memory;
+    watch.session = &session;
+    watch.tube->watchers++;
+    session.watches.push_back(watch);
+    return Answer::done;
+}
+
+void Broker::stop_watching(Session &session, Watch &watch) {
+    session.watches.erase(session.watches.iterator_to(watch));
+    watch.tube->watchers--;
+    leave(*watch.tube);
+}
+
+Answer Broker::reserve(Session &session, bool waits, Nanoseconds now) {
     if (Job *job = best_for(session, now)) {
         reserve_for(session, *job, now);
         session.given = job;
         return Answer::reserved;
     }
     if (is_deadline_soon(session, now)) return Answer::deadline_soon;
-    if (timeout == 0) return Answer::timed_out;
+    if (!waits) return Answer::timed_out;
     session.is_waiting = true;
-    session.waits_until = timeout == no_timeout ? never : now + timeout * second;
     for (Watch &each : session.watches) each.tube->waiting.push_back(each);
-    counts_.waiting++;
     set_timer_of(session);
     return Answer::waiting;
 }
@@ -336,8 +270,13 @@ Answer Broker::reserve(Session &session, std::uint32_t timeout, Nanoseconds now)
 void Broker::stop_waiting(Session &session) {
     session.is_waiting = false;
     for (Watch &each : session.watches) each.tube->waiting.erase(each.tube->waiting.iterator_to(each));
-    counts_.waiting--;
     set_timer_of(session);
+}
+
+void Broker::give_back(Job &job, Nanoseconds now) {
+    take_from_queue(job);
+    job.reserves--;
+    make_ready(job, now);
 }
 
 void Broker::end_wait(Session &session, WaitEnd how) {
@@ -355,32 +294,35 @@ Session *Broker::next_ended_wait() {
 Answer Broker::reserve_job(Session &session, std::uint64_t id, Nanoseconds now) {
     Job *job = find(id);
     if (job == nullptr || job->state == JobState::reserved) return Answer::not_found;
-    count_worker(session);
     reserve_for(session, *job, now);
     session.given = job;
     return Answer::reserved;
 }
 
-Job *Broker::reserved_by(const Session &session, std::uint64_t id) const {
+Job *Broker::reserved_by(const Session *session, std::uint64_t id) const {
     Job *job = find(id);
-    return job != nullptr && job->holder == &session ? job : nullptr;
+    return job != nullptr && job->state == JobState::reserved && job->holder == session ? job : nullptr;
 }
 
-Answer Broker::delete_job(Session &session, std::uint64_t id, Nanoseconds) {
+Answer Broker::delete_job(const Session *session, std::uint64_t id) {
     Job *job = find(id);
-    if (job == nullptr || (job->state == JobState::reserved && job->holder != &session)) return Answer::not_found;
+    if (job == nullptr || (job->state == JobState::reserved && job->holder != session)) return Answer::not_found;
     Tube &tube = *job->tube;
     take_from_queue(*job);
     table_.erase(*job);
     tube.deletes++;
-    destroy(job);
+    if (job->readers != 0) {
+        job->is_deleted = true;
+    } else {
+        drop(job);
+    }
     leave(tube);
     return Answer::deleted;
 }
 
 Answer Broker::release(Session &session, std::uint64_t id, std::uint32_t priority, std::uint32_t seconds,
                        Nanoseconds now) {
-    Job *job = reserved_by(session, id);
+    Job *job = reserved_by(&session, id);
     if (job == nullptr) return Answer::not_found;
     take_from_queue(*job);
     job->priority = priority;
@@ -394,8 +336,8 @@ Answer Broker::release(Session &session, std::uint64_t id, std::uint32_t priorit
     return Answer::released;
 }
 
-Answer Broker::bury(Session &session, std::uint64_t id, std::uint32_t priority, Nanoseconds) {
-    Job *job = reserved_by(session, id);
+Answer Broker::bury(Session &session, std::uint64_t id, std::uint32_t priority) {
+    Job *job = reserved_by(&session, id);
     if (job == nullptr) return Answer::not_found;
     take_from_queue(*job);
     job->priority = priority;
@@ -408,7 +350,7 @@ Answer Broker::bury(Session &session, std::uint64_t id, std::uint32_t priority, 
 }
 
 Answer Broker::touch(Session &session, std::uint64_t id, Nanoseconds now) {
-    Job *job = reserved_by(session, id);
+    Job *job = reserved_by(&session, id);
     if (job == nullptr) return Answer::not_found;
     session.reserved.erase(*job);
     job->due = now + job->time_to_run * second;
@@ -426,8 +368,7 @@ Answer Broker::kick_job(std::uint64_t id, Nanoseconds now) {
     return Answer::kicked;
 }
 
-std::uint64_t Broker::kick(Session &session, std::uint64_t most, Nanoseconds now) {
-    Tube &tube = *session.used;
+std::uint64_t Broker::kick(Tube &tube, std::uint64_t most, Nanoseconds now) {
     JobQueue<ByDue> &from = tube.buried.empty() ? tube.delayed : tube.buried;
     std::uint64_t kicked = 0;
     for (; kicked < most && !from.empty(); kicked++) (void)kick_job(from.begin()->id, now);
@@ -445,9 +386,8 @@ Answer Broker::pause(std::string_view name, std::uint32_t seconds, Nanoseconds n
     return Answer::paused;
 }
 
-Job *Broker::first(const Session &session, Peek of) const {
+Job *Broker::first(Tube &tube, Peek of) {
     const auto first_of = [](auto &queue) { return queue.empty() ? nullptr : &*queue.begin(); };
-    Tube &tube = *session.used;
     return of == Peek::ready ? first_of(tube.ready) : of == Peek::delayed ? first_of(tube.delayed) : first_of(tube.buried);
 }
 
@@ -459,10 +399,9 @@ void Broker::run_timer_of(Session &session, Nanoseconds now) {
         take_from_queue(job);
         make_ready(job, now);
     }
-    if (session.is_waiting && (session.waits_until <= now || is_deadline_soon(session, now))) {
-        const WaitEnd how = is_deadline_soon(session, now) ? WaitEnd::deadline_soon : WaitEnd::timed_out;
+    if (session.is_waiting && is_deadline_soon(session, now)) {
         stop_waiting(session);
-        end_wait(session, how);
+        end_wait(session, WaitEnd::deadline_soon);
     }
     set_timer_of(session);
 }

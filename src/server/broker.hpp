@@ -20,9 +20,7 @@ enum class Answer : std::uint8_t {
     buried,
     out_of_memory,
     draining,
-    using_tube,
-    watching,
-    not_ignored,
+    done, // without a word
     reserved,
     waiting, // none yet: `Broker::next_ended_wait` tells when there is one
     deadline_soon,
@@ -36,84 +34,100 @@ enum class Answer : std::uint8_t {
     not_found
 };
 
-/// Of which queue of the used tube `peek` shows the first job.
+/// Of which queue of a tube the first job is shown.
 enum class Peek : std::uint8_t { ready, delayed, buried };
 
 /// How many there are, and what happened since the start.
 struct BrokerCounts {
     std::uint64_t urgent = 0, ready = 0, reserved = 0, delayed = 0, buried = 0; // jobs
-    std::uint64_t waiting = 0, producers = 0, workers = 0, sessions = 0;
-    std::uint64_t tubes = 0, total_jobs = 0, total_sessions = 0, timeouts = 0;
+    std::uint64_t tubes = 0, total_jobs = 0, timeouts = 0;
+
+    BrokerCounts &operator+=(const BrokerCounts &other) {
+        urgent += other.urgent;
+        ready += other.ready;
+        reserved += other.reserved;
+        delayed += other.delayed;
+        buried += other.buried;
+        tubes += other.tubes;
+        total_jobs += other.total_jobs;
+        timeouts += other.timeouts;
+        return *this;
+    }
 };
 
 /// Where a broker takes its memory from; all of it outlives the broker.
 struct BrokerMemory {
-    flat_pool *jobs;           // a block holds a job with its body
-    flat_pool *tubes;          // blocks for sizeof(Tube)
-    flat_pool *watches;        // blocks for sizeof(Watch)
-    std::span<Job *> table;    // see JobTable
+    flat_pool *jobs;                      // a block holds a job with its body
+    flat_pool *tubes;                     // blocks for sizeof(Tube)
+    std::span<Job *> table;               // see JobTable
     std::atomic<std::uint64_t> *arrivals; // counts the jobs of all shards
 };
 
-/// Every function takes the time, which never goes back. `n` is the number of jobs in the queues that a function
-/// touches, and `t` that of all tubes and sessions; a queue is a balanced tree, a step on it O(log n) comparisons.
+/// Functions take the time, which never goes back. `n` is the number of jobs in the queues that a function touches, and
+/// `t` that of all tubes and sessions; a queue is a balanced tree, a step on it O(log n) comparisons.
 class Broker {
   public:
-    /// Makes the tube `default`, which stays. Throws std::runtime_error iff there is no memory for that.
-    explicit Broker(const BrokerMemory &memory);
+    explicit Broker(const BrokerMemory &memory) : memory_(memory), table_(memory.table) {}
     Broker(const Broker &) = delete;
     Broker &operator=(const Broker &) = delete;
     ~Broker();
 
-    /// A session that uses and watches `default`. False: there is no watch left, and it is not open. O(log t).
-    bool open(Session &session, Nanoseconds now);
+    /// Makes a tube that stays. False: there is no memory for it.
+    bool keep(std::string_view name);
 
-    /// Its reserved jobs become ready. O(log n) for each of them, O(log t) for each tube that it watches.
+    /// Ends what a session has here. Its reserved jobs become ready. O(log n) for each of them, O(log t) for each tube
+    /// that it watches. The watches are the caller's again.
     void close(Session &session, Nanoseconds now);
 
     /// The block for a job with a body of `size` bytes; null: there is none. It is given to `put` or to `drop`. O(1).
-    Job *new_job(Session &session, std::uint32_t size);
+    Job *new_job(std::uint32_t size);
     void drop(Job *job);
 
     struct Put {
         std::uint32_t priority, delay, time_to_run;
     };
-    /// Of a job whose body has come. O(log n + log t).
-    Answer put(Session &session, Job *job, const Put &how, Nanoseconds now);
+    /// Of a job whose body has come; returns its id. If a session waits for it, that may have deleted it since.
+    /// O(log n + log t), and a look at each bucket of the table that is full, of which an eighth can be.
+    std::uint64_t put(Tube &tube, Job *job, const Put &how, Nanoseconds now);
 
-    Answer use(Session &session, std::string_view tube, Nanoseconds now);    // O(log t)
-    Answer watch(Session &session, std::string_view tube, Nanoseconds now);  // O(log t + its watches)
-    Answer ignore(Session &session, std::string_view tube, Nanoseconds now); // O(log t + its watches)
+    /// The tube of this name, which one more uses; it is made if there is none. Null: there is no memory. O(log t).
+    Tube *use(std::string_view name);
+    void stop_using(Tube &tube);
 
-    /// reserved: the job is `session.given`. waiting: `next_ended_wait` returns the session when it has one, or when
-    /// the wait ends without. O(its watches + log n).
-    Answer reserve(Session &session, std::uint32_t timeout, Nanoseconds now);
+    /// Fills in `watch`. out_of_memory: there is none for the tube. O(log t).
+    Answer watch(Session &session, Watch &watch, std::string_view name);
+    void stop_watching(Session &session, Watch &watch);
+
+    /// Of the tubes that it watches. reserved: the job is `session.given`. waiting, only if it `waits`:
+    /// `next_ended_wait` returns the session when it has one, or its deadline is near. O(its watches + log n).
+    Answer reserve(Session &session, bool waits, Nanoseconds now);
+    void stop_waiting(Session &session);
+    /// As if the job had not been reserved. O(log n + log t).
+    void give_back(Job &job, Nanoseconds now);
+
     Answer reserve_job(Session &session, std::uint64_t id, Nanoseconds now);
-    Answer delete_job(Session &session, std::uint64_t id, Nanoseconds now);
+    /// `session` may be null: then of those that nobody has reserved.
+    Answer delete_job(const Session *session, std::uint64_t id);
     Answer release(Session &session, std::uint64_t id, std::uint32_t priority, std::uint32_t delay, Nanoseconds now);
-    Answer bury(Session &session, std::uint64_t id, std::uint32_t priority, Nanoseconds now);
+    Answer bury(Session &session, std::uint64_t id, std::uint32_t priority);
     Answer touch(Session &session, std::uint64_t id, Nanoseconds now);
     Answer kick_job(std::uint64_t id, Nanoseconds now);
 
     /// Makes up to `most` buried jobs ready, or if there is none so many delayed ones; returns their number.
     /// O(log n) for each.
-    std::uint64_t kick(Session &session, std::uint64_t most, Nanoseconds now);
+    std::uint64_t kick(Tube &tube, std::uint64_t most, Nanoseconds now);
 
     Answer pause(std::string_view tube, std::uint32_t delay, Nanoseconds now); // O(log t)
 
     Job *find(std::uint64_t id) const { return table_.find(id); }
-    Job *first(const Session &session, Peek of) const;
+    static Job *first(Tube &tube, Peek of);
     Tube *find_tube(std::string_view name);
     const Tubes &tubes() const { return tubes_; }
     const BrokerCounts &counts() const { return counts_; }
 
-    /// A reply is sent from the job's block: it stays until `read` is called. O(1).
+    /// A reply is sent from the job's block, which stays until `end_reading`. O(1).
     void begin_reading(Job &job) { job.readers++; }
     void end_reading(Job &job);
-
-    /// From now on puts are answered DRAINING.
-    void drain() { is_draining_ = true; }
-    bool is_draining() const { return is_draining_; }
 
     /// Does what is due. O(log n + log t) for each job that becomes ready, and each wait that ends.
     void run_timers(Nanoseconds now);
@@ -125,7 +139,6 @@ class Broker {
   private:
     Tube *tube_of(std::string_view name);
     void leave(Tube &tube);
-    void count_worker(Session &session);
     void set_timer(Timer &timer, Nanoseconds at);
     void set_timer_of(Tube &tube, Nanoseconds now);
     void set_timer_of(Session &session);
@@ -135,11 +148,9 @@ class Broker {
     void take_from_queue(Job &job);
     void reserve_for(Session &session, Job &job, Nanoseconds now);
     void serve_waiting(Tube &tube, Nanoseconds now);
-    void stop_waiting(Session &session);
     void end_wait(Session &session, WaitEnd how);
     void run_timer_of(Session &session, Nanoseconds now);
-    Job *reserved_by(const Session &session, std::uint64_t id) const;
-    void destroy(Job *job);
+    Job *reserved_by(const Session *session, std::uint64_t id) const;
 
     BrokerMemory memory_;
     JobTable table_;
@@ -147,9 +158,7 @@ class Broker {
     Timers timers_;
     EndedWaits ended_;
     BrokerCounts counts_;
-    Tube *default_ = nullptr;
     std::uint64_t timer_places_ = 0, burials_ = 0;
-    bool is_draining_ = false;
 };
 
 } // namespace flat::server

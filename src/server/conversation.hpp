@@ -1,22 +1,64 @@
-// One client's side of the protocol: bytes that came in, and bytes to be sent. It calls nothing of the system.
+// One client's side of the protocol: bytes that came in, bytes to be sent, and what is asked of shards in between. It calls
+// nothing of the system.
 #pragma once
 
-#include "broker.hpp"
-#include "statistics_text.hpp"
+#include "question.hpp"
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 namespace flat::server {
 
+class Conversation;
+
+/// What a shard has found for a client that reserves. Of a job it has the client's own reservation, and a reader.
+struct Offer {
+    Answer answer = Answer::timed_out; // reserved, waiting, deadline_soon or timed_out
+    std::uint32_t priority = 0, size = 0;
+    std::uint64_t id = 0;
+    Job *job = nullptr;
+};
+
+/// Passes what a conversation asks to the shards. Its own shard answers at once; of another the answer comes as a call of
+/// the conversation's, later, on the conversation's own thread.
+class Exchange {
+  public:
+    /// `by.question()`. False: `answered` will be called.
+    virtual bool ask(Conversation &by, std::size_t shard) = 0;
+
+    /// The best job of the tubes that it watches there. nullopt: `found` will be called. Where the answer is `waiting`,
+    /// `found` will be called once more, unless `cancel` comes first.
+    virtual std::optional<Offer> find(Conversation &by, std::size_t shard, bool waits) = 0;
+
+    /// Ends the wait at a shard, if it has not ended. False: `settled` will be called, behind what the wait has found.
+    virtual bool cancel(Conversation &by, std::size_t shard) = 0;
+
+    /// Of a job that was found. False: `settled` will be called.
+    virtual bool give_back(Conversation &by, std::size_t shard, Job *job) = 0;
+
+    /// Not answered.
+    virtual void end_reading(std::size_t shard, Job *job) = 0;
+    virtual void drop(std::size_t shard, Job *job) = 0;
+
+    /// Tells the time at which `timed_out` is to be called; `never`: not.
+    virtual void set_timer(Conversation &by, Nanoseconds at) = 0;
+
+  protected:
+    ~Exchange() = default;
+};
+
 /// What all conversations of a shard share. It outlives them.
 struct Shared {
-    Broker &broker;
-    flat_pool *lists; // blocks for the answers of list-tubes and its kin
+    Exchange &exchange;
+    flat_pool *watches; // blocks for sizeof(Watch)
+    flat_pool *lists;   // blocks for the answers of list-tubes and its kin
     const ServerFacts &facts;
-    CommandCounts commands{};
+    ClientCounts counts{};
+    bool is_draining = false;
 };
 
 /// The caller asks for `room`, reads into it and says how much by `received`; and sends what `pending` shows, as far as
@@ -29,18 +71,25 @@ class Conversation {
   public:
     static constexpr std::size_t input_bytes = 4096, output_bytes = 4096;
 
-    explicit Conversation(Shared &shared) : shared_(shared) {}
+    /// What it has at one shard. The session is made and used by that shard.
+    struct Part {
+        Session *session = nullptr;
+        std::uint32_t watches = 0;
+        std::uint32_t unsettled = 0; // waits that were cancelled and jobs that were given back
+        bool may_have_reserved = false; // jobs, so that a reserve asks it whether a deadline is near
+        enum class State : std::uint8_t { idle, asked, waiting, answered } state = State::idle;
+        Offer offer; // of `answered`
+    };
+
+    /// `parts` has one for each shard.
+    Conversation(Shared &shared, std::span<Part> parts);
     Conversation(const Conversation &) = delete;
     Conversation &operator=(const Conversation &) = delete;
-    ~Conversation() = default; // after `close`
+    ~Conversation();
 
-    /// False: there is no memory for it, and it is not open.
-    bool open(Nanoseconds now) { return shared_.broker.open(session_, now); }
+    /// Begins by using and watching `default`.
+    void open(Nanoseconds now);
 
-    /// Gives back whatever it has, once.
-    void close(Nanoseconds now);
-
-    /// Where the next bytes go. Never empty while `reads` holds.
     std::span<char> room();
     bool reads() const { return !is_over_ && !(input_begin_ == 0 && input_end_ == input_.size()); }
     void received(std::size_t bytes, Nanoseconds now);
@@ -52,15 +101,23 @@ class Conversation {
     Pending pending() const;
     void sent(std::size_t bytes, Nanoseconds now);
 
-    /// The broker says that the session's wait has ended.
-    void wait_ended(Nanoseconds now);
+    /// By the exchange.
+    Exchange &exchange() const { return shared_.exchange; }
+    Question &question() { return question_; }
+    Part &part(std::size_t shard) { return parts_[shard]; }
+    std::size_t parts() const { return parts_.size(); }
+    void answered(Nanoseconds now);
+    void found(std::size_t shard, const Offer &offer, Nanoseconds now);
+    void settled(std::size_t shard, Nanoseconds now);
+    void timed_out(Nanoseconds now);
 
-    /// `quit` came: the connection is to be closed.
+    /// `quit` came, or nothing could be had for it: the connection is to be closed.
     bool is_over() const { return is_over_; }
-    bool is_waiting() const { return phase_ == Phase::waiting; }
 
-    Session &session() { return session_; }
-    static Conversation &of(Session &session);
+    /// The connection is closed. From then on there is nothing to be read or sent; once `has_ended` holds it may be
+    /// destroyed.
+    void hang_up(Nanoseconds now);
+    bool has_ended() const { return phase_ == Phase::ended; }
 
   private:
     enum class Phase : std::uint8_t {
@@ -68,39 +125,84 @@ class Conversation {
         long_line, // what is left of one that is too long
         body,      // of the job `job_`
         drained,   // a body that is not kept, of which `left_` bytes are to come, is answered by `answer_`
-        waiting    // for a job
+        asking,    // a shard
+        reserving,
+        ended
     };
 
     std::string_view input() const { return {input_.data() + input_begin_, input_end_ - input_begin_}; }
     void take(std::size_t bytes) { input_begin_ += bytes; }
     bool can_answer() const;
-    void work(Nanoseconds now);
-    bool take_line(Nanoseconds now);
+    void work();
+    bool take_line();
     bool skip_line();
-    bool take_body(Nanoseconds now);
+    bool take_body();
     bool drain_body();
-    void do_command(const Request &request, Nanoseconds now);
+    std::size_t shard_of(std::uint64_t slot) const { return slot % slots % parts_.size(); }
+
+    void do_command(const Request &request);
+    void begin(Question::Kind kind);
+    void ask(std::size_t shard);
+    void ask_of_job(Question::Kind kind, std::uint64_t id);
+    void ask_of_used(Question::Kind kind);
+    void ask_of_name(Question::Kind kind, std::string_view name);
+    void ask_of_all(Question::Kind kind, std::span<char> text);
     void begin_put(const Request &request);
-    void wait_or_say(Answer answer);
+    void begin_watch(std::string_view name);
+    void begin_ignore(std::string_view name);
+    void begin_list();
+    void begin_use(std::string_view name);
+
+    void complete();
+    void finish();
+    void finish_use();
+    void finish_watch();
+    void finish_new_job();
+    void finish_text();
+    void finish_list();
+    void say_found(const char *word);
+    void go_on_ending();
+
+    void begin_reserve(std::uint32_t timeout);
+    void note(Part &part, std::size_t shard, const Offer &offer);
+    void decide();
+    void end_reserve(Answer answer);
+    void stop_waits(Answer answer);
+    void say_end();
+
     void say(std::string_view text);
     template <class... Values> void format(const char *text, Values... values);
-    template <class... Of> void say_statistics(const Of &...of);
-    void say_job(const char *word, Job *job);
-    template <class Names> void say_list(const Names &names);
+    void say_job(const char *word, std::size_t shard, std::uint64_t id, std::uint32_t size, Job *job);
+    Watch *watch_of(std::string_view name);
 
     Shared &shared_;
-    Session session_;
-    Phase phase_ = Phase::line;
-    bool is_over_ = false;
+    std::span<Part> parts_;
+    Phase phase_ = Phase::asking;
+    Verb verb_ = Verb::unknown; // of the command that is under way; `unknown`: it is opened
+    bool is_over_ = false, has_hung_up_ = false, is_producer_ = false, is_worker_ = false;
+
+    Nanoseconds now_ = 0; // of the last call
+    Question question_{};
+    std::size_t asked_ = 0; // the shard
+    Tube *used_ = nullptr;
+    Watches<&Watch::client_hook> watches_;
+
     Job *job_ = nullptr; // whose body is coming
-    Broker::Put put_{};
-    std::string_view answer_;
-    std::uint64_t left_ = 0;
     std::uint32_t filled_ = 0; // bytes of the body that have come
+    std::uint64_t left_ = 0;
+    std::string_view answer_;
+
+    bool waits_ = false;           // for a job
+    Answer end_ = Answer::waiting; // of the reserve; waiting: there is none yet
+    std::size_t winner_ = 0;       // the shard whose offer is taken
+
     std::span<const char> tail_; // to be sent behind the output
-    Job *tail_job_ = nullptr;    // whose body that is
-    void *tail_list_ = nullptr;  // the block in which it is
+    Job *tail_job_ = nullptr;    // whose body that is, of the shard `tail_shard_`
+    std::size_t tail_shard_ = 0;
+    char *list_ = nullptr; // the block of a list that is made or sent
+
     std::size_t input_begin_ = 0, input_end_ = 0, output_begin_ = 0, output_end_ = 0;
+    std::array<char, longest_tube_name> name_; // of the tube that a question is about
     std::array<char, input_bytes> input_;
     std::array<char, output_bytes> output_;
 };

@@ -87,29 +87,28 @@ struct BySoonest {
 using Timers = boost::intrusive::set<Timer, boost::intrusive::member_hook<Timer, decltype(Timer::hook), &Timer::hook>,
                                      boost::intrusive::compare<BySoonest>>;
 
-/// That a session watches a tube.
+/// That a client watches a tube. `client_hook` is its home's, the others are the tube's shard's.
 struct Watch {
-    boost::intrusive::list_member_hook<> session_hook, waiting_hook;
+    boost::intrusive::list_member_hook<> client_hook, session_hook, waiting_hook;
     Session *session = nullptr;
     Tube *tube = nullptr;
 };
 
-using WatchesOfSession =
-    boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, decltype(Watch::session_hook), &Watch::session_hook>>;
-using WaitingWatches =
-    boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, decltype(Watch::waiting_hook), &Watch::waiting_hook>>;
+template <auto Hook>
+using Watches = boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, boost::intrusive::list_member_hook<>, Hook>>;
 
 struct Tube {
     Timer timer{Timer::Kind::tube}; // its first delayed job, or the end of its pause
     boost::intrusive::set_member_hook<> name_hook;
     JobQueue<ByPriority> ready;
     JobQueue<ByDue> delayed, buried;
-    WaitingWatches waiting; // the one that waits longest first
+    Watches<&Watch::waiting_hook> waiting; // the one that waits longest first
     Nanoseconds paused_until = 0;
     std::uint32_t pause = 0; // the last one, in seconds
     std::uint32_t users = 0, watchers = 0;
     std::uint64_t urgent = 0, reserved = 0; // jobs
     std::uint64_t created_jobs = 0, deletes = 0, pauses = 0;
+    bool stays = false;    // with nobody and nothing in it
     std::uint8_t slot = 0; // of its name: see `slot_of`
     std::uint8_t name_size = 0;
     std::array<char, longest_tube_name> name_bytes;
@@ -138,20 +137,18 @@ using Tubes = boost::intrusive::set<Tube, boost::intrusive::member_hook<Tube, de
                                     boost::intrusive::compare<ByName>>;
 
 /// How a wait of a session ended.
-enum class WaitEnd : std::uint8_t { reserved, timed_out, deadline_soon };
+enum class WaitEnd : std::uint8_t { reserved, deadline_soon };
 
-/// What one client uses, watches and has reserved.
+/// What one client watches and has reserved at one shard.
 struct Session {
-    Timer timer{Timer::Kind::session}; // its first job whose time runs out, or the end of its wait
+    Timer timer{Timer::Kind::session}; // its first job whose time runs out, or of which it is to be told before
     boost::intrusive::list_member_hook<> ended_hook;
-    Tube *used = nullptr;
-    WatchesOfSession watches;
+    Watches<&Watch::session_hook> watches;
     JobQueue<ByDue> reserved;
-    Nanoseconds waits_until = never;
-    Job *given = nullptr;        // what the last reserve got
-    std::uint64_t last_put = 0; // the id of the last job that it put
-    WaitEnd wait_end = WaitEnd::timed_out;
-    bool is_waiting = false, is_producer = false, is_worker = false;
+    void *client = nullptr; // the broker does not look at it
+    Job *given = nullptr;   // by the wait that ended
+    WaitEnd wait_end = WaitEnd::reserved;
+    bool is_waiting = false;
 };
 
 using EndedWaits =

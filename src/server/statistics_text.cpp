@@ -116,16 +116,15 @@ std::size_t statistics_of(const Tube &tube, Nanoseconds now, std::span<char> to)
         .size();
 }
 
-std::size_t statistics_of(const Broker &broker, const CommandCounts &commands, const ServerFacts &facts,
-                          Nanoseconds now, std::span<char> to) {
-    const BrokerCounts &counts = broker.counts();
+std::size_t statistics_of(const BrokerCounts &counts, const ClientCounts &clients, bool is_draining,
+                          const ServerFacts &facts, Nanoseconds now, std::span<char> to) {
     Yaml yaml(to);
     yaml.line("current-jobs-urgent", counts.urgent)
         .line("current-jobs-ready", counts.ready)
         .line("current-jobs-reserved", counts.reserved)
         .line("current-jobs-delayed", counts.delayed)
         .line("current-jobs-buried", counts.buried);
-    for (const auto &[name, verb] : told) yaml.line(name, commands[static_cast<std::size_t>(verb)]);
+    for (const auto &[name, verb] : told) yaml.line(name, clients.commands[static_cast<std::size_t>(verb)]);
     rusage usage{};
     (void)getrusage(RUSAGE_SELF, &usage); // cannot fail for these arguments
     std::array<char, 32> user, system;
@@ -133,11 +132,11 @@ std::size_t statistics_of(const Broker &broker, const CommandCounts &commands, c
         .line("total-jobs", counts.total_jobs)
         .line("max-job-size", facts.largest_body)
         .line("current-tubes", counts.tubes)
-        .line("current-connections", counts.sessions)
-        .line("current-producers", counts.producers)
-        .line("current-workers", counts.workers)
-        .line("current-waiting", counts.waiting)
-        .line("total-connections", counts.total_sessions)
+        .line("current-connections", clients.clients)
+        .line("current-producers", clients.producers)
+        .line("current-workers", clients.workers)
+        .line("current-waiting", clients.waiting)
+        .line("total-connections", clients.all_clients)
         .line("pid", getpid())
         .line("version", facts.version)
         .line("rusage-utime", time_text(usage.ru_utime, user))
@@ -148,7 +147,7 @@ std::size_t statistics_of(const Broker &broker, const CommandCounts &commands, c
         .line("binlog-records-migrated", 0)
         .line("binlog-records-written", 0)
         .line("binlog-max-size", 0)
-        .line("draining", broker.is_draining())
+        .line("draining", is_draining)
         .line("id", facts.id)
         .line("hostname", facts.hostname)
         .line("os", facts.system)
