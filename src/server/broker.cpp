@@ -73,6 +73,7 @@ void Broker::leave(Tube &tube) {
     if (tube.stays || tube.users != 0 || tube.watchers != 0 || tube.reserved != 0) return;
     if (!tube.ready.empty() || !tube.delayed.empty() || !tube.buried.empty()) return;
     set_timer(tube.timer, never);
+    if (tube.unserved_hook.is_linked()) unserved_.erase(unserved_.iterator_to(tube));
     tubes_.erase(tube);
     destroy_in(memory_.tubes, &tube);
     counts_.tubes--;
@@ -104,8 +105,9 @@ void Broker::close(Session &session, Nanoseconds now) {
     while (!session.reserved.empty()) {
         Job &job = *session.reserved.begin();
         take_from_queue(job);
-        make_ready(job, now);
+        make_ready(job);
     }
+    serve_waiting(now);
     while (!session.watches.empty()) stop_watching(session, session.watches.front());
 }
 
@@ -139,7 +141,8 @@ std::uint64_t Broker::put(Tube &tube, Job *job, const Put &how, Nanoseconds now)
     if (how.delay != 0) {
         delay(*job, how.delay, now);
     } else {
-        make_ready(*job, now);
+        make_ready(*job);
+        serve_waiting(now);
     }
     return id;
 }
@@ -154,7 +157,7 @@ void Broker::delay(Job &job, std::uint32_t seconds, Nanoseconds now) {
 }
 
 // Of a job in no queue.
-void Broker::make_ready(Job &job, Nanoseconds now) {
+void Broker::make_ready(Job &job) {
     Tube &tube = *job.tube;
     job.state = JobState::ready;
     tube.ready.insert(job);
@@ -163,18 +166,27 @@ void Broker::make_ready(Job &job, Nanoseconds now) {
         tube.urgent++;
         counts_.urgent++;
     }
-    serve_waiting(tube, now);
+    serve_again(tube);
 }
 
-// Gives jobs of a tube to sessions that wait for one. None of them waits for another tube that has some.
-void Broker::serve_waiting(Tube &tube, Nanoseconds now) {
-    while (!tube.ready.empty() && tube.paused_until <= now && !tube.waiting.empty()) {
-        Session &session = *tube.waiting.front().session;
-        stop_waiting(session);
-        Job &job = *tube.ready.begin();
-        reserve_for(session, job, now);
-        session.given = &job;
-        end_wait(session, WaitEnd::reserved);
+// Its ready jobs are to be given to whoever waits.
+void Broker::serve_again(Tube &tube) {
+    if (!tube.unserved_hook.is_linked()) unserved_.push_back(tube);
+}
+
+// Gives what has become ready to sessions that wait for it, each the best that there is for it by then. Whoever made
+// several jobs ready calls it once, behind the last.
+void Broker::serve_waiting(Nanoseconds now) {
+    while (!unserved_.empty()) {
+        Tube &tube = unserved_.front();
+        unserved_.pop_front();
+        while (!tube.ready.empty() && tube.paused_until <= now && !tube.waiting.empty()) {
+            Session &session = *tube.waiting.front().session;
+            stop_waiting(session);
+            session.given = best_for(session, now);
+            reserve_for(session, *session.given, now);
+            end_wait(session, WaitEnd::reserved);
+        }
     }
 }
 
@@ -276,7 +288,8 @@ void Broker::stop_waiting(Session &session) {
 void Broker::give_back(Job &job, Nanoseconds now) {
     take_from_queue(job);
     job.reserves--;
-    make_ready(job, now);
+    make_ready(job);
+    serve_waiting(now);
 }
 
 void Broker::end_wait(Session &session, WaitEnd how) {
@@ -331,7 +344,8 @@ Answer Broker::release(Session &session, std::uint64_t id, std::uint32_t priorit
     if (seconds != 0) {
         delay(*job, seconds, now);
     } else {
-        make_ready(*job, now);
+        make_ready(*job);
+        serve_waiting(now);
     }
     return Answer::released;
 }
@@ -359,19 +373,26 @@ Answer Broker::touch(Session &session, std::uint64_t id, Nanoseconds now) {
     return Answer::touched;
 }
 
+// Of a job that is buried or delayed.
+void Broker::kick_out(Job &job) {
+    take_from_queue(job);
+    job.kicks++;
+    make_ready(job);
+}
+
 Answer Broker::kick_job(std::uint64_t id, Nanoseconds now) {
     Job *job = find(id);
     if (job == nullptr || (job->state != JobState::buried && job->state != JobState::delayed)) return Answer::not_found;
-    take_from_queue(*job);
-    job->kicks++;
-    make_ready(*job, now);
+    kick_out(*job);
+    serve_waiting(now);
     return Answer::kicked;
 }
 
 std::uint64_t Broker::kick(Tube &tube, std::uint64_t most, Nanoseconds now) {
     JobQueue<ByDue> &from = tube.buried.empty() ? tube.delayed : tube.buried;
     std::uint64_t kicked = 0;
-    for (; kicked < most && !from.empty(); kicked++) (void)kick_job(from.begin()->id, now);
+    for (; kicked < most && !from.empty(); kicked++) kick_out(*from.begin());
+    serve_waiting(now);
     return kicked;
 }
 
@@ -382,7 +403,8 @@ Answer Broker::pause(std::string_view name, std::uint32_t seconds, Nanoseconds n
     tube->pause = seconds;
     tube->pauses++;
     set_timer_of(*tube, now);
-    serve_waiting(*tube, now);
+    serve_again(*tube);
+    serve_waiting(now);
     return Answer::paused;
 }
 
@@ -397,7 +419,7 @@ void Broker::run_timer_of(Session &session, Nanoseconds now) {
         job.timeouts++;
         counts_.timeouts++;
         take_from_queue(job);
-        make_ready(job, now);
+        make_ready(job);
     }
     if (session.is_waiting && is_deadline_soon(session, now)) {
         stop_waiting(session);
@@ -417,11 +439,12 @@ void Broker::run_timers(Nanoseconds now) {
         while (!tube.delayed.empty() && tube.delayed.begin()->due <= now) {
             Job &job = *tube.delayed.begin();
             take_from_queue(job);
-            make_ready(job, now);
+            make_ready(job);
         }
-        serve_waiting(tube, now);
+        serve_again(tube); // its pause may be over
         set_timer_of(tube, now);
     }
+    serve_waiting(now);
 }
 
 } // namespace flat::server

@@ -143,11 +143,13 @@ class Broker {
     void set_timer_of(Tube &tube, Nanoseconds now);
     void set_timer_of(Session &session);
 
-    void make_ready(Job &job, Nanoseconds now);
+    void make_ready(Job &job);
     void delay(Job &job, std::uint32_t seconds, Nanoseconds now);
     void take_from_queue(Job &job);
     void reserve_for(Session &session, Job &job, Nanoseconds now);
-    void serve_waiting(Tube &tube, Nanoseconds now);
+    void kick_out(Job &job);
+    void serve_again(Tube &tube);
+    void serve_waiting(Nanoseconds now);
     void end_wait(Session &session, WaitEnd how);
     void run_timer_of(Session &session, Nanoseconds now);
     Job *reserved_by(const Session *session, std::uint64_t id) const;
@@ -157,6 +159,7 @@ class Broker {
     Tubes tubes_;
     Timers timers_;
     EndedWaits ended_;
+    UnservedTubes unserved_; // with jobs that became ready
     BrokerCounts counts_;
     std::uint64_t timer_places_ = 0, burials_ = 0;
 };

@@ -100,6 +100,7 @@ using Watches = boost::intrusive::list<Watch, boost::intrusive::member_hook<Watc
 struct Tube {
     Timer timer{Timer::Kind::tube}; // its first delayed job, or the end of its pause
     boost::intrusive::set_member_hook<> name_hook;
+    boost::intrusive::list_member_hook<> unserved_hook;
     JobQueue<ByPriority> ready;
     JobQueue<ByDue> delayed, buried;
     Watches<&Watch::waiting_hook> waiting; // the one that waits longest first
@@ -135,6 +136,9 @@ struct ByName {
 
 using Tubes = boost::intrusive::set<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::name_hook), &Tube::name_hook>,
                                     boost::intrusive::compare<ByName>>;
+
+using UnservedTubes =
+    boost::intrusive::list<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::unserved_hook), &Tube::unserved_hook>>;
 
 /// How a wait of a session ended.
 enum class WaitEnd : std::uint8_t { reserved, deadline_soon };

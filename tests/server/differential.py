@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gives the same random commands to flatlined and to beanstalkd, over several connections, one command at a time, and
-compares the answers. They are equal but for ids, of which one stands for the other each time, and for times and what
+compares the answers. One connection at a time may wait in a reserve meanwhile. They are equal but for ids, of which one stands for the other each time, and for times and what
 else can differ in statistics.
 
     differential.py --server PROGRAM [--commands 50000] [--seed N]
@@ -13,6 +13,7 @@ import difflib
 import os
 import random
 import re
+import select
 import shutil
 import socket
 import subprocess
@@ -72,6 +73,10 @@ class Peer:
             body, self.buffers[number] = self.buffers[number][:size], self.buffers[number][size:]
         return words, body
 
+    def has_answer(self, number):
+        """Whether one has begun to come."""
+        return bool(self.buffers[number]) or bool(select.select([self.sockets[number]], [], [], 0)[0])
+
     def end(self):
         self.process.terminate()
         self.process.wait()
@@ -100,8 +105,8 @@ class Commands:
         kind = chance.choices(
             ["put", "reserve", "reserve-job", "delete", "release", "bury", "touch", "kick", "kick-job", "use", "watch",
              "ignore", "peek", "peek-ready", "peek-delayed", "peek-buried", "stats-job", "stats-tube", "stats",
-             "list-tubes", "list-tube-used", "list-tubes-watched", "pause-tube", "wrong", "reconnect"],
-            [30, 22, 3, 14, 9, 6, 3, 2, 3, 8, 7, 6, 2, 2, 2, 2, 5, 4, 1, 1, 1, 1, 0.3, 3, 0.4])[0]
+             "list-tubes", "list-tube-used", "list-tubes-watched", "pause-tube", "wrong", "reconnect", "wait"],
+            [30, 22, 3, 14, 9, 6, 3, 2, 3, 8, 7, 6, 2, 2, 2, 2, 5, 4, 1, 1, 1, 1, 0.3, 3, 0.4, 2])[0]
         if kind == "put":
             size = chance.choice([0, 1, 10, 100, 5000, 65535, 65536]) if chance.random() < 0.1 else chance.randrange(60)
             body = bytes(chance.choices(b"ab\r\n 0", k=size)) if size < 200 else b"z" * size
@@ -126,6 +131,8 @@ class Commands:
                 return ("2 answers", "put 0 0 9 %d\r\n" % chance.choice([0, 1, 2]) + "a" * chance.randrange(4, 400) + "\r\n")
             return (kind, chance.choice(["", " ", "reserve ", "foo", "use -a", "put 1 2 3", "delete x", "kick", "use a b",
                                          "reserve-job", "watch " + "y" * 201, "z" * 300, "peek-readyx", "touch 1 "]) + "\r\n")
+        if kind == "wait":
+            return (kind, chance.choice(["reserve\r\n", "reserve-with-timeout 3600\r\n"]))
         return (kind, kind + "\r\n")
 
 
@@ -147,6 +154,7 @@ class Run:
         self.peers = [Peer([server], 21411), Peer(["beanstalkd"], 21412)]
         self.ids = [[], []]
         self.numbers = [{}, {}]
+        self.waiting = None  # the connection that waits in a reserve
         for peer in self.peers:
             for number in range(CONNECTIONS):
                 peer.connect(number)
@@ -155,9 +163,36 @@ class Run:
         for peer in self.peers:
             peer.end()
 
+    def begin_to_wait(self, number, text):
+        """Only if there is nothing for it: two answers to one command cannot be told apart in time."""
+        if self.waiting is not None:
+            return [None, None]
+        found = self.do(number, ("reserve", "reserve-with-timeout 0\r\n"))
+        if found[0] != found[1] or found[0][0] != [b"TIMED_OUT"]:
+            return found
+        for peer in self.peers:
+            peer.send(number, text.encode())
+            peer.send(0 if number != 0 else 1, b"list-tube-used\r\n")  # it waits once another is answered
+            peer.answer(0 if number != 0 else 1)
+        self.waiting = number
+        return [None, None]
+
+    def end_of_wait(self):
+        """What each answers the connection that waits, if one of them has."""
+        number = self.waiting
+        if number is None or not any(peer.has_answer(number) for peer in self.peers):
+            return [None, None]
+        self.waiting = None
+        return [comparable(*peer.answer(number), self.numbers[side].get) for side, peer in enumerate(self.peers)]
+
     def do(self, number, command):
         """What each answers."""
+        if command[0] == "wait":
+            return self.begin_to_wait(number, command[1])
         if command[0] == "reconnect":
+            # Of what a client had reserved, one that waits gets the best job; by beanstalkd, the one reserved first.
+            if self.waiting is not None:
+                return [None, None]
             for peer in self.peers:
                 peer.disconnect(number)
                 peer.connect(number)
@@ -184,22 +219,9 @@ class Run:
         return found
 
 
-def first_difference(server, commands):
-    run = Run(server)
-    try:
-        for at, (number, command) in enumerate(commands):
-            ours, theirs = run.do(number, command)
-            if ours != theirs:
-                return at, ours, theirs
-        return None
-    finally:
-        run.end()
-
-
 def lines_of(answer):
     words, body = answer
-    text = [repr(words)] if body is None else [repr(words), *map(repr, body[:3000].split(b"\n"))]
-    return text
+    return [repr(words)] + [repr(line)[:100] for line in (body or b"")[:3000].split(b"\n")]
 
 
 def main():
@@ -218,7 +240,11 @@ def main():
         for _ in range(arguments.commands):
             number, command = chance.randrange(CONNECTIONS), source.draw()
             done.append((number, command))
+            if number == run.waiting:
+                number = (number + 1) % CONNECTIONS
             ours, theirs = run.do(number, command)
+            if ours == theirs:
+                ours, theirs = run.end_of_wait()
             source.jobs = len(run.ids[0])
             if ours != theirs:
                 break
