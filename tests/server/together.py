@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Many clients at once put, reserve, release, bury, kick and delete jobs of several tubes. Each job that was accepted is
+deleted once, no two clients have one at the same time, and at the end none is left.
+
+    together.py --server PROGRAM [--seconds 5] [--clients 24]
+"""
+import argparse
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+TUBES = ["default", "a", "b", "c", "d", "e", "f", "g"]
+PORT = 21421
+
+
+class Client:
+    def __init__(self):
+        self.socket = socket.create_connection(("127.0.0.1", PORT))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.settimeout(30)
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, text, body=None):
+        self.socket.sendall(text.encode() + b"\r\n" + (body + b"\r\n" if body is not None else b""))
+        words = self.file.readline().split()
+        if not words:
+            raise EOFError(text)
+        if words[0] in (b"RESERVED", b"FOUND", b"OK"):
+            return [*words, self.file.read(int(words[-1]) + 2)[:-2]]
+        return words
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+class Account:
+    """What became of each job."""
+
+    def __init__(self):
+        self.lock, self.live, self.held, self.done, self.faults = threading.Lock(), set(), set(), 0, []
+
+    def fault(self, text):
+        self.faults.append(text)
+
+    def put(self, body):
+        with self.lock:
+            self.live.add(body)
+
+    def reserved(self, body):
+        with self.lock:
+            if body not in self.live:
+                self.fault("%r was deleted or never put" % body)
+            if body in self.held:
+                self.fault("%r is reserved by two" % body)
+            self.held.add(body)
+
+    def given_back(self, body):
+        with self.lock:
+            self.held.discard(body)
+
+    def deleted(self, body):
+        with self.lock:
+            self.held.discard(body)
+            self.live.discard(body)
+            self.done += 1
+
+
+def work(number, account, until, seed):
+    chance = random.Random(seed + number)
+    client = Client()
+    watched = set(chance.sample(TUBES, chance.randrange(1, 6))) | {chance.choice(TUBES)}
+    for tube in watched:
+        client.ask("watch " + tube)
+    if "default" not in watched:
+        client.ask("ignore default")
+    count = 0
+    while time.monotonic() < until:
+        if chance.random() < 0.5:
+            client.ask("use " + chance.choice(TUBES))
+            body = b"%d-%d-" % (number, count) + b"x" * chance.choice([0, 10, 300, 20000])
+            count += 1
+            account.put(body)
+            if client.ask("put %d %d 100 %d" % (chance.randrange(3), chance.random() < 0.02, len(body)), body)[0] != b"INSERTED":
+                account.deleted(body)
+            continue
+        words = client.ask("reserve-with-timeout %d" % (chance.random() < 0.3))
+        if words[0] != b"RESERVED":
+            continue
+        job, body = words[1].decode(), words[3]
+        account.reserved(body)
+        kind = chance.choices(["delete", "release", "bury", "reconnect", "touch"], [6, 2, 1, 0.3, 1])[0]
+        if kind == "touch":
+            if client.ask("touch " + job) != [b"TOUCHED"]:
+                account.fault("touch %s" % job)
+            kind = "delete"
+        account.given_back(body)
+        if kind == "delete":
+            account.deleted(body)
+            if client.ask("delete " + job) != [b"DELETED"]:
+                account.fault("delete %s" % job)
+        elif kind == "release":
+            client.ask("release %s 1 0" % job)
+        elif kind == "bury":
+            client.ask("bury %s 1" % job)
+            client.ask("kick-job " + job)
+        else:
+            client.close()
+            client = Client()
+            for tube in watched:
+                client.ask("watch " + tube)
+    client.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--clients", type=int, default=24)
+    arguments = parser.parse_args()
+    seed = time.time_ns() % (1 << 32)
+    print("seed %d" % seed, flush=True)
+    server = subprocess.Popen([arguments.server, "-l", "127.0.0.1", "-p", str(PORT)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    account = Account()
+    try:
+        for _ in range(400):
+            try:
+                last = Client()
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        until = time.monotonic() + arguments.seconds
+        failed = []
+
+        def run(number):
+            try:
+                work(number, account, until, seed)
+            except Exception as why:  # the thread's, which would be lost
+                failed.append("client %d: %r" % (number, why))
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(arguments.clients)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        for tube in TUBES:
+            last.ask("watch " + tube)
+        time.sleep(1.2)  # of jobs that were delayed by a second
+        while (words := last.ask("reserve-with-timeout 0"))[0] == b"RESERVED":
+            account.reserved(words[3])
+            account.deleted(words[3])
+            if last.ask("delete " + words[1].decode()) != [b"DELETED"]:
+                account.fault("delete at the end")
+        faults = failed + account.faults + ["%r is lost" % each[:40] for each in list(account.live)[:5]]
+        stats = last.ask("stats")[2].decode()
+        for name in ("current-jobs-ready", "current-jobs-reserved", "current-jobs-delayed", "current-jobs-buried"):
+            if name + ": 0\n" not in stats:
+                faults.append("%s is not 0" % name)
+        print("%d jobs; %d faults" % (account.done, len(faults)))
+        for each in faults[:10]:
+            print("  " + each[:300])
+        server.terminate()
+        status = server.wait(20)
+        if status != 0:
+            print("the server's status is %d" % status)
+        return 1 if faults or status != 0 else 0
+    finally:
+        if server.poll() is None:
+            server.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
