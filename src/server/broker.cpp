@@ -20,14 +20,14 @@ template <class Thing> void destroy_in(flat_pool *pool, Thing *thing) {
     (void)flat_pool_free(pool, thing);
 }
 
-bool is_deadline_soon(const Session &session, Nanoseconds now) {
-    return !session.reserved.empty() && now + safety_margin >= session.reserved.begin()->due;
+bool is_deadline_soon(const Holdings &holdings, Nanoseconds now) {
+    return !holdings.reserved.empty() && now + safety_margin >= holdings.reserved.begin()->due;
 }
 
 // The job of all its tubes that is served next, or null.
-Job *best_for(const Session &session, Nanoseconds now) {
+Job *best_for(const Holdings &holdings, Nanoseconds now) {
     Job *best = nullptr;
-    for (const Watch &each : session.watches) {
+    for (const WatchedTube &each : holdings.watches) {
         if (each.tube->ready.empty() || each.tube->paused_until > now) continue;
         Job *first = &*each.tube->ready.begin();
         if (best == nullptr || ByPriority()(*first, *best)) best = first;
@@ -93,22 +93,22 @@ void Broker::set_timer_of(Tube &tube, Nanoseconds now) {
     set_timer(tube.timer, at);
 }
 
-void Broker::set_timer_of(Session &session) {
-    if (session.reserved.empty()) return set_timer(session.timer, never);
-    const Nanoseconds due = session.reserved.begin()->due;
-    set_timer(session.timer, session.is_waiting ? due - std::min(due, safety_margin) : due);
+void Broker::set_timer_of(Holdings &holdings) {
+    if (holdings.reserved.empty()) return set_timer(holdings.timer, never);
+    const Nanoseconds due = holdings.reserved.begin()->due;
+    set_timer(holdings.timer, holdings.is_waiting ? due - std::min(due, safety_margin) : due);
 }
 
-void Broker::close(Session &session, Nanoseconds now) {
-    if (session.is_waiting) stop_waiting(session);
-    if (session.ended_hook.is_linked()) ended_.erase(ended_.iterator_to(session));
-    while (!session.reserved.empty()) {
-        Job &job = *session.reserved.begin();
+void Broker::close(Holdings &holdings, Nanoseconds now) {
+    if (holdings.is_waiting) stop_waiting(holdings);
+    if (holdings.ended_hook.is_linked()) ended_.erase(ended_.iterator_to(holdings));
+    while (!holdings.reserved.empty()) {
+        Job &job = *holdings.reserved.begin();
         take_from_queue(job);
         make_ready(job);
     }
     serve_waiting(now);
-    while (!session.watches.empty()) stop_watching(session, session.watches.front());
+    while (!holdings.watches.empty()) stop_watching(holdings, holdings.watches.front());
 }
 
 Job *Broker::new_job(std::uint32_t size) {
@@ -174,18 +174,18 @@ void Broker::serve_again(Tube &tube) {
     if (!tube.unserved_hook.is_linked()) unserved_.push_back(tube);
 }
 
-// Gives what has become ready to sessions that wait for it, each the best that there is for it by then. Whoever made
+// Gives what has become ready to clients that wait for it, each the best that there is for it by then. Whoever made
 // several jobs ready calls it once, behind the last.
 void Broker::serve_waiting(Nanoseconds now) {
     while (!unserved_.empty()) {
         Tube &tube = unserved_.front();
         unserved_.pop_front();
         while (!tube.ready.empty() && tube.paused_until <= now && !tube.waiting.empty()) {
-            Session &session = *tube.waiting.front().session;
-            stop_waiting(session);
-            session.given = best_for(session, now);
-            reserve_for(session, *session.given, now);
-            end_wait(session, WaitEnd::reserved);
+            Holdings &holdings = *tube.waiting.front().holdings;
+            stop_waiting(holdings);
+            holdings.given = best_for(holdings, now);
+            reserve_for(holdings, *holdings.given, now);
+            end_wait(holdings, WaitEnd::reserved);
         }
     }
 }
@@ -221,16 +221,16 @@ void Broker::take_from_queue(Job &job) {
     }
 }
 
-void Broker::reserve_for(Session &session, Job &job, Nanoseconds now) {
+void Broker::reserve_for(Holdings &holdings, Job &job, Nanoseconds now) {
     take_from_queue(job);
     job.state = JobState::reserved;
-    job.holder = &session;
+    job.holder = &holdings;
     job.due = now + job.time_to_run * second;
     job.reserves++;
-    session.reserved.insert(job);
+    holdings.reserved.insert(job);
     job.tube->reserved++;
     counts_.reserved++;
-    set_timer_of(session);
+    set_timer_of(holdings);
 }
 
 bool Broker::keep(std::string_view name) {
@@ -250,39 +250,39 @@ void Broker::stop_using(Tube &tube) {
     leave(tube);
 }
 
-Answer Broker::watch(Session &session, Watch &watch, std::string_view name) {
+Answer Broker::watch(Holdings &holdings, WatchedTube &watch, std::string_view name) {
     watch.tube = tube_of(name);
     if (watch.tube == nullptr) return Answer::out_of_memory;
-    watch.session = &session;
+    watch.holdings = &holdings;
     watch.tube->watchers++;
-    session.watches.push_back(watch);
+    holdings.watches.push_back(watch);
     return Answer::done;
 }
 
-void Broker::stop_watching(Session &session, Watch &watch) {
-    session.watches.erase(session.watches.iterator_to(watch));
+void Broker::stop_watching(Holdings &holdings, WatchedTube &watch) {
+    holdings.watches.erase(holdings.watches.iterator_to(watch));
     watch.tube->watchers--;
     leave(*watch.tube);
 }
 
-Answer Broker::reserve(Session &session, bool waits, Nanoseconds now) {
-    if (Job *job = best_for(session, now)) {
-        reserve_for(session, *job, now);
-        session.given = job;
+Answer Broker::reserve(Holdings &holdings, bool waits, Nanoseconds now) {
+    if (Job *job = best_for(holdings, now)) {
+        reserve_for(holdings, *job, now);
+        holdings.given = job;
         return Answer::reserved;
     }
-    if (is_deadline_soon(session, now)) return Answer::deadline_soon;
+    if (is_deadline_soon(holdings, now)) return Answer::deadline_soon;
     if (!waits) return Answer::timed_out;
-    session.is_waiting = true;
-    for (Watch &each : session.watches) each.tube->waiting.push_back(each);
-    set_timer_of(session);
+    holdings.is_waiting = true;
+    for (WatchedTube &each : holdings.watches) each.tube->waiting.push_back(each);
+    set_timer_of(holdings);
     return Answer::waiting;
 }
 
-void Broker::stop_waiting(Session &session) {
-    session.is_waiting = false;
-    for (Watch &each : session.watches) each.tube->waiting.erase(each.tube->waiting.iterator_to(each));
-    set_timer_of(session);
+void Broker::stop_waiting(Holdings &holdings) {
+    holdings.is_waiting = false;
+    for (WatchedTube &each : holdings.watches) each.tube->waiting.erase(each.tube->waiting.iterator_to(each));
+    set_timer_of(holdings);
 }
 
 void Broker::give_back(Job &job, Nanoseconds now) {
@@ -292,34 +292,34 @@ void Broker::give_back(Job &job, Nanoseconds now) {
     serve_waiting(now);
 }
 
-void Broker::end_wait(Session &session, WaitEnd how) {
-    session.wait_end = how;
-    ended_.push_back(session);
+void Broker::end_wait(Holdings &holdings, WaitEnd how) {
+    holdings.wait_end = how;
+    ended_.push_back(holdings);
 }
 
-Session *Broker::next_ended_wait() {
+Holdings *Broker::next_ended_wait() {
     if (ended_.empty()) return nullptr;
-    Session *session = &ended_.front();
+    Holdings *holdings = &ended_.front();
     ended_.pop_front();
-    return session;
+    return holdings;
 }
 
-Answer Broker::reserve_job(Session &session, std::uint64_t id, Nanoseconds now) {
+Answer Broker::reserve_job(Holdings &holdings, std::uint64_t id, Nanoseconds now) {
     Job *job = find(id);
     if (job == nullptr || job->state == JobState::reserved) return Answer::not_found;
-    reserve_for(session, *job, now);
-    session.given = job;
+    reserve_for(holdings, *job, now);
+    holdings.given = job;
     return Answer::reserved;
 }
 
-Job *Broker::reserved_by(const Session *session, std::uint64_t id) const {
+Job *Broker::reserved_by(const Holdings *holdings, std::uint64_t id) const {
     Job *job = find(id);
-    return job != nullptr && job->state == JobState::reserved && job->holder == session ? job : nullptr;
+    return job != nullptr && job->state == JobState::reserved && job->holder == holdings ? job : nullptr;
 }
 
-Answer Broker::delete_job(const Session *session, std::uint64_t id) {
+Answer Broker::delete_job(const Holdings *holdings, std::uint64_t id) {
     Job *job = find(id);
-    if (job == nullptr || (job->state == JobState::reserved && job->holder != session)) return Answer::not_found;
+    if (job == nullptr || (job->state == JobState::reserved && job->holder != holdings)) return Answer::not_found;
     Tube &tube = *job->tube;
     take_from_queue(*job);
     table_.erase(*job);
@@ -333,9 +333,9 @@ Answer Broker::delete_job(const Session *session, std::uint64_t id) {
     return Answer::deleted;
 }
 
-Answer Broker::release(Session &session, std::uint64_t id, std::uint32_t priority, std::uint32_t seconds,
+Answer Broker::release(Holdings &holdings, std::uint64_t id, std::uint32_t priority, std::uint32_t seconds,
                        Nanoseconds now) {
-    Job *job = reserved_by(&session, id);
+    Job *job = reserved_by(&holdings, id);
     if (job == nullptr) return Answer::not_found;
     take_from_queue(*job);
     job->priority = priority;
@@ -350,8 +350,8 @@ Answer Broker::release(Session &session, std::uint64_t id, std::uint32_t priorit
     return Answer::released;
 }
 
-Answer Broker::bury(Session &session, std::uint64_t id, std::uint32_t priority) {
-    Job *job = reserved_by(&session, id);
+Answer Broker::bury(Holdings &holdings, std::uint64_t id, std::uint32_t priority) {
+    Job *job = reserved_by(&holdings, id);
     if (job == nullptr) return Answer::not_found;
     take_from_queue(*job);
     job->priority = priority;
@@ -363,13 +363,13 @@ Answer Broker::bury(Session &session, std::uint64_t id, std::uint32_t priority) 
     return Answer::buried;
 }
 
-Answer Broker::touch(Session &session, std::uint64_t id, Nanoseconds now) {
-    Job *job = reserved_by(&session, id);
+Answer Broker::touch(Holdings &holdings, std::uint64_t id, Nanoseconds now) {
+    Job *job = reserved_by(&holdings, id);
     if (job == nullptr) return Answer::not_found;
-    session.reserved.erase(*job);
+    holdings.reserved.erase(*job);
     job->due = now + job->time_to_run * second;
-    session.reserved.insert(*job);
-    set_timer_of(session);
+    holdings.reserved.insert(*job);
+    set_timer_of(holdings);
     return Answer::touched;
 }
 
@@ -410,29 +410,31 @@ Answer Broker::pause(std::string_view name, std::uint32_t seconds, Nanoseconds n
 
 Job *Broker::first(Tube &tube, Peek of) {
     const auto first_of = [](auto &queue) { return queue.empty() ? nullptr : &*queue.begin(); };
-    return of == Peek::ready ? first_of(tube.ready) : of == Peek::delayed ? first_of(tube.delayed) : first_of(tube.buried);
+    return of == Peek::ready     ? first_of(tube.ready)
+           : of == Peek::delayed ? first_of(tube.delayed)
+                                 : first_of(tube.buried);
 }
 
-void Broker::run_timer_of(Session &session, Nanoseconds now) {
-    while (!session.reserved.empty() && session.reserved.begin()->due <= now) {
-        Job &job = *session.reserved.begin();
+void Broker::run_timer_of(Holdings &holdings, Nanoseconds now) {
+    while (!holdings.reserved.empty() && holdings.reserved.begin()->due <= now) {
+        Job &job = *holdings.reserved.begin();
         job.timeouts++;
         counts_.timeouts++;
         take_from_queue(job);
         make_ready(job);
     }
-    if (session.is_waiting && is_deadline_soon(session, now)) {
-        stop_waiting(session);
-        end_wait(session, WaitEnd::deadline_soon);
+    if (holdings.is_waiting && is_deadline_soon(holdings, now)) {
+        stop_waiting(holdings);
+        end_wait(holdings, WaitEnd::deadline_soon);
     }
-    set_timer_of(session);
+    set_timer_of(holdings);
 }
 
 void Broker::run_timers(Nanoseconds now) {
     while (next_timer() <= now) {
         Timer &timer = *timers_.begin();
-        if (timer.kind == Timer::Kind::session) {
-            run_timer_of(*boost::intrusive::get_parent_from_member(&timer, &Session::timer), now);
+        if (timer.kind == Timer::Kind::holdings) {
+            run_timer_of(*boost::intrusive::get_parent_from_member(&timer, &Holdings::timer), now);
             continue;
         }
         Tube &tube = *boost::intrusive::get_parent_from_member(&timer, &Tube::timer);

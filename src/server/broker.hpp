@@ -1,5 +1,5 @@
-// The tubes and jobs of one shard, and what beanstalkd's commands do to them. It calls nothing of the system: the caller
-// tells the time, and gets answers as values.
+// The tubes and jobs of one shard, and what beanstalkd's commands do to them. It calls nothing of the system: the
+// caller tells the time, and gets answers as values.
 #pragma once
 
 #include "job_table.hpp"
@@ -64,7 +64,7 @@ struct BrokerMemory {
 };
 
 /// Functions take the time, which never goes back. `n` is the number of jobs in the queues that a function touches, and
-/// `t` that of all tubes and sessions; a queue is a balanced tree, a step on it O(log n) comparisons.
+/// `t` that of all tubes and holdings; a queue is a balanced tree, a step on it O(log n) comparisons.
 class Broker {
   public:
     explicit Broker(const BrokerMemory &memory) : memory_(memory), table_(memory.table) {}
@@ -75,9 +75,9 @@ class Broker {
     /// Makes a tube that stays. False: there is no memory for it.
     bool keep(std::string_view name);
 
-    /// Ends what a session has here. Its reserved jobs become ready. O(log n) for each of them, O(log t) for each tube
+    /// Ends what a client has here. Its reserved jobs become ready. O(log n) for each of them, O(log t) for each tube
     /// that it watches. The watches are the caller's again.
-    void close(Session &session, Nanoseconds now);
+    void close(Holdings &holdings, Nanoseconds now);
 
     /// The block for a job with a body of `size` bytes; null: there is none. It is given to `put` or to `drop`. O(1).
     Job *new_job(std::uint32_t size);
@@ -86,7 +86,7 @@ class Broker {
     struct Put {
         std::uint32_t priority, delay, time_to_run;
     };
-    /// Of a job whose body has come; returns its id. If a session waits for it, that may have deleted it since.
+    /// Of a job whose body has come; returns its id. If a client waits for it, that may have deleted it since.
     /// O(log n + log t), and a look at each bucket of the table that is full, of which an eighth can be.
     std::uint64_t put(Tube &tube, Job *job, const Put &how, Nanoseconds now);
 
@@ -95,22 +95,22 @@ class Broker {
     void stop_using(Tube &tube);
 
     /// Fills in `watch`. out_of_memory: there is none for the tube. O(log t).
-    Answer watch(Session &session, Watch &watch, std::string_view name);
-    void stop_watching(Session &session, Watch &watch);
+    Answer watch(Holdings &holdings, WatchedTube &watch, std::string_view name);
+    void stop_watching(Holdings &holdings, WatchedTube &watch);
 
-    /// Of the tubes that it watches. reserved: the job is `session.given`. waiting, only if it `waits`:
-    /// `next_ended_wait` returns the session when it has one, or its deadline is near. O(its watches + log n).
-    Answer reserve(Session &session, bool waits, Nanoseconds now);
-    void stop_waiting(Session &session);
+    /// Of the tubes that it watches. reserved: the job is `holdings.given`. waiting, only if it `waits`:
+    /// `next_ended_wait` returns the holdings when it has one, or its deadline is near. O(its watches + log n).
+    Answer reserve(Holdings &holdings, bool waits, Nanoseconds now);
+    void stop_waiting(Holdings &holdings);
     /// As if the job had not been reserved. O(log n + log t).
     void give_back(Job &job, Nanoseconds now);
 
-    Answer reserve_job(Session &session, std::uint64_t id, Nanoseconds now);
-    /// `session` may be null: then of those that nobody has reserved.
-    Answer delete_job(const Session *session, std::uint64_t id);
-    Answer release(Session &session, std::uint64_t id, std::uint32_t priority, std::uint32_t delay, Nanoseconds now);
-    Answer bury(Session &session, std::uint64_t id, std::uint32_t priority);
-    Answer touch(Session &session, std::uint64_t id, Nanoseconds now);
+    Answer reserve_job(Holdings &holdings, std::uint64_t id, Nanoseconds now);
+    /// `holdings` may be null: then of those that nobody has reserved.
+    Answer delete_job(const Holdings *holdings, std::uint64_t id);
+    Answer release(Holdings &holdings, std::uint64_t id, std::uint32_t priority, std::uint32_t delay, Nanoseconds now);
+    Answer bury(Holdings &holdings, std::uint64_t id, std::uint32_t priority);
+    Answer touch(Holdings &holdings, std::uint64_t id, Nanoseconds now);
     Answer kick_job(std::uint64_t id, Nanoseconds now);
 
     /// Makes up to `most` buried jobs ready, or if there is none so many delayed ones; returns their number.
@@ -133,26 +133,26 @@ class Broker {
     void run_timers(Nanoseconds now);
     Nanoseconds next_timer() const { return timers_.empty() ? never : timers_.begin()->at; }
 
-    /// A session whose wait has ended, each once; null: there is none. `wait_end` and `given` tell how.
-    Session *next_ended_wait();
+    /// The holdings of a client whose wait has ended, each once; null: there is none. `wait_end` and `given` tell how.
+    Holdings *next_ended_wait();
 
   private:
     Tube *tube_of(std::string_view name);
     void leave(Tube &tube);
     void set_timer(Timer &timer, Nanoseconds at);
     void set_timer_of(Tube &tube, Nanoseconds now);
-    void set_timer_of(Session &session);
+    void set_timer_of(Holdings &holdings);
 
     void make_ready(Job &job);
     void delay(Job &job, std::uint32_t seconds, Nanoseconds now);
     void take_from_queue(Job &job);
-    void reserve_for(Session &session, Job &job, Nanoseconds now);
+    void reserve_for(Holdings &holdings, Job &job, Nanoseconds now);
     void kick_out(Job &job);
     void serve_again(Tube &tube);
     void serve_waiting(Nanoseconds now);
-    void end_wait(Session &session, WaitEnd how);
-    void run_timer_of(Session &session, Nanoseconds now);
-    Job *reserved_by(const Session *session, std::uint64_t id) const;
+    void end_wait(Holdings &holdings, WaitEnd how);
+    void run_timer_of(Holdings &holdings, Nanoseconds now);
+    Job *reserved_by(const Holdings *holdings, std::uint64_t id) const;
 
     BrokerMemory memory_;
     JobTable table_;

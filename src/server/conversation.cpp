@@ -92,7 +92,8 @@ void Conversation::sent(std::size_t bytes, Nanoseconds now) {
     tail_ = tail_.subspan(bytes - of_output);
     if (tail_.empty()) {
         if (tail_job_ != nullptr) shared_.exchange.end_reading(tail_shard_, std::exchange(tail_job_, nullptr));
-        if (list_ != nullptr && phase_ != Phase::asking) (void)flat_pool_free(shared_.lists, std::exchange(list_, nullptr));
+        if (list_ != nullptr && phase_ != Phase::asking)
+            (void)flat_pool_free(shared_.lists, std::exchange(list_, nullptr));
     }
     work();
 }
@@ -123,9 +124,9 @@ bool Conversation::take_line() {
         phase_ = Phase::long_line;
         return true;
     }
-    const Request request = parse_request(start.substr(0, size), shared_.facts.largest_body);
+    const ClientCommand command = parse_command(start.substr(0, size), shared_.facts.largest_body);
     take(size + end_of_line.size()); // it stays where it is until the next input
-    do_command(request);
+    do_command(command);
     return true;
 }
 
@@ -211,37 +212,38 @@ void Conversation::ask_of_all(Kind kind, std::span<char> text) {
 
 void Conversation::begin_use(std::string_view name) { ask_of_name(Kind::use, name); }
 
-void Conversation::begin_put(const Request &request) {
-    if (!is_producer_) shared_.counts.producers++;
-    is_producer_ = true;
-    left_ = std::uint64_t{request.size} + end_of_line.size();
-    if (request.size > shared_.facts.largest_body) {
+void Conversation::begin_put(const ClientCommand &command) {
+    left_ = std::uint64_t{command.size} + end_of_line.size();
+    if (command.size > shared_.facts.largest_body) {
         answer_ = "JOB_TOO_BIG\r\n";
         phase_ = Phase::drained;
         return;
     }
-    question_.priority = request.priority;
-    question_.delay = request.delay;
-    question_.time_to_run = request.time_to_run;
-    question_.size = request.size;
+    if (!is_producer_) shared_.counts.producers++;
+    is_producer_ = true;
+    question_.priority = command.priority;
+    question_.delay = command.delay;
+    question_.time_to_run = command.time_to_run;
+    question_.size = command.size;
     ask_of_used(Kind::new_job);
 }
 
-Watch *Conversation::watch_of(std::string_view name) {
-    const auto found = std::ranges::find_if(watches_, [name](const Watch &each) { return each.tube->name() == name; });
+WatchedTube *Conversation::watch_of(std::string_view name) {
+    const auto found =
+        std::ranges::find_if(watches_, [name](const WatchedTube &each) { return each.tube->name() == name; });
     return found == watches_.end() ? nullptr : &*found;
 }
 
 void Conversation::begin_watch(std::string_view name) {
     if (watch_of(name) != nullptr) return format("WATCHING {}\r\n", watches_.size());
-    void *block = flat_pool_alloc(shared_.watches, sizeof(Watch));
+    void *block = flat_pool_alloc(shared_.watches, sizeof(WatchedTube));
     if (block == nullptr) return say(text_of(Answer::out_of_memory));
-    question_.watch = new (block) Watch;
+    question_.watch = new (block) WatchedTube;
     ask_of_name(Kind::watch, name);
 }
 
 void Conversation::begin_ignore(std::string_view name) {
-    Watch *watch = watch_of(name);
+    WatchedTube *watch = watch_of(name);
     if (watch == nullptr) return format("WATCHING {}\r\n", watches_.size());
     if (watches_.size() == 1) return say("NOT_IGNORED\r\n");
     question_.watch = watch;
@@ -256,42 +258,42 @@ void Conversation::begin_list() {
     ask_of_all(Kind::tubes, std::span(list_, shared_.facts.longest_list).subspan(head));
 }
 
-void Conversation::do_command(const Request &request) {
-    shared_.counts.commands[static_cast<std::size_t>(request.verb)]++;
-    verb_ = request.verb;
-    question_.priority = request.priority;
-    question_.delay = request.delay;
+void Conversation::do_command(const ClientCommand &command) {
+    shared_.counts.commands[static_cast<std::size_t>(command.verb)]++;
+    verb_ = command.verb;
+    question_.priority = command.priority;
+    question_.delay = command.delay;
     const std::span<char> text = std::span(output_).subspan(output_end_ + head_bytes, longest_statistics);
-    switch (request.verb) {
+    switch (command.verb) {
     case Verb::unknown: return say("UNKNOWN_COMMAND\r\n");
     case Verb::bad_format: return say("BAD_FORMAT\r\n");
-    case Verb::put: return begin_put(request);
-    case Verb::use: return begin_use(request.tube);
+    case Verb::put: return begin_put(command);
+    case Verb::use: return begin_use(command.tube);
     case Verb::reserve: return begin_reserve(no_timeout);
-    case Verb::reserve_with_timeout: return begin_reserve(request.timeout);
-    case Verb::reserve_job: return ask_of_job(Kind::reserve_job, request.job);
-    case Verb::delete_job: return ask_of_job(Kind::delete_job, request.job);
-    case Verb::release: return ask_of_job(Kind::release, request.job);
-    case Verb::bury: return ask_of_job(Kind::bury, request.job);
-    case Verb::touch: return ask_of_job(Kind::touch, request.job);
-    case Verb::watch: return begin_watch(request.tube);
-    case Verb::ignore: return begin_ignore(request.tube);
-    case Verb::peek: return ask_of_job(Kind::peek, request.job);
+    case Verb::reserve_with_timeout: return begin_reserve(command.timeout);
+    case Verb::reserve_job: return ask_of_job(Kind::reserve_job, command.job);
+    case Verb::delete_job: return ask_of_job(Kind::delete_job, command.job);
+    case Verb::release: return ask_of_job(Kind::release, command.job);
+    case Verb::bury: return ask_of_job(Kind::bury, command.job);
+    case Verb::touch: return ask_of_job(Kind::touch, command.job);
+    case Verb::watch: return begin_watch(command.tube);
+    case Verb::ignore: return begin_ignore(command.tube);
+    case Verb::peek: return ask_of_job(Kind::peek, command.job);
     case Verb::peek_ready: question_.peek = Peek::ready; return ask_of_used(Kind::peek_first);
     case Verb::peek_delayed: question_.peek = Peek::delayed; return ask_of_used(Kind::peek_first);
     case Verb::peek_buried: question_.peek = Peek::buried; return ask_of_used(Kind::peek_first);
-    case Verb::kick: question_.number = request.count; return ask_of_used(Kind::kick);
-    case Verb::kick_job: return ask_of_job(Kind::kick_job, request.job);
+    case Verb::kick: question_.number = command.count; return ask_of_used(Kind::kick);
+    case Verb::kick_job: return ask_of_job(Kind::kick_job, command.job);
     case Verb::stats: return ask_of_all(Kind::statistics, text);
-    case Verb::stats_job: question_.text = text; return ask_of_job(Kind::statistics_of_job, request.job);
-    case Verb::stats_tube: question_.text = text; return ask_of_name(Kind::statistics_of_tube, request.tube);
+    case Verb::stats_job: question_.text = text; return ask_of_job(Kind::statistics_of_job, command.job);
+    case Verb::stats_tube: question_.text = text; return ask_of_name(Kind::statistics_of_tube, command.tube);
     case Verb::list_tubes: return begin_list();
     case Verb::list_tube_used: return format("USING {}\r\n", used_->name());
     case Verb::list_tubes_watched:
         list_ = static_cast<char *>(flat_pool_alloc(shared_.lists, shared_.facts.longest_list));
         if (list_ == nullptr) return say(text_of(Answer::out_of_memory));
         return finish_list();
-    case Verb::pause_tube: return ask_of_name(Kind::pause, request.tube);
+    case Verb::pause_tube: return ask_of_name(Kind::pause, command.tube);
     case Verb::quit: is_over_ = true; return;
     }
 }
@@ -322,7 +324,7 @@ void Conversation::finish() {
         return;
     case Kind::watch: return finish_watch();
     case Kind::stop_watching: {
-        Watch *watch = question_.watch;
+        WatchedTube *watch = question_.watch;
         watches_.erase(watches_.iterator_to(*watch));
         parts_[asked_].watches--;
         (void)flat_pool_free(shared_.watches, watch);
@@ -341,8 +343,8 @@ void Conversation::finish() {
     case Kind::peek:
     case Kind::peek_first: return say_found("FOUND");
     case Kind::statistics:
-        question_.text = question_.text.subspan(
-            statistics_of(question_.counts, question_.clients, shared_.is_draining, shared_.facts, now_, question_.text));
+        question_.text = question_.text.subspan(statistics_of(question_.counts, question_.clients, shared_.is_draining,
+                                                              shared_.facts, now_, question_.text));
         question_.answer = Answer::found;
         return finish_text();
     case Kind::statistics_of_job:
@@ -372,7 +374,7 @@ void Conversation::finish_use() {
 }
 
 void Conversation::finish_watch() {
-    Watch *watch = question_.watch;
+    WatchedTube *watch = question_.watch;
     const bool is_first = watches_.empty();
     if (question_.answer == Answer::out_of_memory) {
         (void)flat_pool_free(shared_.watches, watch);
@@ -398,7 +400,8 @@ void Conversation::finish_new_job() {
 }
 
 void Conversation::say_found(const char *word) {
-    if (question_.answer == Answer::not_found || question_.answer == Answer::out_of_memory) return say(text_of(question_.answer));
+    if (question_.answer == Answer::not_found || question_.answer == Answer::out_of_memory)
+        return say(text_of(question_.answer));
     say_job(word, asked_, question_.id, question_.found_size, question_.job);
 }
 
@@ -417,7 +420,7 @@ void Conversation::finish_list() {
     char *end = question_.text.data();
     if (verb_ == Verb::list_tubes_watched) {
         end = fmt::format_to(list_, "{}", list_head);
-        for (const Watch &each : watches_) end = fmt::format_to(end, "{}{}\n", list_item, each.tube->name());
+        for (const WatchedTube &each : watches_) end = fmt::format_to(end, "{}{}\n", list_item, each.tube->name());
     }
     format("OK {}\r\n", end - list_);
     end = fmt::format_to(end, "{}", end_of_line);
@@ -425,8 +428,8 @@ void Conversation::finish_list() {
 }
 
 // Reserving: every shard where it watches a tube is asked for its best job, which that shard then holds for it; and
-// every one where it may have a job reserved, whether its time is nearly over. The best of what was offered is taken, and
-// what others hold is given back before it is told: so whoever asks next finds it.
+// every one where it may have a job reserved, whether its time is nearly over. The best of what was offered is taken,
+// and what others hold is given back before it is told: so whoever asks next finds it.
 
 void Conversation::begin_reserve(std::uint32_t timeout) {
     if (!is_worker_) shared_.counts.workers++;
@@ -564,12 +567,12 @@ void Conversation::go_on_ending() {
         return ask(shard_of(question_.tube->slot));
     }
     for (std::size_t i = 0; i < parts_.size(); i++) {
-        if (parts_[i].session == nullptr) continue;
+        if (parts_[i].holdings == nullptr) continue;
         begin(Kind::close);
         return ask(i);
     }
     while (!watches_.empty()) {
-        Watch *watch = &watches_.front();
+        WatchedTube *watch = &watches_.front();
         watches_.pop_front();
         (void)flat_pool_free(shared_.watches, watch);
     }

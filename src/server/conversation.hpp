@@ -1,5 +1,5 @@
-// One client's side of the protocol: bytes that came in, bytes to be sent, and what is asked of shards in between. It calls
-// nothing of the system.
+// One client's side of the protocol: bytes that came in, bytes to be sent, and what is asked of shards in between. It
+// calls nothing of the system.
 #pragma once
 
 #include "question.hpp"
@@ -23,8 +23,8 @@ struct Offer {
     Job *job = nullptr;
 };
 
-/// Passes what a conversation asks to the shards. Its own shard answers at once; of another the answer comes as a call of
-/// the conversation's, later, on the conversation's own thread.
+/// Passes what a conversation asks to the shards. Its own shard answers at once; of another the answer comes as a call
+/// of the conversation's, later, on the conversation's own thread.
 class Exchange {
   public:
     /// `by.question()`. False: `answered` will be called.
@@ -54,7 +54,7 @@ class Exchange {
 /// What all conversations of a shard share. It outlives them.
 struct Shared {
     Exchange &exchange;
-    flat_pool *watches; // blocks for sizeof(Watch)
+    flat_pool *watches; // blocks for sizeof(WatchedTube)
     flat_pool *lists;   // blocks for the answers of list-tubes and its kin
     const ServerFacts &facts;
     ClientCounts counts{};
@@ -71,11 +71,11 @@ class Conversation {
   public:
     static constexpr std::size_t input_bytes = 4096, output_bytes = 4096;
 
-    /// What it has at one shard. The session is made and used by that shard.
+    /// What it has at one shard. The holdings are made and used by that shard.
     struct Part {
-        Session *session = nullptr;
+        Holdings *holdings = nullptr;
         std::uint32_t watches = 0;
-        std::uint32_t unsettled = 0; // waits that were cancelled and jobs that were given back
+        std::uint32_t unsettled = 0;    // waits that were cancelled and jobs that were given back
         bool may_have_reserved = false; // jobs, so that a reserve asks it whether a deadline is near
         enum class State : std::uint8_t { idle, asked, waiting, answered } state = State::idle;
         Offer offer; // of `answered`
@@ -140,14 +140,14 @@ class Conversation {
     bool drain_body();
     std::size_t shard_of(std::uint64_t slot) const { return slot % slots % parts_.size(); }
 
-    void do_command(const Request &request);
+    void do_command(const ClientCommand &command);
     void begin(Question::Kind kind);
     void ask(std::size_t shard);
     void ask_of_job(Question::Kind kind, std::uint64_t id);
     void ask_of_used(Question::Kind kind);
     void ask_of_name(Question::Kind kind, std::string_view name);
     void ask_of_all(Question::Kind kind, std::span<char> text);
-    void begin_put(const Request &request);
+    void begin_put(const ClientCommand &command);
     void begin_watch(std::string_view name);
     void begin_ignore(std::string_view name);
     void begin_list();
@@ -173,7 +173,7 @@ class Conversation {
     void say(std::string_view text);
     template <class... Values> void format(const char *text, Values... values);
     void say_job(const char *word, std::size_t shard, std::uint64_t id, std::uint32_t size, Job *job);
-    Watch *watch_of(std::string_view name);
+    WatchedTube *watch_of(std::string_view name);
 
     Shared &shared_;
     std::span<Part> parts_;
@@ -185,9 +185,9 @@ class Conversation {
     Question question_{};
     std::size_t asked_ = 0; // the shard
     Tube *used_ = nullptr;
-    Watches<&Watch::client_hook> watches_;
+    Watches<&WatchedTube::client_hook> watches_;
 
-    Job *job_ = nullptr; // whose body is coming
+    Job *job_ = nullptr;       // whose body is coming
     std::uint32_t filled_ = 0; // bytes of the body that have come
     std::uint64_t left_ = 0;
     std::string_view answer_;

@@ -1,8 +1,8 @@
-// What a broker keeps: jobs, tubes and sessions. Each is in one block of a pool, and is linked by members of its own, so
-// that no queue needs memory besides.
+// What a broker keeps: jobs, tubes and holdings. Each is in one block of a pool, and is linked by members of its own,
+// so that no queue needs memory besides.
 #pragma once
 
-#include "request.hpp"
+#include "command.hpp"
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
@@ -19,7 +19,7 @@ using Nanoseconds = std::uint64_t; // since the server was started
 inline constexpr Nanoseconds second = 1'000'000'000, never = UINT64_MAX;
 
 struct Tube;
-struct Session;
+struct Holdings;
 
 enum class JobState : std::uint8_t {
     unborn, // its body is still to come
@@ -35,7 +35,7 @@ struct Job {
     Job *next_in_table = nullptr;
     std::uint64_t id = 0;
     Tube *tube = nullptr;
-    Session *holder = nullptr; // by which it is reserved
+    Holdings *holder = nullptr; // by which it is reserved
     Nanoseconds created = 0;
     Nanoseconds due = 0; // when a delayed one becomes ready, and a reserved one does again; of a buried one: its place
     std::uint32_t priority = 0, time_to_run = 0, delay = 0; // time in seconds
@@ -68,10 +68,10 @@ using JobQueue =
 
 /// Something that is to happen at a time. A broker looks at the first of all.
 struct Timer {
-    enum class Kind : std::uint8_t { tube, session };
+    enum class Kind : std::uint8_t { tube, holdings };
 
     boost::intrusive::set_member_hook<> hook;
-    Nanoseconds at = never; // in the broker's queue iff it is another
+    Nanoseconds at = never;  // in the broker's queue iff it is another
     std::uint64_t place = 0; // among timers of the same time
     Kind kind;
 
@@ -88,14 +88,16 @@ using Timers = boost::intrusive::set<Timer, boost::intrusive::member_hook<Timer,
                                      boost::intrusive::compare<BySoonest>>;
 
 /// That a client watches a tube. `client_hook` is its home's, the others are the tube's shard's.
-struct Watch {
-    boost::intrusive::list_member_hook<> client_hook, session_hook, waiting_hook;
-    Session *session = nullptr;
+struct WatchedTube {
+    boost::intrusive::list_member_hook<> client_hook, holdings_hook, waiting_hook;
+    Holdings *holdings = nullptr;
     Tube *tube = nullptr;
 };
 
 template <auto Hook>
-using Watches = boost::intrusive::list<Watch, boost::intrusive::member_hook<Watch, boost::intrusive::list_member_hook<>, Hook>>;
+using Watches =
+    boost::intrusive::list<WatchedTube,
+                           boost::intrusive::member_hook<WatchedTube, boost::intrusive::list_member_hook<>, Hook>>;
 
 struct Tube {
     Timer timer{Timer::Kind::tube}; // its first delayed job, or the end of its pause
@@ -103,7 +105,7 @@ struct Tube {
     boost::intrusive::list_member_hook<> unserved_hook;
     JobQueue<ByPriority> ready;
     JobQueue<ByDue> delayed, buried;
-    Watches<&Watch::waiting_hook> waiting; // the one that waits longest first
+    Watches<&WatchedTube::waiting_hook> waiting; // the one that waits longest first
     Nanoseconds paused_until = 0;
     std::uint32_t pause = 0; // the last one, in seconds
     std::uint32_t users = 0, watchers = 0;
@@ -117,8 +119,9 @@ struct Tube {
     std::string_view name() const { return {name_bytes.data(), name_size}; }
 };
 
-/// Tubes are spread over this many slots by their names, and slots over shards: slot number s is on shard s modulo their
-/// number. A job's id is a multiple of it and its tube's slot, so that it tells the shard, whatever their number is.
+/// Tubes are spread over this many slots by their names, and slots over shards: slot number s is on shard s modulo
+/// their number. A job's id is a multiple of it and its tube's slot, so that it tells the shard, whatever their number
+/// is.
 inline constexpr std::uint64_t slots = 64;
 
 /// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), its halves folded.
@@ -134,20 +137,22 @@ struct ByName {
     bool operator()(const Tube &one, std::string_view other) const { return one.name() < other; }
 };
 
-using Tubes = boost::intrusive::set<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::name_hook), &Tube::name_hook>,
-                                    boost::intrusive::compare<ByName>>;
+using Tubes =
+    boost::intrusive::set<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::name_hook), &Tube::name_hook>,
+                          boost::intrusive::compare<ByName>>;
 
 using UnservedTubes =
-    boost::intrusive::list<Tube, boost::intrusive::member_hook<Tube, decltype(Tube::unserved_hook), &Tube::unserved_hook>>;
+    boost::intrusive::list<Tube,
+                           boost::intrusive::member_hook<Tube, decltype(Tube::unserved_hook), &Tube::unserved_hook>>;
 
-/// How a wait of a session ended.
+/// How the wait of a client ended.
 enum class WaitEnd : std::uint8_t { reserved, deadline_soon };
 
 /// What one client watches and has reserved at one shard.
-struct Session {
-    Timer timer{Timer::Kind::session}; // its first job whose time runs out, or of which it is to be told before
+struct Holdings {
+    Timer timer{Timer::Kind::holdings}; // its first job whose time runs out, or of which it is to be told before
     boost::intrusive::list_member_hook<> ended_hook;
-    Watches<&Watch::session_hook> watches;
+    Watches<&WatchedTube::holdings_hook> watches;
     JobQueue<ByDue> reserved;
     void *client = nullptr; // the broker does not look at it
     Job *given = nullptr;   // by the wait that ended
@@ -155,7 +160,7 @@ struct Session {
     bool is_waiting = false;
 };
 
-using EndedWaits =
-    boost::intrusive::list<Session, boost::intrusive::member_hook<Session, decltype(Session::ended_hook), &Session::ended_hook>>;
+using EndedWaits = boost::intrusive::list<
+    Holdings, boost::intrusive::member_hook<Holdings, decltype(Holdings::ended_hook), &Holdings::ended_hook>>;
 
 } // namespace flat::server

@@ -7,13 +7,14 @@
 
 namespace flat::server {
 
-/// Jobs by the number of their arrival, id / slots. A bucket has at most `deepest` jobs, which whoever chooses the id sees
-/// to: so each function is at most that many steps.
+/// Jobs by the number of their arrival, id / slots. A bucket has at most `deepest` jobs, which whoever chooses the id
+/// sees to: so each function is at most that many steps.
 class JobTable {
   public:
     static constexpr unsigned deepest = 8;
 
-    /// `buckets` are null, a power of two of them, and at least a quarter as many as there can be jobs. They outlive it.
+    /// `buckets` are null, a power of two of them, and at least a quarter as many as there can be jobs. They outlive
+    /// it.
     explicit JobTable(std::span<Job *> buckets) : buckets_(buckets) {}
 
     Job *find(std::uint64_t id) const {

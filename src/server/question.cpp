@@ -14,17 +14,15 @@ void give_out(Broker &broker, Job *job, Answer answer, Question &to) {
     to.found_size = job->size;
 }
 
-void append(std::span<char> &to, std::string_view text) {
-    to = to.subspan(text.copy(to.data(), to.size()));
-}
+void append(std::span<char> &to, std::string_view text) { to = to.subspan(text.copy(to.data(), to.size())); }
 
 } // namespace
 
-bool needs_session(Question::Kind kind) {
+bool needs_holdings(Question::Kind kind) {
     return kind == Question::Kind::watch || kind == Question::Kind::reserve_job;
 }
 
-void answer_question(Broker &broker, Session *session, Question &of, Nanoseconds now) {
+void answer_question(Broker &broker, Holdings *holdings, Question &of, Nanoseconds now) {
     using Kind = Question::Kind;
     switch (of.kind) {
     case Kind::use:
@@ -32,8 +30,8 @@ void answer_question(Broker &broker, Session *session, Question &of, Nanoseconds
         of.answer = of.tube == nullptr ? Answer::out_of_memory : Answer::done;
         return;
     case Kind::stop_using: return broker.stop_using(*of.tube);
-    case Kind::watch: of.answer = broker.watch(*session, *of.watch, of.name); return;
-    case Kind::stop_watching: return broker.stop_watching(*session, *of.watch);
+    case Kind::watch: of.answer = broker.watch(*holdings, *of.watch, of.name); return;
+    case Kind::stop_watching: return broker.stop_watching(*holdings, *of.watch);
     case Kind::new_job:
         of.job = broker.new_job(of.size);
         of.answer = of.job == nullptr ? Answer::out_of_memory : Answer::done;
@@ -42,22 +40,22 @@ void answer_question(Broker &broker, Session *session, Question &of, Nanoseconds
         of.id = broker.put(*of.tube, of.job, {of.priority, of.delay, of.time_to_run}, now);
         of.answer = Answer::inserted;
         return;
-    case Kind::delete_job: of.answer = broker.delete_job(session, of.number); return;
+    case Kind::delete_job: of.answer = broker.delete_job(holdings, of.number); return;
     case Kind::release:
-        of.answer = session == nullptr ? Answer::not_found
-                                       : broker.release(*session, of.number, of.priority, of.delay, now);
+        of.answer =
+            holdings == nullptr ? Answer::not_found : broker.release(*holdings, of.number, of.priority, of.delay, now);
         return;
     case Kind::bury:
-        of.answer = session == nullptr ? Answer::not_found : broker.bury(*session, of.number, of.priority);
+        of.answer = holdings == nullptr ? Answer::not_found : broker.bury(*holdings, of.number, of.priority);
         return;
     case Kind::touch:
-        of.answer = session == nullptr ? Answer::not_found : broker.touch(*session, of.number, now);
+        of.answer = holdings == nullptr ? Answer::not_found : broker.touch(*holdings, of.number, now);
         return;
     case Kind::kick: of.count = broker.kick(*of.tube, of.number, now); return;
     case Kind::kick_job: of.answer = broker.kick_job(of.number, now); return;
     case Kind::reserve_job: {
-        const Answer answer = broker.reserve_job(*session, of.number, now);
-        return give_out(broker, answer == Answer::reserved ? session->given : nullptr, answer, of);
+        const Answer answer = broker.reserve_job(*holdings, of.number, now);
+        return give_out(broker, answer == Answer::reserved ? holdings->given : nullptr, answer, of);
     }
     case Kind::pause: of.answer = broker.pause(of.name, of.delay, now); return;
     case Kind::peek: return give_out(broker, broker.find(of.number), Answer::found, of);
@@ -75,7 +73,7 @@ void answer_question(Broker &broker, Session *session, Question &of, Nanoseconds
         if (tube != nullptr) of.text = of.text.subspan(statistics_of(*tube, now, of.text));
         return;
     }
-    case Kind::close: return broker.close(*session, now);
+    case Kind::close: return broker.close(*holdings, now);
     case Kind::tubes:
         for (const Tube &each : broker.tubes()) {
             append(of.text, "- ");

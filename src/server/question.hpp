@@ -10,8 +10,8 @@
 
 namespace flat::server {
 
-/// Of one client at a time, which waits for the answer. Both are in the client's memory: the shard that is asked reads the
-/// first part and fills in the second one.
+/// Of one client at a time, which waits for the answer. Both are in the client's memory: the shard that is asked reads
+/// the first part and fills in the second one.
 struct Question {
     enum class Kind : std::uint8_t {
         use,
@@ -34,7 +34,7 @@ struct Question {
         statistics_of_job,
         statistics_of_tube,
         tubes,
-        close // the session, which is then no more
+        close // the holdings, which is then no more
     };
 
     Kind kind;
@@ -42,22 +42,22 @@ struct Question {
     std::uint32_t priority = 0, delay = 0, time_to_run = 0, size = 0;
     std::uint64_t number = 0; // a job's, or of jobs to kick
     Tube *tube = nullptr;
-    Watch *watch = nullptr;
+    WatchedTube *watch = nullptr;
     std::string_view name; // of a tube
 
     Answer answer = Answer::done;
-    Job *job = nullptr;  // of `put`, and what others found
+    Job *job = nullptr; // of `put`, and what others found
     std::uint64_t id = 0, count = 0;
     std::uint32_t found_size = 0;
-    BrokerCounts counts; // to which the shard adds its own
+    BrokerCounts counts;  // to which the shard adds its own
     ClientCounts clients; // the same
     std::span<char> text; // what is filled is cut off
 };
 
-/// Does what is asked. `session` is the client's at this shard; it may be null where the client has none.
-void answer_question(Broker &broker, Session *session, Question &question, Nanoseconds now);
+/// Does what is asked. `holdings` are the client's at this shard; they may be null where the client has none.
+void answer_question(Broker &broker, Holdings *holdings, Question &question, Nanoseconds now);
 
-/// Whether a question needs a session at the shard that is asked.
-bool needs_session(Question::Kind kind);
+/// Whether a question needs holdings at the shard that is asked.
+bool needs_holdings(Question::Kind kind);
 
 } // namespace flat::server

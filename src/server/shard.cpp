@@ -27,7 +27,7 @@ Nanoseconds clock_now() {
     return static_cast<Nanoseconds>(time.tv_sec) * second + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
-void control(const Descriptor &epoll, int operation, int descriptor, std::uint32_t events, void *by) {
+void control(const FileDescriptor &epoll, int operation, int descriptor, std::uint32_t events, void *by) {
     epoll_event event{};
     event.events = events;
     event.data.ptr = by;
@@ -37,7 +37,7 @@ void control(const Descriptor &epoll, int operation, int descriptor, std::uint32
 } // namespace
 
 // What one shard sends to another: a payload that travels in the task's descriptor.
-struct Shard::Message {
+struct ServerShard::Message {
     enum class Kind : std::uint8_t {
         ask,
         find_waiting,
@@ -59,14 +59,14 @@ struct Shard::Message {
     std::uint32_t priority = 0;
     union {
         Conversation *by;
-        Shard *to;
+        ServerShard *to;
     };
     Job *job = nullptr;
     std::uint64_t id = 0;
 };
 
-Shard::Shard(std::size_t number, std::span<Shard *const> all, flat_engine *engine, const ShardMemory &memory,
-             const ServerFacts &facts, Descriptor listening)
+ServerShard::ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine,
+                         const ShardMemory &memory, const ServerFacts &facts, FileDescriptor listening)
     : number_(number), all_(all), engine_(engine), memory_(memory), broker_(memory.broker),
       shared_{*this, memory.watches, memory.lists, facts}, listening_(std::move(listening)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)), woken_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), started_(clock_now()) {
@@ -79,20 +79,20 @@ Shard::Shard(std::size_t number, std::span<Shard *const> all, flat_engine *engin
     if (has_default && !broker_.keep("default")) throw std::runtime_error("there is no block for the tube `default`");
 }
 
-Shard::~Shard() = default;
+ServerShard::~ServerShard() = default;
 
-void Shard::wake() {
+void ServerShard::wake() {
     const std::uint64_t one = 1;
-    const int before = errno; // of what a signal interrupts
+    const int before = errno;                                         // of what a signal interrupts
     if (write(woken_.number(), &one, sizeof one) < 0) errno = before; // it is full, so that the shard will wake
 }
 
-void Shard::stop() {
+void ServerShard::stop() {
     stops_.store(true, std::memory_order_relaxed);
     wake();
 }
 
-void Shard::drain() {
+void ServerShard::drain() {
     drains_.store(true, std::memory_order_relaxed);
     wake();
 }
@@ -100,7 +100,7 @@ void Shard::drain() {
 // Messages. A lane has an inline grant for each that can be under way: of a conversation one that asks and one that
 // answers.
 
-void Shard::send(std::size_t to, const Message &message) {
+void ServerShard::send(std::size_t to, const Message &message) {
     flat_task task{};
     task.run = deliver;
     if (flat_engine_submit(lanes_, to, &task, &message, sizeof message) != FLAT_OK) std::abort();
@@ -108,21 +108,25 @@ void Shard::send(std::size_t to, const Message &message) {
     if (all_[to]->sleeps_.load(std::memory_order_relaxed)) all_[to]->wake();
 }
 
-void Shard::deliver(flat_worker *here, void *payload, std::size_t) {
+void ServerShard::deliver(flat_worker *here, void *payload, std::size_t) {
     Message message;
     std::memcpy(&message, payload, sizeof message);
-    Shard *home = message.kind >= Message::Kind::end_reading
-                      ? message.to
-                      : static_cast<Shard *>(&message.by->exchange());
+    ServerShard *home =
+        message.kind >= Message::Kind::end_reading ? message.to : static_cast<ServerShard *>(&message.by->exchange());
     home->all_[flat_engine_worker(here)]->take(message);
 }
 
-void Shard::take(const Message &message) {
+void ServerShard::take(const Message &message) {
     using Kind = Message::Kind;
     const auto reply = [&](Kind kind, const Offer &offer = {}) {
-        Message back{.kind = kind, .answer = offer.answer, .from = static_cast<std::uint16_t>(number_),
-                     .priority = offer.priority, .by = message.by, .job = offer.job, .id = offer.id};
-        send(static_cast<Shard &>(message.by->exchange()).number_, back);
+        Message back{.kind = kind,
+                     .answer = offer.answer,
+                     .from = static_cast<std::uint16_t>(number_),
+                     .priority = offer.priority,
+                     .by = message.by,
+                     .job = offer.job,
+                     .id = offer.id};
+        send(static_cast<ServerShard &>(message.by->exchange()).number_, back);
     };
     switch (message.kind) {
     case Kind::ask:
@@ -161,7 +165,7 @@ void Shard::take(const Message &message) {
     tell_ended_waits();
 }
 
-bool Shard::ask(Conversation &by, std::size_t shard) {
+bool ServerShard::ask(Conversation &by, std::size_t shard) {
     if (shard == number_) {
         answer(by);
         return true;
@@ -170,13 +174,13 @@ bool Shard::ask(Conversation &by, std::size_t shard) {
     return false;
 }
 
-std::optional<Offer> Shard::find(Conversation &by, std::size_t shard, bool waits) {
+std::optional<Offer> ServerShard::find(Conversation &by, std::size_t shard, bool waits) {
     if (shard == number_) return find_here(by, waits);
     send(shard, {.kind = waits ? Message::Kind::find_waiting : Message::Kind::find_only, .by = &by});
     return std::nullopt;
 }
 
-bool Shard::cancel(Conversation &by, std::size_t shard) {
+bool ServerShard::cancel(Conversation &by, std::size_t shard) {
     if (shard == number_) {
         cancel_here(by);
         return true;
@@ -185,7 +189,7 @@ bool Shard::cancel(Conversation &by, std::size_t shard) {
     return false;
 }
 
-bool Shard::give_back(Conversation &by, std::size_t shard, Job *job) {
+bool ServerShard::give_back(Conversation &by, std::size_t shard, Job *job) {
     if (shard == number_) {
         broker_.end_reading(*job);
         broker_.give_back(*job, now_);
@@ -195,17 +199,17 @@ bool Shard::give_back(Conversation &by, std::size_t shard, Job *job) {
     return false;
 }
 
-void Shard::end_reading(std::size_t shard, Job *job) {
+void ServerShard::end_reading(std::size_t shard, Job *job) {
     if (shard == number_) return broker_.end_reading(*job);
     send(shard, {.kind = Message::Kind::end_reading, .to = this, .job = job});
 }
 
-void Shard::drop(std::size_t shard, Job *job) {
+void ServerShard::drop(std::size_t shard, Job *job) {
     if (shard == number_) return broker_.drop(job);
     send(shard, {.kind = Message::Kind::drop, .to = this, .job = job});
 }
 
-void Shard::set_timer(Conversation &by, Nanoseconds at) {
+void ServerShard::set_timer(Conversation &by, Nanoseconds at) {
     Timer &timer = Connection::of(by).timer;
     if (timer.at != never) timers_.erase(timer);
     timer.at = at;
@@ -216,62 +220,66 @@ void Shard::set_timer(Conversation &by, Nanoseconds at) {
 // What this shard does for a conversation at any.
 
 // Null: there is no memory for one.
-Session *Shard::session_of(Conversation &by) {
-    Session *&session = by.part(number_).session;
-    if (session != nullptr) return session;
-    void *block = flat_pool_alloc(memory_.sessions, sizeof(Session));
+Holdings *ServerShard::holdings_of(Conversation &by) {
+    Holdings *&holdings = by.part(number_).holdings;
+    if (holdings != nullptr) return holdings;
+    void *block = flat_pool_alloc(memory_.holdings, sizeof(Holdings));
     if (block == nullptr) return nullptr;
-    session = new (block) Session;
-    session->client = &by;
-    return session;
+    holdings = new (block) Holdings;
+    holdings->client = &by;
+    return holdings;
 }
 
-void Shard::answer(Conversation &by) {
+void ServerShard::answer(Conversation &by) {
     Question &question = by.question();
-    Session *&session = by.part(number_).session;
-    if (needs_session(question.kind) && session_of(by) == nullptr) {
+    Holdings *&holdings = by.part(number_).holdings;
+    if (needs_holdings(question.kind) && holdings_of(by) == nullptr) {
         question.answer = Answer::out_of_memory;
         return;
     }
-    answer_question(broker_, session, question, now_);
+    answer_question(broker_, holdings, question, now_);
     if (question.kind == Question::Kind::statistics) question.clients += shared_.counts;
     if (question.kind == Question::Kind::close) {
-        session->~Session();
-        (void)flat_pool_free(memory_.sessions, std::exchange(session, nullptr));
+        holdings->~Holdings();
+        (void)flat_pool_free(memory_.holdings, std::exchange(holdings, nullptr));
     }
 }
 
-Offer Shard::offer_of(Job &job) {
+Offer ServerShard::offer_of(Job &job) {
     broker_.begin_reading(job);
     return {Answer::reserved, job.priority, job.size, job.id, &job};
 }
 
-Offer Shard::find_here(Conversation &by, bool waits) {
-    Session &session = *by.part(number_).session;
-    const Answer answer = broker_.reserve(session, waits, now_);
-    if (answer == Answer::reserved) return offer_of(*session.given);
+Offer ServerShard::find_here(Conversation &by, bool waits) {
+    Holdings &holdings = *by.part(number_).holdings;
+    const Answer answer = broker_.reserve(holdings, waits, now_);
+    if (answer == Answer::reserved) return offer_of(*holdings.given);
     return {.answer = answer};
 }
 
-void Shard::cancel_here(Conversation &by) {
-    Session &session = *by.part(number_).session;
+void ServerShard::cancel_here(Conversation &by) {
+    Holdings &holdings = *by.part(number_).holdings;
     tell_ended_waits(); // so that what it has found comes before
-    if (session.is_waiting) broker_.stop_waiting(session);
+    if (holdings.is_waiting) broker_.stop_waiting(holdings);
 }
 
-void Shard::tell_ended_waits() {
-    while (Session *session = broker_.next_ended_wait()) {
-        Conversation &by = *static_cast<Conversation *>(session->client);
-        Shard &home = static_cast<Shard &>(by.exchange());
-        const Offer offer = session->wait_end == WaitEnd::reserved ? offer_of(*session->given)
-                                                                   : Offer{.answer = Answer::deadline_soon};
+void ServerShard::tell_ended_waits() {
+    while (Holdings *holdings = broker_.next_ended_wait()) {
+        Conversation &by = *static_cast<Conversation *>(holdings->client);
+        ServerShard &home = static_cast<ServerShard &>(by.exchange());
+        const Offer offer = holdings->wait_end == WaitEnd::reserved ? offer_of(*holdings->given)
+                                                                    : Offer{.answer = Answer::deadline_soon};
         if (&home == this) {
             by.found(number_, offer, now_);
             settle(Connection::of(by));
         } else {
-            send(home.number_, {.kind = Message::Kind::found, .answer = offer.answer,
-                                                    .from = static_cast<std::uint16_t>(number_), .priority = offer.priority,
-                                                    .by = &by, .job = offer.job, .id = offer.id});
+            send(home.number_, {.kind = Message::Kind::found,
+                                .answer = offer.answer,
+                                .from = static_cast<std::uint16_t>(number_),
+                                .priority = offer.priority,
+                                .by = &by,
+                                .job = offer.job,
+                                .id = offer.id});
         }
     }
 }
@@ -279,18 +287,18 @@ void Shard::tell_ended_waits() {
 // The loop.
 
 // Rounded up, so that what is due is due when it wakes.
-int Shard::wait_ms() const {
+int ServerShard::wait_ms() const {
     const Nanoseconds next = std::min(broker_.next_timer(), timers_.empty() ? never : timers_.begin()->at);
     if (next == never) return -1;
     const Nanoseconds wait = next > now_ ? (next - now_ + millisecond - 1) / millisecond : 0;
     return static_cast<int>(std::min<Nanoseconds>(wait, INT_MAX));
 }
 
-void Shard::step_engine() {
+void ServerShard::step_engine() {
     while (flat_engine_step(engine_, number_)) continue;
 }
 
-void Shard::run() {
+void ServerShard::run() {
     if (flat_engine_register(engine_, &lanes_) != FLAT_OK) throw std::runtime_error("the engine has no lane left");
     while (!stops_.load(std::memory_order_relaxed)) {
         std::array<epoll_event, events_at_once> events;
@@ -323,7 +331,7 @@ void Shard::run() {
     flat_engine_unregister(lanes_);
 }
 
-void Shard::run_connection_timers() {
+void ServerShard::run_connection_timers() {
     while (!timers_.empty() && timers_.begin()->at <= now_) {
         Connection &connection = *boost::intrusive::get_parent_from_member(&*timers_.begin(), &Connection::timer);
         set_timer(connection.talk, never);
@@ -334,20 +342,20 @@ void Shard::run_connection_timers() {
 
 // Connections.
 
-void Shard::listen(bool on) {
+void ServerShard::listen(bool on) {
     if (is_listening_ == on) return;
     control(epoll_, EPOLL_CTL_MOD, listening_.number(), on ? std::uint32_t{EPOLLIN} : 0, &listening_);
     is_listening_ = on;
 }
 
-void Shard::accept_all() {
+void ServerShard::accept_all() {
     while (accept_one()) continue;
 }
 
 // False: there is none, or none can be taken, and they wait until a connection has ended.
-bool Shard::accept_one() {
+bool ServerShard::accept_one() {
     void *block = flat_pool_alloc(memory_.connections, Connection::bytes_for(all_.size()));
-    std::optional<Descriptor> came;
+    std::optional<FileDescriptor> came;
     try {
         if (block != nullptr) came = accept_from(listening_);
         if (block == nullptr) listen(false);
@@ -369,7 +377,7 @@ bool Shard::accept_one() {
     return true;
 }
 
-void Shard::serve(Connection &connection, std::uint32_t events) {
+void ServerShard::serve(Connection &connection, std::uint32_t events) {
     if (connection.has_ended) return;
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && connection.talk.reads()) {
         const Moved came = receive(connection.descriptor, connection.talk.room());
@@ -382,7 +390,7 @@ void Shard::serve(Connection &connection, std::uint32_t events) {
 }
 
 // Sends what there is to send, and waits for what it needs.
-void Shard::settle(Connection &connection) {
+void ServerShard::settle(Connection &connection) {
     Conversation &talk = connection.talk;
     if (connection.has_ended) {
         if (talk.has_ended() && !connection.hook.is_linked()) ended_.push_back(connection);
@@ -405,16 +413,16 @@ void Shard::settle(Connection &connection) {
 }
 
 // Its block stays until all events that may name it are seen, and whatever it has at shards is given back.
-void Shard::end(Connection &connection) {
+void ServerShard::end(Connection &connection) {
     connection.has_ended = true;
-    connection.descriptor = Descriptor();
+    connection.descriptor = FileDescriptor();
     set_timer(connection.talk, never);
     connections_.erase(connections_.iterator_to(connection));
     connection.talk.hang_up(now_);
     settle(connection);
 }
 
-void Shard::free_ended() {
+void ServerShard::free_ended() {
     while (!ended_.empty()) {
         Connection *connection = &ended_.front();
         ended_.pop_front();

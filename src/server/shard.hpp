@@ -16,43 +16,46 @@ namespace flat::server {
 /// At the start of a block; its parts follow.
 struct Connection {
     boost::intrusive::list_member_hook<> hook;
-    Timer timer{Timer::Kind::session}; // of a wait
-    Descriptor descriptor;
+    Timer timer{Timer::Kind::holdings}; // of a wait
+    FileDescriptor descriptor;
     Conversation talk;
     std::uint32_t interests = 0; // what epoll was last told
     bool has_ended = false;
 
-    Connection(Descriptor &&of, Shared &shared, std::span<Conversation::Part> parts)
+    Connection(FileDescriptor &&of, Shared &shared, std::span<Conversation::Part> parts)
         : descriptor(std::move(of)), talk(shared, parts) {}
 
-    static std::size_t bytes_for(std::size_t shards) { return sizeof(Connection) + shards * sizeof(Conversation::Part); }
+    static std::size_t bytes_for(std::size_t shards) {
+        return sizeof(Connection) + shards * sizeof(Conversation::Part);
+    }
     static Connection &of(Conversation &talk) {
         return *boost::intrusive::get_parent_from_member(&talk, &Connection::talk);
     }
 };
 
 using Connections =
-    boost::intrusive::list<Connection, boost::intrusive::member_hook<Connection, decltype(Connection::hook), &Connection::hook>>;
+    boost::intrusive::list<Connection,
+                           boost::intrusive::member_hook<Connection, decltype(Connection::hook), &Connection::hook>>;
 
 /// Where a shard takes its memory from; all of it outlives the shard, which takes no other once it runs.
 struct ShardMemory {
     BrokerMemory broker;
     flat_pool *connections; // blocks for Connection::bytes_for(shards)
-    flat_pool *sessions;    // blocks for sizeof(Session)
-    flat_pool *watches;     // blocks for sizeof(Watch)
+    flat_pool *holdings;    // blocks for sizeof(Holdings)
+    flat_pool *watches;     // blocks for sizeof(WatchedTube)
     flat_pool *lists;       // blocks for answers of list-tubes
 };
 
-class Shard final : public Exchange {
+class ServerShard final : public Exchange {
   public:
-    /// `all` has every shard, this one at `number`, before `run` is called; `engine` a worker for each, which the caller
-    /// runs, and enough inline grants: two for each connection in each lane. Throws std::system_error iff the system
-    /// refuses it a descriptor, std::runtime_error iff there is no memory for the tube `default`.
-    Shard(std::size_t number, std::span<Shard *const> all, flat_engine *engine, const ShardMemory &memory,
-          const ServerFacts &facts, Descriptor listening);
-    Shard(const Shard &) = delete;
-    Shard &operator=(const Shard &) = delete;
-    ~Shard();
+    /// `all` has every shard, this one at `number`, before `run` is called; `engine` a worker for each, which the
+    /// caller runs, and enough inline grants: two for each connection in each lane. Throws std::system_error iff the
+    /// system refuses it a descriptor, std::runtime_error iff there is no memory for the tube `default`.
+    ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine, const ShardMemory &memory,
+                const ServerFacts &facts, FileDescriptor listening);
+    ServerShard(const ServerShard &) = delete;
+    ServerShard &operator=(const ServerShard &) = delete;
+    ~ServerShard();
 
     /// Serves until `stop` is called. Throws std::system_error iff the system refuses what it needs for that.
     void run();
@@ -79,7 +82,7 @@ class Shard final : public Exchange {
     void answer(Conversation &by);
     Offer find_here(Conversation &by, bool waits);
     void cancel_here(Conversation &by);
-    Session *session_of(Conversation &by);
+    Holdings *holdings_of(Conversation &by);
     void tell_ended_waits();
     Offer offer_of(Job &job);
 
@@ -96,13 +99,13 @@ class Shard final : public Exchange {
     int wait_ms() const;
 
     const std::size_t number_;
-    const std::span<Shard *const> all_;
+    const std::span<ServerShard *const> all_;
     flat_engine *const engine_;
     flat_submitter *lanes_ = nullptr;
     ShardMemory memory_;
     Broker broker_;
     Shared shared_;
-    Descriptor listening_, epoll_, woken_;
+    FileDescriptor listening_, epoll_, woken_;
     Connections connections_, ended_;
     Timers timers_;
     std::uint64_t timer_places_ = 0;

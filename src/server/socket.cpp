@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +18,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string &what) { throw std::system_error(errno, std::generic_category(), what); }
 
-void set_option(const Descriptor &of, int level, int option) {
+void set_option(const FileDescriptor &of, int level, int option) {
     const int on = 1;
     if (setsockopt(of.number(), level, option, &on, sizeof on) != 0) fail("setsockopt");
 }
@@ -43,11 +44,11 @@ bool is_of_the_connection(int error) {
 
 } // namespace
 
-Descriptor::~Descriptor() {
+FileDescriptor::~FileDescriptor() {
     if (number_ >= 0) (void)close(number_);
 }
 
-Descriptor listen_at(const std::string &address, std::uint16_t port) {
+FileDescriptor listen_at(const std::string &address, std::uint16_t port) {
     addrinfo hints{};
     hints.ai_flags = AI_PASSIVE;
     hints.ai_socktype = SOCK_STREAM;
@@ -55,7 +56,8 @@ Descriptor listen_at(const std::string &address, std::uint16_t port) {
     const int failed = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &first);
     if (failed != 0) throw std::runtime_error(address + ": " + gai_strerror(failed));
     const std::unique_ptr<addrinfo, void (*)(addrinfo *)> found(first, freeaddrinfo);
-    Descriptor made(socket(first->ai_family, first->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, first->ai_protocol));
+    FileDescriptor made(
+        socket(first->ai_family, first->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, first->ai_protocol));
     if (made.number() < 0) fail("socket");
     set_option(made, SOL_SOCKET, SO_REUSEADDR);
     if (bind(made.number(), first->ai_addr, first->ai_addrlen) != 0 || listen(made.number(), SOMAXCONN) != 0) {
@@ -64,7 +66,13 @@ Descriptor listen_at(const std::string &address, std::uint16_t port) {
     return made;
 }
 
-std::uint16_t port_of(const Descriptor &listening) {
+FileDescriptor duplicate(const FileDescriptor &of) {
+    FileDescriptor made(fcntl(of.number(), F_DUPFD_CLOEXEC, 0));
+    if (made.number() < 0) fail("fcntl");
+    return made;
+}
+
+std::uint16_t port_of(const FileDescriptor &listening) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     if (getsockname(listening.number(), reinterpret_cast<sockaddr *>(&address), &size) != 0) fail("getsockname");
@@ -72,8 +80,8 @@ std::uint16_t port_of(const Descriptor &listening) {
                                                : reinterpret_cast<sockaddr_in &>(address).sin_port);
 }
 
-std::optional<Descriptor> accept_from(const Descriptor &listening) {
-    Descriptor made(accept4(listening.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+std::optional<FileDescriptor> accept_from(const FileDescriptor &listening) {
+    FileDescriptor made(accept4(listening.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (made.number() < 0) {
         if (is_of_the_connection(errno)) return std::nullopt;
         fail("accept");
@@ -83,7 +91,7 @@ std::optional<Descriptor> accept_from(const Descriptor &listening) {
     return made;
 }
 
-Moved receive(const Descriptor &from, std::span<char> to) {
+Moved receive(const FileDescriptor &from, std::span<char> to) {
     for (;;) {
         const ssize_t got = recv(from.number(), to.data(), to.size(), 0);
         if (got > 0) return {static_cast<std::size_t>(got), false};
@@ -93,7 +101,7 @@ Moved receive(const Descriptor &from, std::span<char> to) {
     }
 }
 
-Moved send(const Descriptor &to, const std::array<std::span<const char>, 2> &parts) {
+Moved send(const FileDescriptor &to, const std::array<std::span<const char>, 2> &parts) {
     std::array<iovec, 2> vectors;
     for (std::size_t i = 0; i < parts.size(); i++) {
         vectors[i] = {const_cast<char *>(parts[i].data()), parts[i].size()}; // sendmsg does not write to it

@@ -13,15 +13,15 @@
 namespace flat::server {
 
 /// A file descriptor, which is closed at its end.
-class Descriptor {
+class FileDescriptor {
   public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    Descriptor(Descriptor &&from) noexcept : number_(std::exchange(from.number_, -1)) {}
-    Descriptor &operator=(Descriptor &&from) noexcept {
+    explicit FileDescriptor(int number = -1) : number_(number) {}
+    FileDescriptor(FileDescriptor &&from) noexcept : number_(std::exchange(from.number_, -1)) {}
+    FileDescriptor &operator=(FileDescriptor &&from) noexcept {
         std::swap(number_, from.number_);
         return *this;
     }
-    ~Descriptor();
+    ~FileDescriptor();
 
     int number() const { return number_; }
 
@@ -30,14 +30,17 @@ class Descriptor {
 };
 
 /// Listens at a numeric address or a name of this machine, and at a port or, with 0, at one that the system chooses.
-Descriptor listen_at(const std::string &address, std::uint16_t port);
+FileDescriptor listen_at(const std::string &address, std::uint16_t port);
+
+/// Another descriptor of the same socket.
+FileDescriptor duplicate(const FileDescriptor &of);
 
 /// The port at which it listens.
-std::uint16_t port_of(const Descriptor &listening);
+std::uint16_t port_of(const FileDescriptor &listening);
 
-/// The next connection, which does not block; nullopt: there is none now, or it has gone again. Throws where the process
-/// or the system has no descriptor or memory left for it.
-std::optional<Descriptor> accept_from(const Descriptor &listening);
+/// The next connection, which does not block; nullopt: there is none now, or it has gone again. Throws where the
+/// process or the system has no descriptor or memory left for it.
+std::optional<FileDescriptor> accept_from(const FileDescriptor &listening);
 
 /// How much of one read or write was done.
 struct Moved {
@@ -46,9 +49,9 @@ struct Moved {
 };
 
 /// What there is now, up to the size of `to`, which is not empty. Never throws.
-Moved receive(const Descriptor &from, std::span<char> to);
+Moved receive(const FileDescriptor &from, std::span<char> to);
 
 /// As much of both parts, in order, as the system takes now. Never throws.
-Moved send(const Descriptor &to, const std::array<std::span<const char>, 2> &parts);
+Moved send(const FileDescriptor &to, const std::array<std::span<const char>, 2> &parts);
 
 } // namespace flat::server

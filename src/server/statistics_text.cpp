@@ -21,7 +21,8 @@ class Yaml {
 
   private:
     template <class... Values> void add(fmt::format_string<Values...> text, Values &&...values) {
-        const auto done = fmt::format_to_n(to_.data() + size_, to_.size() - size_, text, std::forward<Values>(values)...);
+        const auto done =
+            fmt::format_to_n(to_.data() + size_, to_.size() - size_, text, std::forward<Values>(values)...);
         size_ = static_cast<std::size_t>(done.out - to_.data());
     }
 
@@ -50,30 +51,31 @@ std::string_view time_text(const timeval &time, std::span<char> to) {
 }
 
 // The names of the commands that are counted, in the order in which they are told.
-constexpr std::array<std::pair<std::string_view, Verb>, 24> told{{{"cmd-put", Verb::put},
-                                                                  {"cmd-peek", Verb::peek},
-                                                                  {"cmd-peek-ready", Verb::peek_ready},
-                                                                  {"cmd-peek-delayed", Verb::peek_delayed},
-                                                                  {"cmd-peek-buried", Verb::peek_buried},
-                                                                  {"cmd-reserve", Verb::reserve},
-                                                                  {"cmd-reserve-with-timeout", Verb::reserve_with_timeout},
-                                                                  {"cmd-delete", Verb::delete_job},
-                                                                  {"cmd-release", Verb::release},
-                                                                  {"cmd-use", Verb::use},
-                                                                  {"cmd-watch", Verb::watch},
-                                                                  {"cmd-ignore", Verb::ignore},
-                                                                  {"cmd-bury", Verb::bury},
-                                                                  {"cmd-kick", Verb::kick},
-                                                                  {"cmd-touch", Verb::touch},
-                                                                  {"cmd-stats", Verb::stats},
-                                                                  {"cmd-stats-job", Verb::stats_job},
-                                                                  {"cmd-stats-tube", Verb::stats_tube},
-                                                                  {"cmd-list-tubes", Verb::list_tubes},
-                                                                  {"cmd-list-tube-used", Verb::list_tube_used},
-                                                                  {"cmd-list-tubes-watched", Verb::list_tubes_watched},
-                                                                  {"cmd-pause-tube", Verb::pause_tube},
-                                                                  {"cmd-kick-job", Verb::kick_job},
-                                                                  {"cmd-reserve-job", Verb::reserve_job}}};
+constexpr std::array<std::pair<std::string_view, Verb>, 24> told{
+    {{"cmd-put", Verb::put},
+     {"cmd-peek", Verb::peek},
+     {"cmd-peek-ready", Verb::peek_ready},
+     {"cmd-peek-delayed", Verb::peek_delayed},
+     {"cmd-peek-buried", Verb::peek_buried},
+     {"cmd-reserve", Verb::reserve},
+     {"cmd-reserve-with-timeout", Verb::reserve_with_timeout},
+     {"cmd-delete", Verb::delete_job},
+     {"cmd-release", Verb::release},
+     {"cmd-use", Verb::use},
+     {"cmd-watch", Verb::watch},
+     {"cmd-ignore", Verb::ignore},
+     {"cmd-bury", Verb::bury},
+     {"cmd-kick", Verb::kick},
+     {"cmd-touch", Verb::touch},
+     {"cmd-stats", Verb::stats},
+     {"cmd-stats-job", Verb::stats_job},
+     {"cmd-stats-tube", Verb::stats_tube},
+     {"cmd-list-tubes", Verb::list_tubes},
+     {"cmd-list-tube-used", Verb::list_tube_used},
+     {"cmd-list-tubes-watched", Verb::list_tubes_watched},
+     {"cmd-pause-tube", Verb::pause_tube},
+     {"cmd-kick-job", Verb::kick_job},
+     {"cmd-reserve-job", Verb::reserve_job}}};
 
 } // namespace
 

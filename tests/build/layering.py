@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds every #include to the arrows of the house:
 
-    cli -> {audit, bench, guard, plan, prove, report, simulate} -> {engine, preload} -> malloc -> os -> core
+    cli -> {audit, bench, guard, plan, prove, report, server, simulate} -> {engine, preload} -> malloc -> os -> core
     {cli, audit, guard, prove} -> symbols        and everyone: include/flatline
 
     layering.py ROOT        (the folder that holds src/ and include/)
@@ -18,7 +18,7 @@ import re
 import sys
 
 FLOOR = {"core": 0, "symbols": 0, "os": 1, "malloc": 2, "preload": 3, "engine": 3, "audit": 4, "guard": 4, "prove": 4, "report": 4, "bench": 4,
-         "plan": 4, "simulate": 4, "cli": 5}
+         "plan": 4, "server": 4, "simulate": 4, "cli": 5}
 # From the lowest level up: size classes, page runs and the policy, the address space, extents, thread heaps, their
 # pages and spans, blocks freed by other threads, the thread cache, and the functions that a program calls.
 LEVELS = {

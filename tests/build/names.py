@@ -21,8 +21,8 @@ TYPE = re.compile(r"^(?:typedef )?(?:struct|class|enum|enum class|union) (?:FLAT
 PARTS = ((("include", "src/core", "src/os", "src/malloc", "src/engine", "src/preload",
            "src/guard"), (".h", ".c")),
          (("src/bench/driver",), (".h", ".c")),
-         (("include", "src/bench", "src/cli", "src/guard", "src/plan", "src/prove", "src/report", "src/simulate",
-           "src/symbols"), (".hpp", ".cpp")))
+         (("include", "src/bench", "src/cli", "src/guard", "src/plan", "src/prove", "src/report", "src/server",
+           "src/simulate", "src/symbols"), (".hpp", ".cpp")))
 
 
 def without_comments(text):

@@ -3,7 +3,7 @@
 compares the answers. One connection at a time may wait in a reserve meanwhile. They are equal but for ids, of which one stands for the other each time, and for times and what
 else can differ in statistics.
 
-    differential.py --server PROGRAM [--commands 50000] [--seed N]
+    differential.py --server PROGRAM --shards N [--commands 50000] [--seed N]
 
 Exit status 0: equal. 1: not; the commands that led there are printed, shortened where that is possible. 77: there is no
 beanstalkd.
@@ -26,13 +26,19 @@ NOT_COMPARED = re.compile(rb"^(id|age|time-left|pause-time-left|pid|version|rusa
                           rb"|file|cmd-kick-job|cmd-reserve-job|total-connections): .*\n", re.M)
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Peer:
     """One of the two servers, with its connections."""
 
-    def __init__(self, command, port):
-        self.process = subprocess.Popen([*command, "-l", "127.0.0.1", "-p", str(port)], stdin=subprocess.DEVNULL,
+    def __init__(self, command):
+        self.port, self.sockets, self.buffers = free_port(), {}, {}
+        self.process = subprocess.Popen([*command, "-l", "127.0.0.1", "-p", str(self.port)], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
-        self.port, self.sockets, self.buffers = port, {}, {}
 
     def connect(self, number):
         end = time.monotonic() + 20
@@ -128,7 +134,7 @@ class Commands:
             return (kind, "pause-tube %s %d\r\n" % (self.tube(), chance.choice([0, 0, 3600])))
         if kind == "wrong":
             if chance.random() < 0.2:
-                return ("2 answers", "put 0 0 9 %d\r\n" % chance.choice([0, 1, 2]) + "a" * chance.randrange(4, 400) + "\r\n")
+                return ("2 answers", "put 0 0 9 %d\r\n" % chance.choice([0, 1, 2]) + "a" * chance.randrange(4, 200) + "\r\n")
             return (kind, chance.choice(["", " ", "reserve ", "foo", "use -a", "put 1 2 3", "delete x", "kick", "use a b",
                                          "reserve-job", "watch " + "y" * 201, "z" * 300, "peek-readyx", "touch 1 "]) + "\r\n")
         if kind == "wait":
@@ -150,8 +156,8 @@ def comparable(words, body, number_of):
 
 
 class Run:
-    def __init__(self, server):
-        self.peers = [Peer([server], 21411), Peer(["beanstalkd"], 21412)]
+    def __init__(self, server, shards):
+        self.peers = [Peer([server, "--shards", shards]), Peer(["beanstalkd"])]
         self.ids = [[], []]
         self.numbers = [{}, {}]
         self.waiting = None  # the connection that waits in a reserve
@@ -227,6 +233,7 @@ def lines_of(answer):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
+    parser.add_argument("--shards", required=True)
     parser.add_argument("--commands", type=int, default=50000)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("FLATLINE_TEST_SEED", time.time_ns() % (1 << 32))))
     arguments = parser.parse_args()
@@ -235,7 +242,7 @@ def main():
         return 77
     print("seed %d" % arguments.seed, flush=True)
     chance = random.Random(arguments.seed)
-    source, run, done = Commands(chance), Run(arguments.server), []
+    source, run, done = Commands(chance), Run(arguments.server, arguments.shards), []
     try:
         for _ in range(arguments.commands):
             number, command = chance.randrange(CONNECTIONS), source.draw()

@@ -2,10 +2,11 @@
 """Many clients at once put, reserve, release, bury, kick and delete jobs of several tubes. Each job that was accepted is
 deleted once, no two clients have one at the same time, and at the end none is left.
 
-    together.py --server PROGRAM [--seconds 5] [--clients 24]
+    together.py --server PROGRAM --shards N [--seconds 5] [--clients 24]
 """
 import argparse
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -13,12 +14,12 @@ import threading
 import time
 
 TUBES = ["default", "a", "b", "c", "d", "e", "f", "g"]
-PORT = 21421
 
 
 class Client:
-    def __init__(self):
-        self.socket = socket.create_connection(("127.0.0.1", PORT))
+    def __init__(self, port):
+        self.port = port
+        self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(30)
         self.file = self.socket.makefile("rb")
@@ -69,9 +70,9 @@ class Account:
             self.done += 1
 
 
-def work(number, account, until, seed):
+def work(port, number, account, until, seed):
     chance = random.Random(seed + number)
-    client = Client()
+    client = Client(port)
     watched = set(chance.sample(TUBES, chance.randrange(1, 6))) | {chance.choice(TUBES)}
     for tube in watched:
         client.ask("watch " + tube)
@@ -109,7 +110,7 @@ def work(number, account, until, seed):
             client.ask("kick-job " + job)
         else:
             client.close()
-            client = Client()
+            client = Client(port)
             for tube in watched:
                 client.ask("watch " + tube)
     client.close()
@@ -118,26 +119,24 @@ def work(number, account, until, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
+    parser.add_argument("--shards", required=True)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--clients", type=int, default=24)
     arguments = parser.parse_args()
     seed = time.time_ns() % (1 << 32)
     print("seed %d" % seed, flush=True)
-    server = subprocess.Popen([arguments.server, "-l", "127.0.0.1", "-p", str(PORT)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([arguments.server, "-p", "0", "--shards", arguments.shards], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True)
     account = Account()
     try:
-        for _ in range(400):
-            try:
-                last = Client()
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.05)
+        port = int(re.search(r" port (\d+)", server.stdout.readline())[1])
+        last = Client(port)
         until = time.monotonic() + arguments.seconds
         failed = []
 
         def run(number):
             try:
-                work(number, account, until, seed)
+                work(port, number, account, until, seed)
             except Exception as why:  # the thread's, which would be lost
                 failed.append("client %d: %r" % (number, why))
 

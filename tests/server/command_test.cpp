@@ -1,5 +1,5 @@
 // What each line means, by the answers of beanstalkd 1.12 to the same lines (tests/server/beanstalkd_test.py asks it).
-#include "server/request.hpp"
+#include "server/command.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 
 namespace {
 
+using flat::server::ClientCommand;
 using flat::server::longest_tube_name;
 using flat::server::no_timeout;
-using flat::server::Request;
 using flat::server::Verb;
 
 constexpr std::uint32_t largest = 65535;
 
-Request parse(std::string_view line) { return flat::server::parse_request(line, largest); }
+ClientCommand parse(std::string_view line) { return flat::server::parse_command(line, largest); }
 
 const std::string longest_name(longest_tube_name, 'a');
 
@@ -166,22 +166,22 @@ const Meaning meanings[] = {
 
 } // namespace
 
-TEST(request, has_the_verb_that_beanstalkd_sees_in_it) {
+TEST(command, has_the_verb_that_beanstalkd_sees_in_it) {
     for (const Meaning &each : meanings) EXPECT_EQ(parse(each.line).verb, each.verb) << "\"" << each.line << "\"";
 }
 
-TEST(request, has_its_arguments) {
-    const Request put = parse("put 4294967295 4294967294 4294967293 65535");
+TEST(command, has_its_arguments) {
+    const ClientCommand put = parse("put 4294967295 4294967294 4294967293 65535");
     EXPECT_EQ(put.priority, 4294967295u);
     EXPECT_EQ(put.delay, 4294967294u);
     EXPECT_EQ(put.time_to_run, 4294967293u);
     EXPECT_EQ(put.size, largest);
-    const Request release = parse("release 18446744073709551615 7 8");
+    const ClientCommand release = parse("release 18446744073709551615 7 8");
     EXPECT_EQ(release.job, UINT64_MAX);
     EXPECT_EQ(release.priority, 7u);
     EXPECT_EQ(release.delay, 8u);
     EXPECT_EQ(parse("bury 3 4").priority, 4u);
-    const Request pause = parse("pause-tube  a/b 9");
+    const ClientCommand pause = parse("pause-tube  a/b 9");
     EXPECT_EQ(pause.tube, "a/b");
     EXPECT_EQ(pause.delay, 9u);
     EXPECT_EQ(parse("watch " + longest_name).tube, longest_name);
@@ -190,17 +190,25 @@ TEST(request, has_its_arguments) {
     EXPECT_EQ(parse("kick +5").count, 5u);
 }
 
-TEST(request, a_timeout_is_what_atoi_makes_of_it) {
-    const std::pair<const char *, std::uint32_t> timeouts[] = {
-        {"", 0},       {"x", 0},          {"1x", 1},  {"  7 8", 7},         {"+3", 3},         {"-0", 0},
-        {"-5", no_timeout}, {"2147483647", 2147483647}, {"2147483648", no_timeout}, {"4294967296", 0}, {"--1", 0}};
+TEST(command, a_timeout_is_what_atoi_makes_of_it) {
+    const std::pair<const char *, std::uint32_t> timeouts[] = {{"", 0},
+                                                               {"x", 0},
+                                                               {"1x", 1},
+                                                               {"  7 8", 7},
+                                                               {"+3", 3},
+                                                               {"-0", 0},
+                                                               {"-5", no_timeout},
+                                                               {"2147483647", 2147483647},
+                                                               {"2147483648", no_timeout},
+                                                               {"4294967296", 0},
+                                                               {"--1", 0}};
     for (const auto &[text, timeout] : timeouts) {
         EXPECT_EQ(parse("reserve-with-timeout " + std::string(text)).timeout, timeout) << text;
     }
 }
 
-TEST(request, what_is_refused_has_nothing_else) {
-    const Request request = parse("put 1 2 3 4x");
-    EXPECT_EQ(request.verb, Verb::bad_format);
-    EXPECT_EQ(request.priority + request.delay + request.time_to_run + request.size, 0u);
+TEST(command, what_is_refused_has_nothing_else) {
+    const ClientCommand command = parse("put 1 2 3 4x");
+    EXPECT_EQ(command.verb, Verb::bad_format);
+    EXPECT_EQ(command.priority + command.delay + command.time_to_run + command.size, 0u);
 }

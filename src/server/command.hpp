@@ -1,4 +1,4 @@
-// A request line of beanstalkd's protocol, taken apart. Nothing is allocated, and nothing of the line is copied.
+// A command line of beanstalkd's protocol, taken apart. Nothing is allocated, and nothing of the line is copied.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ enum class Verb : std::uint8_t {
 inline constexpr std::uint32_t no_timeout = 0xffffffff;
 
 /// What a verb does not have is zero or empty. Times are in seconds.
-struct Request {
+struct ClientCommand {
     Verb verb = Verb::unknown;
     std::uint32_t priority = 0, delay = 0, time_to_run = 0, timeout = 0;
     std::uint32_t size = 0;  // of the body that follows, in bytes, without its end of line
@@ -58,9 +58,9 @@ inline constexpr std::size_t longest_tube_name = 200; // bytes
 /// The rules are those of beanstalkd 1.12, as its answers show them: a line has the verb that it begins with. Numbers
 /// are decimal and without a sign, behind one space or more; a name stands behind exactly one. Nothing may follow the
 /// last argument, except where beanstalkd does not look: behind `quit`, the number of `kick` and of
-/// `reserve-with-timeout`, and the size of a body that is larger than `largest_body`, which is refused once it has come.
-/// `kick` takes a number with a sign as C's strtoul does. The timeout of `reserve-with-timeout` is what C's atoi makes of
-/// it, and a negative one waits for ever.
-Request parse_request(std::string_view line, std::uint32_t largest_body);
+/// `reserve-with-timeout`, and the size of a body that is larger than `largest_body`, which is refused once it has
+/// come. `kick` takes a number with a sign as C's strtoul does. The timeout of `reserve-with-timeout` is what C's atoi
+/// makes of it, and a negative one waits for ever.
+ClientCommand parse_command(std::string_view line, std::uint32_t largest_body);
 
 } // namespace flat::server

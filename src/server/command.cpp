@@ -1,4 +1,4 @@
-#include "request.hpp"
+#include "command.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@ enum class Form : std::uint8_t {
     nothing,  // the line ends
     anything, // not looked at
     put,
-    job,       // a job's number
-    release,   // a job's number, a priority and a delay
-    bury,      // a job's number and a priority
-    name,      // a tube's
+    job,        // a job's number
+    release,    // a job's number, a priority and a delay
+    bury,       // a job's number and a priority
+    name,       // a tube's
     name_delay, // a tube's, and a delay
-    count,     // as strtoul reads it
-    timeout    // as atoi reads it
+    count,      // as strtoul reads it
+    timeout     // as atoi reads it
 };
 
 struct Entry {
@@ -83,7 +83,7 @@ template <class Number> bool take_last(std::string_view &rest, Number &number) {
     return take(rest, number) && rest.empty();
 }
 
-bool take_name_and_delay(std::string_view rest, Request &to) {
+bool take_name_and_delay(std::string_view rest, ClientCommand &to) {
     skip_spaces(rest);
     to.tube = rest.substr(0, rest.find(' '));
     rest.remove_prefix(to.tube.size());
@@ -116,7 +116,7 @@ std::uint32_t timeout_of(std::string_view rest) {
     return as_int < 0 ? no_timeout : static_cast<std::uint32_t>(as_int);
 }
 
-bool parse_arguments(Form form, std::string_view rest, std::uint32_t largest_body, Request &to) {
+bool parse_arguments(Form form, std::string_view rest, std::uint32_t largest_body, ClientCommand &to) {
     switch (form) {
     case Form::nothing: return rest.empty();
     case Form::anything: return true;
@@ -136,18 +136,18 @@ bool parse_arguments(Form form, std::string_view rest, std::uint32_t largest_bod
 
 } // namespace
 
-Request parse_request(std::string_view line, std::uint32_t largest_body) {
-    Request request;
+ClientCommand parse_command(std::string_view line, std::uint32_t largest_body) {
+    ClientCommand command;
     for (const Entry &entry : verbs) {
         if (!line.starts_with(entry.text)) continue;
-        request.verb = entry.verb;
-        if (!parse_arguments(entry.form, line.substr(entry.text.size()), largest_body, request)) {
-            request = Request();
-            request.verb = Verb::bad_format;
+        command.verb = entry.verb;
+        if (!parse_arguments(entry.form, line.substr(entry.text.size()), largest_body, command)) {
+            command = ClientCommand();
+            command.verb = Verb::bad_format;
         }
         break;
     }
-    return request;
+    return command;
 }
 
 } // namespace flat::server
