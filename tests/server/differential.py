@@ -5,7 +5,7 @@ else can differ in statistics.
 
     differential.py --server PROGRAM --shards N [--commands 50000] [--seed N]
 
-Exit status 0: equal. 1: not; the commands that led there are printed, shortened where that is possible. 77: there is no
+Exit status 0: equal. 1: not; the first command whose answers differ is printed. 77: there is no
 beanstalkd.
 """
 import argparse
@@ -230,6 +230,30 @@ def lines_of(answer):
     return [repr(words)] + [repr(line)[:100] for line in (body or b"")[:3000].split(b"\n")]
 
 
+def differ(arguments, commands, chance):
+    """The number of jobs that were put, or None if answers differ."""
+    source, run, done = Commands(chance), Run(arguments.server, arguments.shards), 0
+    try:
+        for done in range(commands):
+            number, command = chance.randrange(CONNECTIONS), source.draw()
+            if number == run.waiting:
+                number = (number + 1) % CONNECTIONS
+            ours, theirs = run.do(number, command)
+            if ours == theirs:
+                ours, theirs = run.end_of_wait()
+            source.jobs = len(run.ids[0])
+            if ours != theirs:
+                break
+        else:
+            return source.jobs
+    finally:
+        run.end()
+    print("after %d commands, by connection %d: %.300r" % (done, number, command))
+    print("flatlined and beanstalkd:")
+    print("\n".join(difflib.unified_diff(*(lines_of(each) for each in (ours, theirs)), lineterm="", n=1)))
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
@@ -242,28 +266,14 @@ def main():
         return 77
     print("seed %d" % arguments.seed, flush=True)
     chance = random.Random(arguments.seed)
-    source, run, done = Commands(chance), Run(arguments.server, arguments.shards), []
-    try:
-        for _ in range(arguments.commands):
-            number, command = chance.randrange(CONNECTIONS), source.draw()
-            done.append((number, command))
-            if number == run.waiting:
-                number = (number + 1) % CONNECTIONS
-            ours, theirs = run.do(number, command)
-            if ours == theirs:
-                ours, theirs = run.end_of_wait()
-            source.jobs = len(run.ids[0])
-            if ours != theirs:
-                break
-        else:
-            print("%d commands, %d jobs: the answers are equal" % (arguments.commands, source.jobs))
-            return 0
-    finally:
-        run.end()
-    print("after %d commands, by connection %d: %.300r" % (len(done), number, command))
-    print("flatlined and beanstalkd:")
-    print("\n".join(difflib.unified_diff(*(lines_of(each) for each in (ours, theirs)), lineterm="", n=1)))
-    return 1
+    left, jobs = arguments.commands, 0
+    while left > 0:  # from time to time both begin anew, before the first has no memory left
+        found = differ(arguments, min(left, 20000), chance)
+        if found is None:
+            return 1
+        left, jobs = left - 20000, jobs + found
+    print("%d commands, %d jobs: the answers are equal" % (arguments.commands, jobs))
+    return 0
 
 
 if __name__ == "__main__":
