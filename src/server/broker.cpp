@@ -415,38 +415,49 @@ Job *Broker::first(Tube &tube, Peek of) {
                                  : first_of(tube.buried);
 }
 
-void Broker::run_timer_of(Holdings &holdings, Nanoseconds now) {
-    while (!holdings.reserved.empty() && holdings.reserved.begin()->due <= now) {
-        Job &job = *holdings.reserved.begin();
+// What became due of jobs comes before what clients are told of deadlines: a job that is ready then is theirs.
+void Broker::run_timers(Nanoseconds now) {
+    while (next_timer() <= now) {
+        Timer &timer = *timers_.begin();
+        if (timer.kind == Timer::Kind::holdings) {
+            Holdings &of = *boost::intrusive::get_parent_from_member(&timer, &Holdings::timer);
+            end_reservations(of, now);
+            set_timer_of(of);
+            if (timer.at > now) continue;
+            set_timer(timer, never);
+            near_.push_back(of);
+        } else {
+            Tube &tube = *boost::intrusive::get_parent_from_member(&timer, &Tube::timer);
+            while (!tube.delayed.empty() && tube.delayed.begin()->due <= now) {
+                Job &job = *tube.delayed.begin();
+                take_from_queue(job);
+                make_ready(job);
+            }
+            serve_again(tube); // its pause may be over
+            set_timer_of(tube, now);
+        }
+    }
+    serve_waiting(now);
+    while (!near_.empty()) {
+        Holdings &of = near_.front();
+        near_.pop_front();
+        if (of.is_waiting) {
+            stop_waiting(of);
+            end_wait(of, WaitEnd::deadline_soon);
+        }
+        set_timer_of(of);
+    }
+}
+
+// Of jobs whose time has run out.
+void Broker::end_reservations(Holdings &of, Nanoseconds now) {
+    while (!of.reserved.empty() && of.reserved.begin()->due <= now) {
+        Job &job = *of.reserved.begin();
         job.timeouts++;
         counts_.timeouts++;
         take_from_queue(job);
         make_ready(job);
     }
-    if (holdings.is_waiting && is_deadline_soon(holdings, now)) {
-        stop_waiting(holdings);
-        end_wait(holdings, WaitEnd::deadline_soon);
-    }
-    set_timer_of(holdings);
-}
-
-void Broker::run_timers(Nanoseconds now) {
-    while (next_timer() <= now) {
-        Timer &timer = *timers_.begin();
-        if (timer.kind == Timer::Kind::holdings) {
-            run_timer_of(*boost::intrusive::get_parent_from_member(&timer, &Holdings::timer), now);
-            continue;
-        }
-        Tube &tube = *boost::intrusive::get_parent_from_member(&timer, &Tube::timer);
-        while (!tube.delayed.empty() && tube.delayed.begin()->due <= now) {
-            Job &job = *tube.delayed.begin();
-            take_from_queue(job);
-            make_ready(job);
-        }
-        serve_again(tube); // its pause may be over
-        set_timer_of(tube, now);
-    }
-    serve_waiting(now);
 }
 
 } // namespace flat::server

@@ -151,7 +151,7 @@ class Broker {
     void serve_again(Tube &tube);
     void serve_waiting(Nanoseconds now);
     void end_wait(Holdings &holdings, WaitEnd how);
-    void run_timer_of(Holdings &holdings, Nanoseconds now);
+    void end_reservations(Holdings &of, Nanoseconds now);
     Job *reserved_by(const Holdings *holdings, std::uint64_t id) const;
 
     BrokerMemory memory_;
@@ -159,6 +159,7 @@ class Broker {
     Tubes tubes_;
     Timers timers_;
     EndedWaits ended_;
+    NearDeadlines near_;     // within `run_timers`
     UnservedTubes unserved_; // with jobs that became ready
     BrokerCounts counts_;
     std::uint64_t timer_places_ = 0, burials_ = 0;

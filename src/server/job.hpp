@@ -151,7 +151,7 @@ enum class WaitEnd : std::uint8_t { reserved, deadline_soon };
 /// What one client watches and has reserved at one shard.
 struct Holdings {
     Timer timer{Timer::Kind::holdings}; // its first job whose time runs out, or of which it is to be told before
-    boost::intrusive::list_member_hook<> ended_hook;
+    boost::intrusive::list_member_hook<> ended_hook, near_hook;
     Watches<&WatchedTube::holdings_hook> watches;
     JobQueue<ByDue> reserved;
     void *client = nullptr; // the broker does not look at it
@@ -160,7 +160,11 @@ struct Holdings {
     bool is_waiting = false;
 };
 
-using EndedWaits = boost::intrusive::list<
-    Holdings, boost::intrusive::member_hook<Holdings, decltype(Holdings::ended_hook), &Holdings::ended_hook>>;
+template <auto Hook>
+using HoldingsList =
+    boost::intrusive::list<Holdings,
+                           boost::intrusive::member_hook<Holdings, boost::intrusive::list_member_hook<>, Hook>>;
+using EndedWaits = HoldingsList<&Holdings::ended_hook>;
+using NearDeadlines = HoldingsList<&Holdings::near_hook>;
 
 } // namespace flat::server
