@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -227,8 +226,7 @@ class Plain {
     std::vector<PlainJob> jobs;
     std::array<Nanoseconds, tubes> paused_until{};
     std::array<std::vector<bool>, clients> watches;
-    std::deque<std::size_t> waiting;                                         // the longest first
-    std::vector<std::pair<std::size_t, std::optional<std::uint64_t>>> ended; // waits: with a job, or a deadline
+    std::vector<std::size_t> waiting; // the longest first
     std::uint64_t burials = 0;
 
     PlainJob *find(std::uint64_t id) {
@@ -263,20 +261,6 @@ class Plain {
         job.due = now + job.time_to_run * second;
     }
 
-    // Of whoever waits, those who wait longest first: whatever there is for them.
-    void serve(Nanoseconds now) {
-        for (auto at = waiting.begin(); at != waiting.end();) {
-            PlainJob *job = best(*at, now);
-            if (job == nullptr) {
-                at++;
-                continue;
-            }
-            reserve(*at, *job, now);
-            ended.emplace_back(*at, job->id);
-            at = waiting.erase(at);
-        }
-    }
-
     void make_ready(PlainJob &job) {
         job.state = JobState::ready;
         job.holder.reset();
@@ -287,15 +271,6 @@ class Plain {
         for (PlainJob &each : jobs) {
             const bool has_time = each.state == JobState::delayed || each.state == JobState::reserved;
             if (has_time && each.due <= now) make_ready(each);
-        }
-        serve(now);
-        for (auto at = waiting.begin(); at != waiting.end();) {
-            if (is_deadline_soon(*at, now)) {
-                ended.emplace_back(*at, std::nullopt);
-                at = waiting.erase(at);
-            } else {
-                at++;
-            }
         }
     }
 
@@ -315,6 +290,22 @@ class Plain {
 
 } // namespace
 
+TEST(broker, of_those_that_wait_for_a_tube_the_one_that_waits_longest_is_served_first) {
+    Fixture all;
+    Tube &tube = *all.broker.use("a");
+    std::array<Client, 4> clients;
+    for (Client &each : clients) each.watch(all.broker, "a");
+    for (const std::size_t i : {2, 0, 3, 1}) {
+        ASSERT_EQ(all.broker.reserve(clients[i].holdings, true, 0), Answer::waiting);
+    }
+    all.broker.stop_waiting(clients[0].holdings);
+    for (const std::size_t i : {2, 3, 1}) {
+        (void)all.put(tube, {0, 0, 1}, 0);
+        ASSERT_EQ(all.broker.next_ended_wait(), &clients[i].holdings);
+    }
+    for (Client &each : clients) all.broker.close(each.holdings, 0);
+}
+
 TEST(broker, does_whatever_the_model_does) {
     static constexpr std::array<const char *, Plain::tubes> names{"default", "a", "b", "c"};
     const std::uint64_t seed = test::seed();
@@ -333,18 +324,27 @@ TEST(broker, does_whatever_the_model_does) {
                 if (plain.watches[i][tube]) clients[i].watch(all.broker, names[tube]);
             }
         }
+        // What each wait that ended got was the best for it by then. Afterwards nobody waits beside a job that is
+        // ready.
         const auto check_waits = [&] {
-            std::vector<std::pair<std::size_t, std::optional<std::uint64_t>>> ended;
             while (Holdings *of = all.broker.next_ended_wait()) {
-                const auto client =
+                const auto found =
                     std::ranges::find_if(clients, [of](const Client &each) { return &each.holdings == of; });
-                ended.emplace_back(client - clients.begin(),
-                                   of->wait_end == WaitEnd::reserved ? std::optional(of->given->id) : std::nullopt);
+                const auto client = static_cast<std::size_t>(found - clients.begin());
+                PlainJob *best = plain.best(client, now);
+                ASSERT_EQ(std::erase(plain.waiting, client), 1u);
+                ASSERT_EQ(of->wait_end, best != nullptr ? WaitEnd::reserved : WaitEnd::deadline_soon);
+                if (best == nullptr) {
+                    ASSERT_TRUE(plain.is_deadline_soon(client, now));
+                    continue;
+                }
+                ASSERT_EQ(of->given->id, best->id);
+                plain.reserve(client, *best, now);
             }
-            std::ranges::sort(ended);
-            std::ranges::sort(plain.ended);
-            ASSERT_EQ(ended, plain.ended);
-            plain.ended.clear();
+            for (const std::size_t each : plain.waiting) {
+                ASSERT_EQ(plain.best(each, now), nullptr);
+                ASSERT_FALSE(plain.is_deadline_soon(each, now));
+            }
         };
         for (int step = 0; step < 1500 && !testing::Test::HasFailure(); step++) {
             SCOPED_TRACE(testing::Message() << "round " << round << ", step " << step);
@@ -364,7 +364,6 @@ TEST(broker, does_whatever_the_model_does) {
                 plain.jobs.push_back({made, tube, priority, time_to_run,
                                       seconds != 0 ? JobState::delayed : JobState::ready, now + seconds * second,
                                       std::nullopt});
-                plain.serve(now);
                 break;
             }
             case 2: { // time passes, not beyond what is due next
@@ -379,7 +378,6 @@ TEST(broker, does_whatever_the_model_does) {
                 if (!random.one_in(4)) break;
                 ASSERT_EQ(all.broker.pause(names[tube], seconds, now), Answer::paused);
                 plain.paused_until[tube] = now + seconds * second;
-                plain.serve(now);
                 break;
             case 4:
             case 5: {
@@ -412,7 +410,6 @@ TEST(broker, does_whatever_the_model_does) {
                 held->priority = priority;
                 plain.make_ready(*held);
                 if (seconds != 0) held->state = JobState::delayed, held->due = now + seconds * second;
-                plain.serve(now);
                 break;
             case 9:
                 ASSERT_EQ(all.broker.bury(holdings, id, priority), expected(held != nullptr, Answer::buried));
@@ -445,7 +442,6 @@ TEST(broker, does_whatever_the_model_does) {
                 some.resize(std::min<std::size_t>(some.size(), most));
                 ASSERT_EQ(all.broker.kick(*tubes[tube], most, now), some.size());
                 for (PlainJob *each : some) plain.make_ready(*each);
-                plain.serve(now);
                 break;
             }
             }
