@@ -21,7 +21,7 @@ FOLDERS = {
     "malloc/ordering_faults.py": "src/malloc",
     "malloc/planted_faults.py": "src/malloc", "plan/planted_faults.py": "src/plan", "prove/planted_faults.py": "src",
     "prove/soundness/planted_faults.py": "src/prove", "resource/planted_faults.py": "include/flatline",
-    "simulate/planted_faults.py": "", "symbols/planted_faults.py": "src/symbols",
+    "server/planted_faults.py": "src/server", "simulate/planted_faults.py": "", "symbols/planted_faults.py": "src/symbols",
 }
 EXACT = ("prove/planted_faults.py", "prove/soundness/planted_faults.py")
 

@@ -166,6 +166,33 @@ TEST(broker, a_tube_is_there_while_it_is_used_or_watched_or_has_a_job) {
     EXPECT_NE(all.broker.find_tube("a"), nullptr);
 }
 
+TEST(broker, a_tube_stays_for_jobs_in_any_state) {
+    Fixture all;
+    Client client;
+    client.watch(all.broker, "z");
+    for (const JobState state : {JobState::ready, JobState::delayed, JobState::reserved, JobState::buried}) {
+        Tube &tube = *all.broker.use("a");
+        const std::uint64_t id = all.put(tube, {0, state == JobState::delayed ? 1u : 0u, 1}, 0);
+        if (state == JobState::reserved || state == JobState::buried) {
+            ASSERT_EQ(all.broker.reserve_job(client.holdings, id, 0), Answer::reserved);
+        }
+        if (state == JobState::buried) {
+            ASSERT_EQ(all.broker.bury(client.holdings, id, 0), Answer::buried);
+        }
+        all.broker.stop_using(tube);
+        ASSERT_EQ(all.broker.find_tube("a"), &tube);
+        ASSERT_EQ(all.broker.find(id)->state, state);
+        ASSERT_EQ(all.broker.delete_job(&client.holdings, id), Answer::deleted);
+        ASSERT_EQ(all.broker.find_tube("a"), nullptr);
+    }
+    all.broker.close(client.holdings, 0);
+}
+
+TEST(broker, a_job_has_a_second_at_least) {
+    Fixture all;
+    EXPECT_EQ(all.broker.find(all.put(*all.broker.use("a"), {0, 0, 0}, 0))->time_to_run, 1u);
+}
+
 TEST(broker, a_job_that_is_sent_stays_until_it_is) {
     Fixture all(16);
     Tube &tube = *all.broker.use("a");
@@ -196,14 +223,22 @@ TEST(broker, an_id_tells_the_slot_of_its_tube_and_the_order_of_arrival) {
 TEST(broker, a_bucket_never_has_more_jobs_than_it_may) {
     Fixture all(4096);
     Tube &tube = *all.broker.use("a");
+    const std::size_t buckets = all.table.size();
     std::vector<std::uint64_t> ids;
+    std::size_t of_one = 0;
+    for (std::size_t i = 0; i < 20 * buckets; i++) { // those of bucket 5 stay
+        const std::uint64_t id = all.put(tube, {0, 0, 1}, 0);
+        if (id / slots % buckets == 5) {
+            ids.push_back(id);
+            ASSERT_LE(++of_one, JobTable::deepest);
+        } else {
+            ASSERT_EQ(all.broker.delete_job(nullptr, id), Answer::deleted);
+        }
+    }
+    EXPECT_EQ(of_one, JobTable::deepest);
     while (Job *job = all.broker.new_job(2)) ids.push_back(all.broker.put(tube, job, {0, 0, 1}, 0));
     ASSERT_EQ(ids.size(), 4096u);
-    std::vector<unsigned> depth(all.table.size());
-    for (const std::uint64_t id : ids) {
-        ASSERT_LE(++depth[id / slots % depth.size()], JobTable::deepest);
-        ASSERT_EQ(all.broker.find(id)->id, id);
-    }
+    for (const std::uint64_t id : ids) ASSERT_EQ(all.broker.find(id)->id, id);
     for (const std::uint64_t id : ids) ASSERT_EQ(all.broker.delete_job(nullptr, id), Answer::deleted);
 }
 
@@ -295,11 +330,11 @@ TEST(broker, of_those_that_wait_for_a_tube_the_one_that_waits_longest_is_served_
     Tube &tube = *all.broker.use("a");
     std::array<Client, 4> clients;
     for (Client &each : clients) each.watch(all.broker, "a");
-    for (const std::size_t i : {2, 0, 3, 1}) {
+    for (const std::size_t i : {2u, 0u, 3u, 1u}) {
         ASSERT_EQ(all.broker.reserve(clients[i].holdings, true, 0), Answer::waiting);
     }
     all.broker.stop_waiting(clients[0].holdings);
-    for (const std::size_t i : {2, 3, 1}) {
+    for (const std::size_t i : {2u, 3u, 1u}) {
         (void)all.put(tube, {0, 0, 1}, 0);
         ASSERT_EQ(all.broker.next_ended_wait(), &clients[i].holdings);
     }

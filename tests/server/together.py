@@ -153,6 +153,12 @@ def main():
             account.deleted(words[3])
             if last.ask("delete " + words[1].decode()) != [b"DELETED"]:
                 account.fault("delete at the end")
+        for number in range(1000):  # far more than there is memory for at once
+            words = last.ask("put 0 0 100 30000", b"x" * 30000)
+            if words[0] != b"INSERTED" or last.ask("reserve-with-timeout 0")[0] != b"RESERVED":
+                account.fault("job %d is not taken, though there is no other: %r" % (number, words))
+                break
+            last.ask("delete " + words[1].decode())
         faults = failed + account.faults + ["%r is lost" % each[:40] for each in list(account.live)[:5]]
         stats = last.ask("stats")[2].decode()
         for name in ("current-jobs-ready", "current-jobs-reserved", "current-jobs-delayed", "current-jobs-buried"):
