@@ -391,8 +391,10 @@ Answer Broker::kick_job(std::uint64_t id, Nanoseconds now) {
 std::uint64_t Broker::kick(Tube &tube, std::uint64_t most, Nanoseconds now) {
     JobQueue<ByDue> &from = tube.buried.empty() ? tube.delayed : tube.buried;
     std::uint64_t kicked = 0;
-    for (; kicked < most && !from.empty(); kicked++) kick_out(*from.begin());
-    serve_waiting(now);
+    for (; kicked < most && !from.empty(); kicked++) { // each is served before the next is ready, as by beanstalkd
+        kick_out(*from.begin());
+        serve_waiting(now);
+    }
     return kicked;
 }
 

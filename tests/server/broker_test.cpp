@@ -188,6 +188,25 @@ TEST(broker, a_tube_stays_for_jobs_in_any_state) {
     all.broker.close(client.holdings, 0);
 }
 
+TEST(broker, of_kicked_jobs_one_that_waits_gets_the_first) {
+    Fixture all;
+    Tube &tube = *all.broker.use("a");
+    Client client, waiting;
+    client.watch(all.broker, "a");
+    waiting.watch(all.broker, "a");
+    const std::uint64_t first = all.put(tube, {9, 0, 100}, 0), second_one = all.put(tube, {1, 0, 100}, 0);
+    for (const std::uint64_t id : {first, second_one}) {
+        ASSERT_EQ(all.broker.reserve_job(client.holdings, id, 0), Answer::reserved);
+        ASSERT_EQ(all.broker.bury(client.holdings, id, id == first ? 9 : 1), Answer::buried);
+    }
+    ASSERT_EQ(all.broker.reserve(waiting.holdings, true, 0), Answer::waiting);
+    EXPECT_EQ(all.broker.kick(tube, 5, 0), 2u);
+    ASSERT_EQ(all.broker.next_ended_wait(), &waiting.holdings);
+    EXPECT_EQ(waiting.holdings.given->id, first);
+    all.broker.close(client.holdings, 0);
+    all.broker.close(waiting.holdings, 0);
+}
+
 TEST(broker, a_job_has_a_second_at_least) {
     Fixture all;
     EXPECT_EQ(all.broker.find(all.put(*all.broker.use("a"), {0, 0, 0}, 0))->time_to_run, 1u);
@@ -473,7 +492,7 @@ TEST(broker, does_whatever_the_model_does) {
                     if (!some.empty()) break;
                 }
                 std::ranges::sort(some, {}, [](const PlainJob *each) { return std::pair(each->due, each->id); });
-                const std::uint64_t most = random.below(4);
+                const std::uint64_t most = random.below(plain.waiting.empty() ? 4 : 2);
                 some.resize(std::min<std::size_t>(some.size(), most));
                 ASSERT_EQ(all.broker.kick(*tubes[tube], most, now), some.size());
                 for (PlainJob *each : some) plain.make_ready(*each);
