@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     program.add_option("--memory", options.job_bytes, "For jobs with their bodies")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
-    program.add_option("--connections", options.connections, "At once")->capture_default_str();
+    program.add_option("--connections", options.connections, "At once, of each shard")->capture_default_str();
     program.add_option("--tubes", options.tubes, "Of each shard")
         ->check(CLI::Range(1u, 1u << 20))
         ->capture_default_str();

@@ -69,7 +69,7 @@ void Server::make_engine(const ServerOptions &options) {
     engine.classes = &unused;
     engine.class_count = 1;
     engine.class_limits = &none;
-    engine.inline_limits = {2 * options.connections + 1, 1, 0}; // as ServerShard demands
+    engine.inline_limits = {ServerShard::messages_for(options.connections), 1, 0};
     engine.caller_runs_workers = true;
     engine.message = message.data();
     engine.message_size = message.size();
@@ -82,9 +82,9 @@ Server::Server(const ServerOptions &options) {
     if (options.shards < 1 || options.shards > slots) {
         throw std::runtime_error(fmt::format("{} shards: give 1 to {}", options.shards, slots));
     }
-    if (options.connections < 1 || options.connections > FLAT_ENGINE_MAX_GRANTS / 2 - 1) {
-        throw std::runtime_error(
-            fmt::format("{} connections: give 1 to {}", options.connections, FLAT_ENGINE_MAX_GRANTS / 2 - 1));
+    if (options.connections < 1 || options.connections > FLAT_ENGINE_MAX_GRANTS / ServerShard::messages_for(1)) {
+        throw std::runtime_error(fmt::format("{} connections: give 1 to {}", options.connections,
+                                             FLAT_ENGINE_MAX_GRANTS / ServerShard::messages_for(1)));
     }
     utsname names{};
     if (uname(&names) != 0) throw std::runtime_error("the system does not tell its name");

@@ -20,7 +20,7 @@ struct ServerOptions {
     std::size_t shards = 1;     // 1 to `slots`
     std::uint32_t largest_body = 65535;
     std::size_t job_bytes = std::size_t{64} << 20; // for jobs with their bodies, of all shards together
-    std::size_t connections = 1000;                // of all shards together
+    std::size_t connections = 1000;                // of each shard
     std::size_t tubes = 1000;                      // of each shard
 };
 

@@ -97,8 +97,7 @@ void ServerShard::drain() {
     wake();
 }
 
-// Messages. A lane has an inline grant for each that can be under way: of a conversation one that asks and one that
-// answers.
+// Messages. A lane has an inline grant for each that can be under way: see `messages_for`.
 
 void ServerShard::send(std::size_t to, const Message &message) {
     flat_task task{};

@@ -48,8 +48,13 @@ struct ShardMemory {
 
 class ServerShard final : public Exchange {
   public:
+    /// How many messages from one shard to another can be under way, if each has so many connections: of its own
+    /// clients a question and, before that, the end of a reading; to the other's clients an answer and what a wait has
+    /// found.
+    static constexpr std::size_t messages_for(std::size_t connections) { return 4 * connections; }
+
     /// `all` has every shard, this one at `number`, before `run` is called; `engine` a worker for each, which the
-    /// caller runs, and enough inline grants: two for each connection in each lane. Throws std::system_error iff the
+    /// caller runs, and `messages_for` its connections inline grants in each lane. Throws std::system_error iff the
     /// system refuses it a descriptor, std::runtime_error iff there is no memory for the tube `default`.
     ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine, const ShardMemory &memory,
                 const ServerFacts &facts, FileDescriptor listening);
