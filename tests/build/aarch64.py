@@ -32,7 +32,7 @@ def main():
          "-DCMAKE_TOOLCHAIN_FILE=" + os.path.join(os.path.abspath(arguments.source), "cmake/toolchain-aarch64.cmake"),
          "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DFLATLINE_PROGRAM=OFF", "-DFLATLINE_EXAMPLES=OFF",
          "-DFLATLINE_TESTS=ON", "-DFLATLINE_WERROR=ON"],
-        ["cmake", "--build", arguments.work],
+        ["cmake", "--build", arguments.work, "--target", "core-tests"],
         ["ctest", "--test-dir", arguments.work, "-L", "core", "-LE", "long", "--output-on-failure"],
     ):
         print("+ " + " ".join(command), flush=True)
