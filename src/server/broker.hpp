@@ -102,7 +102,7 @@ class Broker {
     /// `next_ended_wait` returns the holdings when it has one, or its deadline is near. O(its watches + log n).
     Answer reserve(Holdings &holdings, bool waits, Nanoseconds now);
     void stop_waiting(Holdings &holdings);
-    /// As if the job had not been reserved. O(log n + log t).
+    /// Of a job that is reserved: as if it had not been. O(log n + log t).
     void give_back(Job &job, Nanoseconds now);
 
     Answer reserve_job(Holdings &holdings, std::uint64_t id, Nanoseconds now);

@@ -312,7 +312,7 @@ void Conversation::complete() {
     }
     phase_ = Phase::line;
     finish();
-    if (phase_ == Phase::line && has_hung_up_) go_on_ending();
+    if (has_hung_up_ && phase_ != Phase::asking && phase_ != Phase::ended) go_on_ending();
 }
 
 void Conversation::finish() {
@@ -396,7 +396,6 @@ void Conversation::finish_new_job() {
     job_ = question_.job;
     filled_ = 0;
     phase_ = Phase::body;
-    if (has_hung_up_) phase_ = Phase::line;
 }
 
 void Conversation::say_found(const char *word) {
@@ -536,9 +535,12 @@ void Conversation::stop_waits(Answer end) {
 
 void Conversation::say_end() {
     phase_ = Phase::line;
-    if (has_hung_up_) return go_on_ending();
-    if (end_ != Answer::reserved) return say(text_of(end_));
     const Offer &offer = parts_[winner_].offer;
+    if (has_hung_up_) {
+        if (end_ == Answer::reserved) shared_.exchange.end_reading(winner_, offer.job);
+        return go_on_ending();
+    }
+    if (end_ != Answer::reserved) return say(text_of(end_));
     parts_[winner_].may_have_reserved = true;
     say_job("RESERVED", winner_, offer.id, offer.size, offer.job);
 }

@@ -1,7 +1,8 @@
 // flatlined: reads the command line and serves until it is told to end.
 //
-// Exit status: 0 it was told to end, by SIGTERM or SIGINT; 2 it could not begin, and one line on standard error says
-// what to do.
+// Exit status: 0 it was told to end, by SIGTERM or SIGINT; 1 it had to end, since the system refused what it needs to
+// go on, and one line on standard error says what; 2 it could not begin, and one line on standard error says what to
+// do.
 #include "server.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,7 @@
 
 namespace {
 
-constexpr int status_not_run = 2;
+constexpr int status_had_to_end = 1, status_not_run = 2;
 
 flat::server::Server *server;
 
@@ -35,8 +36,13 @@ int serve(const flat::server::ServerOptions &options) {
     fmt::print("flatlined {}: at {} port {}, {} shards\n", FLAT_VERSION_STRING, options.address, made.port(),
                options.shards);
     (void)std::fflush(stdout);
-    made.run();
-    return 0;
+    try {
+        made.run();
+        return 0;
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "flatlined: it had to end: {}\n", error.what());
+        return status_had_to_end;
+    }
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <exception>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -69,7 +70,7 @@ void Server::make_engine(const ServerOptions &options) {
     engine.classes = &unused;
     engine.class_count = 1;
     engine.class_limits = &none;
-    engine.inline_limits = {ServerShard::messages_for(options.connections), 1, 0};
+    engine.inline_limits = {ShardExchange::messages_for(options.connections), 1, 0};
     engine.caller_runs_workers = true;
     engine.message = message.data();
     engine.message_size = message.size();
@@ -82,9 +83,9 @@ Server::Server(const ServerOptions &options) {
     if (options.shards < 1 || options.shards > slots) {
         throw std::runtime_error(fmt::format("{} shards: give 1 to {}", options.shards, slots));
     }
-    if (options.connections < 1 || options.connections > FLAT_ENGINE_MAX_GRANTS / ServerShard::messages_for(1)) {
+    if (options.connections < 1 || options.connections > FLAT_ENGINE_MAX_GRANTS / ShardExchange::messages_for(1)) {
         throw std::runtime_error(fmt::format("{} connections: give 1 to {}", options.connections,
-                                             FLAT_ENGINE_MAX_GRANTS / ServerShard::messages_for(1)));
+                                             FLAT_ENGINE_MAX_GRANTS / ShardExchange::messages_for(1)));
     }
     utsname names{};
     if (uname(&names) != 0) throw std::runtime_error("the system does not tell its name");
@@ -105,6 +106,7 @@ Server::Server(const ServerOptions &options) {
     port_ = port_of(listening);
     shards_.resize(options.shards);
     tables_.resize(options.shards);
+    const std::size_t clients = options.shards * options.connections; // each may watch tubes of any shard
     for (std::size_t i = 0; i < options.shards; i++) {
         std::size_t jobs = 0;
         flat_pool *pool = make_job_pool(options.job_bytes / options.shards, options.largest_body, &jobs);
@@ -113,12 +115,12 @@ Server::Server(const ServerOptions &options) {
                                             .tubes = make_pool(sizeof(Tube), options.tubes),
                                             .table = tables_[i],
                                             .arrivals = &arrivals_},
-                                 .connections = make_pool(Connection::bytes_for(options.shards), options.connections),
-                                 .holdings = make_pool(sizeof(Holdings), options.connections),
+                                 .holdings = make_pool(sizeof(Holdings), clients),
                                  .watches = make_pool(sizeof(WatchedTube), 4 * options.connections),
                                  .lists = make_pool(facts_.longest_list, 2)};
-        owned_.push_back(
-            std::make_unique<ServerShard>(i, shards_, engine_.get(), memory, facts_, duplicate(listening)));
+        flat_pool *connections = make_pool(Connection::bytes_for(options.shards), options.connections);
+        owned_.push_back(std::make_unique<ServerShard>(i, shards_, engine_.get(), memory, connections, facts_,
+                                                       duplicate(listening)));
         shards_[i] = owned_.back().get();
     }
 }
@@ -126,9 +128,28 @@ Server::Server(const ServerOptions &options) {
 Server::~Server() = default;
 
 void Server::run() {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < shards_.size(); i++) others.emplace_back([this, i] { shards_[i]->run(); });
-    shards_[0]->run();
+    std::vector<std::exception_ptr> ends(shards_.size());
+    const auto run_shard = [&](std::size_t i) noexcept {
+        try {
+            shards_[i]->run();
+        } catch (...) {
+            ends[i] = std::current_exception();
+            stop(); // the others, which could not be without it
+        }
+    };
+    {
+        std::vector<std::jthread> others;
+        try {
+            for (std::size_t i = 1; i < shards_.size(); i++) others.emplace_back(run_shard, i);
+        } catch (...) {
+            stop();
+            throw;
+        }
+        run_shard(0);
+    }
+    for (const std::exception_ptr &each : ends) {
+        if (each) std::rethrow_exception(each);
+    }
 }
 
 void Server::stop() {

@@ -36,7 +36,8 @@ class Server {
 
     std::uint16_t port() const { return port_; }
 
-    /// Serves until `stop` is called; one shard is served by the calling thread.
+    /// Serves until `stop` is called; one shard is served by the calling thread. Throws std::system_error or
+    /// std::runtime_error iff the system refuses a thread, or a shard what it needs to go on; all have ended then.
     void run();
 
     /// Both may be called by any thread, and by a signal's handler. `drain`: from now on puts are answered DRAINING.

@@ -1,7 +1,7 @@
 // The connections of one thread, and their broker.
 #pragma once
 
-#include "conversation.hpp"
+#include "shard_exchange.hpp"
 #include "socket.hpp"
 
 #include <flatline/engine.h>
@@ -37,27 +37,14 @@ using Connections =
     boost::intrusive::list<Connection,
                            boost::intrusive::member_hook<Connection, decltype(Connection::hook), &Connection::hook>>;
 
-/// Where a shard takes its memory from; all of it outlives the shard, which takes no other once it runs.
-struct ShardMemory {
-    BrokerMemory broker;
-    flat_pool *connections; // blocks for Connection::bytes_for(shards)
-    flat_pool *holdings;    // blocks for sizeof(Holdings)
-    flat_pool *watches;     // blocks for sizeof(WatchedTube)
-    flat_pool *lists;       // blocks for answers of list-tubes
-};
-
-class ServerShard final : public Exchange {
+class ServerShard final : public ShardHost {
   public:
-    /// How many messages from one shard to another can be under way, if each has so many connections: of its own
-    /// clients a question and, before that, the end of a reading; to the other's clients an answer and what a wait has
-    /// found.
-    static constexpr std::size_t messages_for(std::size_t connections) { return 4 * connections; }
-
     /// `all` has every shard, this one at `number`, before `run` is called; `engine` a worker for each, which the
-    /// caller runs, and `messages_for` its connections inline grants in each lane. Throws std::system_error iff the
-    /// system refuses it a descriptor, std::runtime_error iff there is no memory for the tube `default`.
+    /// caller runs, and `messages_for` its connections inline grants in each lane; `connections` blocks for
+    /// Connection::bytes_for the number of shards. Throws std::system_error iff the system refuses it a descriptor,
+    /// std::runtime_error iff there is no memory for the tube `default`.
     ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine, const ShardMemory &memory,
-                const ServerFacts &facts, FileDescriptor listening);
+                flat_pool *connections, const ServerFacts &facts, FileDescriptor listening);
     ServerShard(const ServerShard &) = delete;
     ServerShard &operator=(const ServerShard &) = delete;
     ~ServerShard();
@@ -69,54 +56,39 @@ class ServerShard final : public Exchange {
     void stop();
     void drain();
 
-    bool ask(Conversation &by, std::size_t shard) override;
-    std::optional<Offer> find(Conversation &by, std::size_t shard, bool waits) override;
-    bool cancel(Conversation &by, std::size_t shard) override;
-    bool give_back(Conversation &by, std::size_t shard, Job *job) override;
-    void end_reading(std::size_t shard, Job *job) override;
-    void drop(std::size_t shard, Job *job) override;
-    void set_timer(Conversation &by, Nanoseconds at) override;
+    void send(std::size_t to, const Message &message) override;
+    void went_on(Conversation &talk) override { settle(Connection::of(talk)); }
+    void set_timer(Conversation &talk, Nanoseconds at) override;
 
   private:
-    struct Message;
-    void send(std::size_t to, const Message &message);
     static void deliver(flat_worker *here, void *payload, std::size_t size);
-    void take(const Message &message);
-
-    // Of conversations at any shard, with this one.
-    void answer(Conversation &by);
-    Offer find_here(Conversation &by, bool waits);
-    void cancel_here(Conversation &by);
-    Holdings *holdings_of(Conversation &by);
-    void tell_ended_waits();
-    Offer offer_of(Job &job);
 
     void accept_all();
     bool accept_one();
+    void refuse_until(Nanoseconds at);
     void serve(Connection &connection, std::uint32_t events);
     void settle(Connection &connection);
     void end(Connection &connection);
     void free_ended();
-    void run_connection_timers();
+    void run_timers();
     void listen(bool on);
     void wake();
-    void step_engine();
+    Nanoseconds next_timer() const;
     int wait_ms() const;
 
     const std::size_t number_;
     const std::span<ServerShard *const> all_;
     flat_engine *const engine_;
+    flat_pool *const memory_; // of connections
+    ShardExchange exchange_;
     flat_submitter *lanes_ = nullptr;
-    ShardMemory memory_;
-    Broker broker_;
-    Shared shared_;
     FileDescriptor listening_, epoll_, woken_;
     Connections connections_, ended_;
-    Timers timers_;
+    Timers timers_; // of connections
     std::uint64_t timer_places_ = 0;
     const Nanoseconds started_;
-    Nanoseconds now_ = 0;
-    bool is_listening_ = true; // false: no memory or descriptor is left for a connection
+    bool is_listening_ = true;          // false: no memory or descriptor is left for a connection
+    Nanoseconds listens_again_ = never; // unless a connection ends before
     std::atomic<bool> sleeps_{false}, stops_{false}, drains_{false};
 };
 

@@ -80,15 +80,12 @@ std::uint16_t port_of(const FileDescriptor &listening) {
                                                : reinterpret_cast<sockaddr_in &>(address).sin_port);
 }
 
-std::optional<FileDescriptor> accept_from(const FileDescriptor &listening) {
+Accepted accept_from(const FileDescriptor &listening) {
     FileDescriptor made(accept4(listening.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (made.number() < 0) {
-        if (is_of_the_connection(errno)) return std::nullopt;
-        fail("accept");
-    }
+    if (made.number() < 0) return {std::nullopt, !is_of_the_connection(errno)};
     const int on = 1; // where it is no TCP there is nothing to set
     (void)setsockopt(made.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return made;
+    return {std::move(made)};
 }
 
 Moved receive(const FileDescriptor &from, std::span<char> to) {

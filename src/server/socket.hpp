@@ -38,9 +38,13 @@ FileDescriptor duplicate(const FileDescriptor &of);
 /// The port at which it listens.
 std::uint16_t port_of(const FileDescriptor &listening);
 
-/// The next connection, which does not block; nullopt: there is none now, or it has gone again. Throws where the
-/// process or the system has no descriptor or memory left for it.
-std::optional<FileDescriptor> accept_from(const FileDescriptor &listening);
+struct Accepted {
+    std::optional<FileDescriptor> connection; // nullopt: there is none now, or it has gone again
+    bool is_refused = false;                  // the process or the system has no descriptor or memory left for it
+};
+
+/// The next connection, which does not block. Never throws.
+Accepted accept_from(const FileDescriptor &listening);
 
 /// How much of one read or write was done.
 struct Moved {

@@ -4,13 +4,14 @@
     libfuzzer.py --source ROOT --library FOLDER
     libfuzzer.py --source ROOT --library FOLDER --target NAME --work FOLDER
 
-The first compiles what the targets link, once for all; the second takes it from there.
+The first compiles what the targets link, once for all, on all processors; the second takes it from there.
 
 A fixed number of inputs (times FLATLINE_TEST_SCALE) from a fixed seed, beginning with the committed corpus: the same
 run everywhere. An input that fails is kept in the folder of --work. Exit status 0: none failed. 77: clang-19 or its
 libFuzzer is missing.
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import shutil
@@ -19,18 +20,20 @@ import sys
 
 RUNS = {"options": 200000, "operations": 30000, "arena": 100000, "heap": 30000, "smaps": 100000, "plan_toml": 30000,
         "plan_tracking": 50000, "prove_file": 60000, "simulate_recording": 30000, "engine_page": 3000,
-        "symbols_module": 8000, "audit_recording": 3000}
+        "symbols_module": 8000, "audit_recording": 3000, "server_commands": 30000}
 LONGEST = {"symbols_module": 8192}  # bytes of an input; of all others 1024
 SANITIZERS = "address,undefined"
 # Sources that every target links, and those that the targets of `flatline plan` and `flatline prove` link in addition.
 EVERY = ["src/core/*.c", "src/os/*.c", "src/engine/*.c", "src/engine/dispatch/*.c", "tests/core/arena_calls.c"]
 OTHERS = {"plan": ["src/plan/*.cpp"], "prove": ["src/prove/*.cpp", "src/symbols/*.cpp"],
+          "server": ["src/server/%s.cpp" % each for each in ("broker", "command", "conversation", "question", "shard_exchange",
+                                                             "statistics_text")],
           "simulate": ["src/simulate/*.cpp"], "symbols": ["src/symbols/*.cpp"],
           "audit": ["src/audit/[!aw]*.cpp", "src/audit/analysis.cpp", "src/symbols/*.cpp", "src/plan/*.cpp",
                     "src/cli/audit_document.cpp", "src/cli/chosen_part.cpp", "src/cli/plan_recording.cpp",
                     "src/cli/replay_work.cpp"],
           "engine": ["src/cli/engine_page.cpp", "src/cli/top_text.cpp", "src/simulate/*.cpp"]}
-LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lseccomp", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
+LIBRARIES = {"plan": ["-lfmt"], "engine": ["-lfmt"], "server": ["-lfmt"], "simulate": ["-lfmt"], "prove": ["-lfmt", "-lseccomp", "-lcapstone", "-lZydis", "-lZycore", "-liberty", "-ldw", "-lelf", "-lmd"],
              "audit": ["-lfmt", "-liberty", "-ldw", "-lelf", "-lseccomp", "-lunistring", "-lz", "-lzstd"],
              "symbols": ["-lfmt", "-lseccomp", "-liberty", "-ldw", "-lelf"]}
 
@@ -85,8 +88,9 @@ def main():
         print("skipped: " + absent)
         return 77
     if not arguments.target:
-        for path in sorted(set(linked(source, EVERY + sum(OTHERS.values(), [])))):
-            compiled(path, source, library)
+        paths = sorted(set(linked(source, EVERY + sum(OTHERS.values(), []))))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda path: compiled(path, source, library), paths))
         return 0
     verb = arguments.target.split("_")[0]
     parts = linked(source, EVERY + OTHERS.get(verb, []))

@@ -2,6 +2,8 @@
 // pass.
 #include "server/broker.hpp"
 
+#include "pools.hpp"
+
 #include "core/environment.hpp"
 #include "core/random_source.hpp"
 
@@ -18,24 +20,10 @@ namespace {
 
 using namespace flat::server;
 
-struct PoolEnd {
-    void operator()(flat_pool *pool) const { flat_pool_destroy(pool); }
-};
-using OwnedPool = std::unique_ptr<flat_pool, PoolEnd>;
-
-OwnedPool make_pool(const std::vector<flat_class> &classes) {
-    flat_pool_options options{};
-    options.classes = classes.data();
-    options.class_count = classes.size();
-    flat_pool *made = nullptr;
-    if (flat_pool_create(&made, &options, nullptr) != FLAT_OK) throw std::runtime_error("no pool");
-    return OwnedPool(made);
-}
-
 // A broker with its memory.
 struct Fixture {
     explicit Fixture(std::size_t jobs = 4096, std::size_t tubes = 16)
-        : job_pool(make_pool({{sizeof(Job) + 64, jobs}})), tube_pool(make_pool({{sizeof(Tube), tubes}})),
+        : job_pool(test::make_pool(sizeof(Job) + 64, jobs)), tube_pool(test::make_pool(sizeof(Tube), tubes)),
           table(jobs / 4), broker({job_pool.get(), tube_pool.get(), table, &arrivals}) {}
 
     std::uint64_t put(Tube &tube, const Broker::Put &how, Nanoseconds now) {
@@ -44,7 +32,7 @@ struct Fixture {
         return broker.put(tube, job, how, now);
     }
 
-    OwnedPool job_pool, tube_pool;
+    test::owned_pool job_pool, tube_pool;
     std::vector<Job *> table;
     std::atomic<std::uint64_t> arrivals{1};
     Broker broker;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plants one fault in a copy of the server, and demands that a test sees it: its unit tests, a comparison with
-beanstalkd, or many clients at once.
+"""Plants one fault in a copy of the server, and demands that a test sees it: its unit tests, a comparison with beanstalkd,
+many clients at once, or clients for which there is no room.
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --objects OBJECT... --libraries LIBRARY...
@@ -20,11 +20,11 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
-UNIT, ANSWERS, TOGETHER = "unit tests", "beside beanstalkd", "many clients"
+UNIT, ANSWERS, TOGETHER, REFUSALS = "unit tests", "beside beanstalkd", "many clients", "without room"
 
 # name: (file below src/server, pattern, replacement, what must fail)
 FAULTS = {
-    CONTROL: ("broker.cpp", r"\A", "", (UNIT, ANSWERS, TOGETHER)),
+    CONTROL: ("broker.cpp", r"\A", "", (UNIT, ANSWERS, TOGETHER, REFUSALS)),
     "names_of_201_bytes": ("command.cpp", r"text\.size\(\) <= longest_tube_name", "text.size() <= 201", [UNIT]),
     "names_begin_with_a_minus": ("command.cpp", r" text\.front\(\) != '-' &&", "", [UNIT]),
     "numbers_followed_by_anything": ("command.cpp", r"take\(rest, number\) && rest\.empty\(\)", "take(rest, number)", [UNIT]),
@@ -61,7 +61,7 @@ FAULTS = {
                             [ANSWERS]),
     "answered_before_all_is_settled": (
         "conversation.cpp", r"if \(std::ranges::all_of\(parts_, \[\]\(const Part &part\) \{ return part\.unsettled == 0; \}\)\)",
-        "if (true)", [ANSWERS]),
+        "if (true)", [UNIT]),
     "the_last_tube_is_ignored": ("conversation.cpp", r"if \(watches_\.size\(\) == 1\) return", "if (false) return", [ANSWERS]),
     "body_of_any_end": ("conversation.cpp", r"(const bool is_whole = )[^;]*;", r"\1true;", [ANSWERS]),
     "too_large_bodies_taken_for_commands": ("conversation.cpp", r"(answer_ = \"JOB_TOO_BIG[^;]*;\s*phase_ = Phase::)drained",
@@ -69,6 +69,25 @@ FAULTS = {
     "statistics_of_one_shard": ("conversation.cpp", r"question_\.kind == Kind::statistics \|\| ", "", [ANSWERS]),
     "reader_forgotten": ("conversation.cpp", r"shared_\.exchange\.end_reading\(tail_shard_, std::exchange\(tail_job_, nullptr\)\);\s*if \(list_",
                          "tail_job_ = nullptr; if (list_", [TOGETHER]),
+    "late_offers_kept": ("conversation.cpp", r"offer\.answer == Answer::reserved  \? shared_\.exchange\.give_back\(\*this, shard, offer\.job\)",
+                         "offer.answer == Answer::reserved ? true", [UNIT]),
+    "late_waits_go_on": ("conversation.cpp", r"offer\.answer == Answer::waiting \? shared_\.exchange\.cancel\(\*this, shard\)",
+                         "offer.answer == Answer::waiting ? true", [UNIT]),
+    "block_of_one_who_left_is_read_for_ever": (
+        "conversation.cpp", r"if \(end_ == Answer::reserved\) shared_\.exchange\.end_reading\(winner_, offer\.job\);", "", [UNIT]),
+    "whoever_leaves_while_a_body_is_refused_stays": (
+        "conversation.cpp", r"phase_ != Phase::asking && phase_ != Phase::ended", "phase_ == Phase::line", [UNIT]),
+    "jobs_that_another_has_are_given_back": ("shard_exchange.cpp", r"if \(job\.holder == by\.part\(number_\)\.holdings\) ", "",
+                                             [UNIT]),
+    "holdings_never_freed": ("shard_exchange.cpp", r"\(void\)flat_pool_free\(holdings_, std::exchange\(holdings, nullptr\)\);",
+                             "holdings = nullptr;", [UNIT]),
+    "holdings_for_the_clients_of_one_shard": ("server.cpp", r"make_pool\(sizeof\(Holdings\), clients\)",
+                                              "make_pool(sizeof(Holdings), options.connections)", [REFUSALS]),
+    "refused_connections_are_asked_for_again_and_again": ("shard.cpp", r"(void ServerShard::refuse_until[^{]*\{\n)    listen\(false\);\n",
+                                                          r"\1", [REFUSALS]),
+    "refused_connections_are_forgotten": ("shard.cpp", r"    listens_again_ = at;\n", "", [REFUSALS]),
+    "a_connection_that_ended_makes_no_room": ("shard.cpp", r"(flat_pool_free\(memory_, connection\);\n)        listen\(true\);\n", r"\1",
+                                              [REFUSALS]),
     "sleeper_not_woken": ("shard.cpp", r"    if \(all_\[to\]->sleeps_[^;]*;\n", "", [ANSWERS, TOGETHER]),
 }
 
@@ -103,7 +122,8 @@ def main():
             outcomes.append((what, passes(linked("unit", tests))))
             continue
         server = linked("flatlined", [each for each in arguments.objects if "_test.cpp" not in each])
-        script = ["differential.py", "--commands", "6000"] if what == ANSWERS else ["together.py", "--seconds", "3"]
+        script = {ANSWERS: ["differential.py", "--commands", "6000"], TOGETHER: ["together.py", "--seconds", "3"],
+                  REFUSALS: ["refusals.py"]}[what]
         command = [sys.executable, "-B", os.path.join(HERE, script[0]), "--server", server, "--shards", "3", *script[1:]]
         ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              timeout=120, check=False)
