@@ -84,12 +84,27 @@ Conversation::Pending Conversation::pending() const {
     return {{std::span(output_).subspan(output_begin_, output_end_ - output_begin_), tail_}};
 }
 
+bool Conversation::waits_for_client() const {
+    if (is_over_ || !pending().empty()) return !pending().empty();
+    switch (phase_) {
+    case Phase::line: return !input().empty();
+    case Phase::long_line:
+    case Phase::body:
+    case Phase::drained: return true;
+    case Phase::asking:
+    case Phase::reserving:
+    case Phase::ended: break;
+    }
+    return false;
+}
+
 void Conversation::sent(std::size_t bytes, Nanoseconds now) {
     now_ = now;
     const std::size_t of_output = std::min(bytes, output_end_ - output_begin_);
     output_begin_ += of_output;
     if (output_begin_ == output_end_) output_begin_ = output_end_ = 0;
     tail_ = tail_.subspan(bytes - of_output);
+    if (pending().empty()) progress_++;
     if (tail_.empty()) {
         if (tail_job_ != nullptr) shared_.exchange.end_reading(tail_shard_, std::exchange(tail_job_, nullptr));
         if (list_ != nullptr && phase_ != Phase::asking)
@@ -126,6 +141,7 @@ bool Conversation::take_line() {
     }
     const ClientCommand command = parse_command(start.substr(0, size), shared_.facts.largest_body);
     take(size + end_of_line.size()); // it stays where it is until the next input
+    progress_++;
     do_command(command);
     return true;
 }
@@ -148,6 +164,7 @@ bool Conversation::take_body() {
     take(more);
     filled_ += static_cast<std::uint32_t>(more);
     if (filled_ < body.size()) return false;
+    progress_++;
     Job *job = std::exchange(job_, nullptr);
     const bool is_whole = std::string_view(body.data(), body.size()).ends_with(end_of_line);
     if (!is_whole || shared_.is_draining) {

@@ -111,6 +111,12 @@ class Conversation {
     void settled(std::size_t shard, Nanoseconds now);
     void timed_out(Nanoseconds now);
 
+    /// Whether it is the client's turn to go on: the rest of a command or of a body is to come, or an answer to be
+    /// taken.
+    bool waits_for_client() const;
+    /// Of commands that came, bodies that came as a whole, and answers that were taken.
+    std::uint64_t progress() const { return progress_; }
+
     /// `quit` came, or nothing could be had for it: the connection is to be closed.
     bool is_over() const { return is_over_; }
 
@@ -182,6 +188,7 @@ class Conversation {
     bool is_over_ = false, has_hung_up_ = false, is_producer_ = false, is_worker_ = false;
 
     Nanoseconds now_ = 0; // of the last call
+    std::uint64_t progress_ = 0;
     Question question_{};
     std::size_t asked_ = 0; // the shard
     Tube *used_ = nullptr;

@@ -66,9 +66,10 @@ using JobQueue =
     boost::intrusive::set<Job, boost::intrusive::member_hook<Job, decltype(Job::queue_hook), &Job::queue_hook>,
                           boost::intrusive::compare<Order>>;
 
-/// Something that is to happen at a time. A broker looks at the first of all.
+/// Something that is to happen at a time: of a broker, its tubes and holdings; of a shard, how long its clients wait,
+/// and are waited for. Each looks at the first of its own.
 struct Timer {
-    enum class Kind : std::uint8_t { tube, holdings };
+    enum class Kind : std::uint8_t { tube, holdings, wait, turn };
 
     boost::intrusive::set_member_hook<> hook;
     Nanoseconds at = never;  // in the broker's queue iff it is another

@@ -68,6 +68,10 @@ int main(int argc, char **argv) {
     program.add_option("--tubes", options.tubes, "Of each shard")
         ->check(CLI::Range(1u, 1u << 20))
         ->capture_default_str();
+    program
+        .add_option("--client-timeout", options.client_timeout,
+                    "Seconds that a client has for a command or a body, and to take answers; 0: any time")
+        ->capture_default_str();
     try {
         program.parse(argc, argv);
         return serve(options);

@@ -106,6 +106,7 @@ Server::Server(const ServerOptions &options) {
     port_ = port_of(listening);
     shards_.resize(options.shards);
     tables_.resize(options.shards);
+    const Nanoseconds client_timeout = options.client_timeout == 0 ? never : options.client_timeout * second;
     const std::size_t clients = options.shards * options.connections; // each may watch tubes of any shard
     for (std::size_t i = 0; i < options.shards; i++) {
         std::size_t jobs = 0;
@@ -120,7 +121,7 @@ Server::Server(const ServerOptions &options) {
                                  .lists = make_pool(facts_.longest_list, 2)};
         flat_pool *connections = make_pool(Connection::bytes_for(options.shards), options.connections);
         owned_.push_back(std::make_unique<ServerShard>(i, shards_, engine_.get(), memory, connections, facts_,
-                                                       duplicate(listening)));
+                                                       client_timeout, duplicate(listening)));
         shards_[i] = owned_.back().get();
     }
 }

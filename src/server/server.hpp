@@ -22,6 +22,7 @@ struct ServerOptions {
     std::size_t job_bytes = std::size_t{64} << 20; // for jobs with their bodies, of all shards together
     std::size_t connections = 1000;                // of each shard
     std::size_t tubes = 1000;                      // of each shard
+    std::uint32_t client_timeout = 60;             // seconds, see ServerShard; 0: never
 };
 
 /// All memory is taken, and resident, once it is made.

@@ -49,10 +49,10 @@ thread_local ServerShard *of_this_thread = nullptr;
 
 ServerShard::ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine,
                          const ShardMemory &memory, flat_pool *connections, const ServerFacts &facts,
-                         FileDescriptor listening)
+                         Nanoseconds client_timeout, FileDescriptor listening)
     : number_(number), all_(all), engine_(engine), memory_(connections), exchange_(number, *this, memory, facts),
       listening_(std::move(listening)), epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      woken_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), started_(clock_now()) {
+      woken_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), client_timeout_(client_timeout), started_(clock_now()) {
     static_assert(sizeof(Message) <= FLAT_ENGINE_INLINE_BYTES);
     if (epoll_.number() < 0) fail("epoll_create1");
     if (woken_.number() < 0) fail("eventfd");
@@ -96,8 +96,10 @@ void ServerShard::deliver(flat_worker *, void *payload, std::size_t) {
     of_this_thread->exchange_.take(message);
 }
 
-void ServerShard::set_timer(Conversation &talk, Nanoseconds at) {
-    Timer &timer = Connection::of(talk).timer;
+void ServerShard::set_timer(Conversation &talk, Nanoseconds at) { set(Connection::of(talk).wait, at); }
+
+void ServerShard::set(Timer &timer, Nanoseconds at) {
+    if (timer.at == at) return;
     if (timer.at != never) timers_.erase(timer);
     timer.at = at;
     timer.place = timer_places_++;
@@ -156,10 +158,15 @@ void ServerShard::run() {
 void ServerShard::run_timers() {
     const Nanoseconds now = exchange_.now();
     while (!timers_.empty() && timers_.begin()->at <= now) {
-        Connection &connection = *boost::intrusive::get_parent_from_member(&*timers_.begin(), &Connection::timer);
-        set_timer(connection.talk, never);
-        connection.talk.timed_out(now);
-        settle(connection);
+        Timer &timer = *timers_.begin();
+        set(timer, never);
+        if (timer.kind == Timer::Kind::turn) {
+            end(*boost::intrusive::get_parent_from_member(&timer, &Connection::turn));
+        } else {
+            Connection &connection = *boost::intrusive::get_parent_from_member(&timer, &Connection::wait);
+            connection.talk.timed_out(now);
+            settle(connection);
+        }
         exchange_.tell_ended_waits();
     }
     if (listens_again_ <= now) listen(true);
@@ -237,6 +244,12 @@ void ServerShard::settle(Connection &connection) {
         if (gone.bytes == 0) break;
         talk.sent(gone.bytes, exchange_.now());
     }
+    if (!talk.waits_for_client() || client_timeout_ == never) {
+        set(connection.turn, never);
+    } else if (connection.turn.at == never || connection.progress != talk.progress()) {
+        set(connection.turn, exchange_.now() + client_timeout_);
+        connection.progress = talk.progress();
+    }
     const bool has_pending = !talk.pending().empty();
     if (talk.is_over() && !has_pending) return end(connection);
     const std::uint32_t wanted = (talk.reads() ? reading : 0) | (has_pending ? writing : 0);
@@ -249,7 +262,8 @@ void ServerShard::settle(Connection &connection) {
 void ServerShard::end(Connection &connection) {
     connection.has_ended = true;
     connection.descriptor = FileDescriptor();
-    set_timer(connection.talk, never);
+    set(connection.wait, never);
+    set(connection.turn, never);
     connections_.erase(connections_.iterator_to(connection));
     connection.talk.hang_up(exchange_.now());
     settle(connection);

@@ -16,7 +16,9 @@ namespace flat::server {
 /// At the start of a block; its parts follow.
 struct Connection {
     boost::intrusive::list_member_hook<> hook;
-    Timer timer{Timer::Kind::holdings}; // of a wait
+    Timer wait{Timer::Kind::wait}; // of the client, for a job
+    Timer turn{Timer::Kind::turn}; // of the server, for the client to go on
+    std::uint64_t progress = 0;    // when that began
     FileDescriptor descriptor;
     Conversation talk;
     std::uint32_t interests = 0; // what epoll was last told
@@ -42,9 +44,10 @@ class ServerShard final : public ShardHost {
     /// `all` has every shard, this one at `number`, before `run` is called; `engine` a worker for each, which the
     /// caller runs, and `messages_for` its connections inline grants in each lane; `connections` blocks for
     /// Connection::bytes_for the number of shards. Throws std::system_error iff the system refuses it a descriptor,
-    /// std::runtime_error iff there is no memory for the tube `default`.
+    /// std::runtime_error iff there is no memory for the tube `default`. A client that takes longer than
+    /// `client_timeout` to send one command or one body, or to take its answers, is disconnected; `never`: none is.
     ServerShard(std::size_t number, std::span<ServerShard *const> all, flat_engine *engine, const ShardMemory &memory,
-                flat_pool *connections, const ServerFacts &facts, FileDescriptor listening);
+                flat_pool *connections, const ServerFacts &facts, Nanoseconds client_timeout, FileDescriptor listening);
     ServerShard(const ServerShard &) = delete;
     ServerShard &operator=(const ServerShard &) = delete;
     ~ServerShard();
@@ -70,6 +73,7 @@ class ServerShard final : public ShardHost {
     void settle(Connection &connection);
     void end(Connection &connection);
     void free_ended();
+    void set(Timer &timer, Nanoseconds at);
     void run_timers();
     void listen(bool on);
     void wake();
@@ -85,6 +89,7 @@ class ServerShard final : public ShardHost {
     FileDescriptor listening_, epoll_, woken_;
     Connections connections_, ended_;
     Timers timers_; // of connections
+    const Nanoseconds client_timeout_;
     std::uint64_t timer_places_ = 0;
     const Nanoseconds started_;
     bool is_listening_ = true;          // false: no memory or descriptor is left for a connection

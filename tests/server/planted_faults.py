@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Plants one fault in a copy of the server, and demands that a test sees it: its unit tests, a comparison with beanstalkd,
-many clients at once, or clients for which there is no room.
+many clients at once, clients for which there is no room, or slow ones.
 
     planted_faults.py --list
     planted_faults.py --fault NAME --source ROOT --work FOLDER --linker CXX --objects OBJECT... --libraries LIBRARY...
@@ -20,11 +20,11 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 
 from planting import CONTROL, arguments_of, passes, plant, verdict
 
-UNIT, ANSWERS, TOGETHER, REFUSALS = "unit tests", "beside beanstalkd", "many clients", "without room"
+UNIT, ANSWERS, TOGETHER, REFUSALS, SLOW = "unit tests", "beside beanstalkd", "many clients", "without room", "slow clients"
 
 # name: (file below src/server, pattern, replacement, what must fail)
 FAULTS = {
-    CONTROL: ("broker.cpp", r"\A", "", (UNIT, ANSWERS, TOGETHER, REFUSALS)),
+    CONTROL: ("broker.cpp", r"\A", "", (UNIT, ANSWERS, TOGETHER, REFUSALS, SLOW)),
     "names_of_201_bytes": ("command.cpp", r"text\.size\(\) <= longest_tube_name", "text.size() <= 201", [UNIT]),
     "names_begin_with_a_minus": ("command.cpp", r" text\.front\(\) != '-' &&", "", [UNIT]),
     "numbers_followed_by_anything": ("command.cpp", r"take\(rest, number\) && rest\.empty\(\)", "take(rest, number)", [UNIT]),
@@ -88,6 +88,12 @@ FAULTS = {
     "refused_connections_are_forgotten": ("shard.cpp", r"    listens_again_ = at;\n", "", [REFUSALS]),
     "a_connection_that_ended_makes_no_room": ("shard.cpp", r"(flat_pool_free\(memory_, connection\);\n)        listen\(true\);\n", r"\1",
                                               [REFUSALS]),
+    "idle_clients_are_disconnected": ("conversation.cpp", r"case Phase::line: return !input\(\)\.empty\(\);", "case Phase::line: return true;",
+                                      [SLOW]),
+    "half_bodies_may_take_for_ever": ("conversation.cpp", r"    case Phase::body:\n(    case Phase::drained: return true;)", r"\1", [SLOW]),
+    "answers_may_stay_for_ever": ("conversation.cpp", r"return !pending\(\)\.empty\(\);", "return false;", [SLOW]),
+    "each_byte_is_progress": ("shard.cpp", r"connection\.progress != talk\.progress\(\)", "true", [SLOW]),
+    "busy_clients_are_disconnected": ("shard.cpp", r" \|\| connection\.progress != talk\.progress\(\)", "", [SLOW]),
     "sleeper_not_woken": ("shard.cpp", r"    if \(all_\[to\]->sleeps_[^;]*;\n", "", [ANSWERS, TOGETHER]),
 }
 
@@ -123,7 +129,7 @@ def main():
             continue
         server = linked("flatlined", [each for each in arguments.objects if "_test.cpp" not in each])
         script = {ANSWERS: ["differential.py", "--commands", "6000"], TOGETHER: ["together.py", "--seconds", "3"],
-                  REFUSALS: ["refusals.py"]}[what]
+                  REFUSALS: ["refusals.py"], SLOW: ["slow_clients.py"]}[what]
         command = [sys.executable, "-B", os.path.join(HERE, script[0]), "--server", server, "--shards", "3", *script[1:]]
         ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              timeout=120, check=False)
