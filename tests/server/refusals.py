@@ -8,47 +8,13 @@ line, with status 2.
 import argparse
 import os
 import resource
-import signal
-import socket
 import subprocess
 import sys
 import time
 
-FAULTS = []
+from flatlined import Faults, Flatlined
 
-
-def expect(holds, text):
-    if not holds:
-        FAULTS.append(text)
-        print("FAULT: " + text)
-
-
-class Server:
-    def __init__(self, options, *more, descriptors=None):
-        def limit():
-            if descriptors:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-
-        self.process = subprocess.Popen([options.server, "-p", "0", "--shards", str(options.shards), *more], text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
-        self.port = int(self.process.stdout.readline().split(" port ")[1].split(",")[0])
-
-    def connect(self):
-        made = socket.create_connection(("127.0.0.1", self.port))
-        made.settimeout(20)
-        return made
-
-    def seconds_used(self):
-        with open("/proc/%d/stat" % self.process.pid) as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(20)
-        expect(status == 0, "it ended with status %d: %s" % (status, self.process.stderr.read()))
-        self.process.stdout.close()
-        self.process.stderr.close()
+FAULTS = Faults()
 
 
 def is_served(client, seconds):
@@ -67,10 +33,10 @@ def some_wait(what, server, count):
     time.sleep(1)
     before, begun = server.seconds_used(), time.monotonic()
     waiting = [client for client in clients if not is_served(client, 0.05)]
-    expect(0 < len(waiting) < count, "%s: of %d clients %d wait" % (what, count, len(waiting)))
+    FAULTS.expect(0 < len(waiting) < count, "%s: of %d clients %d wait" % (what, count, len(waiting)))
     time.sleep(2)
     used, passed = server.seconds_used() - before, time.monotonic() - begun
-    expect(used < passed / 2, "%s: it used %.1f of %.1f seconds while it had nothing to do" % (what, used, passed))
+    FAULTS.expect(used < passed / 2, "%s: it used %.1f of %.1f seconds while it had nothing to do" % (what, used, passed))
     served = [client for client in clients if client not in waiting]
     while waiting:
         for client in served:
@@ -79,37 +45,35 @@ def some_wait(what, server, count):
         if not served and not any(is_served(client, 5) for client in waiting[:1]):
             break
         waiting = [client for client in waiting if client not in served]
-    expect(not waiting, "%s: %d clients were never served" % (what, len(waiting)))
+    FAULTS.expect(not waiting, "%s: %d clients were never served" % (what, len(waiting)))
     for client in served:
         client.close()
     last = server.connect()
     last.sendall(b"list-tube-used\r\n")
-    expect(is_served(last, 10), "%s: who came last was not served" % what)
+    FAULTS.expect(is_served(last, 10), "%s: who came last was not served" % what)
     last.close()
-    print("%s: ok" % what)
+    print("%s: tried" % what)
 
 
-def waits_for_descriptors(options):
+def waits_for_descriptors(server):
     """The first client of all has to wait, and is served once there are descriptors again."""
-    server = Server(options)
     usual = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
     used = set(map(int, os.listdir("/proc/%d/fd" % server.process.pid)))
     few = min(set(range(len(used) + 1)) - used)
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (few, usual[1]))
     client = server.connect()
     client.sendall(b"list-tube-used\r\n")
-    expect(not is_served(client, 1), "it was served without a descriptor")
+    FAULTS.expect(not is_served(client, 1), "it was served without a descriptor")
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, usual)
-    expect(is_served(client, 10), "who came while there was no descriptor was never served")
+    FAULTS.expect(is_served(client, 10), "who came while there was no descriptor was never served")
     client.close()
-    server.end()
-    print("descriptors that come back: ok")
+    print("descriptors that come back: tried")
 
 
 def cannot_begin(options, what, arguments, part):
     ran = subprocess.run([options.server, "--shards", str(options.shards), *arguments], stdin=subprocess.DEVNULL, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20, check=False)
-    expect(ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1 and part in ran.stderr,
+    FAULTS.expect(ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1 and part in ran.stderr,
            "%s: status %d, %r" % (what, ran.returncode, ran.stdout + ran.stderr))
     print("%s: %s" % (what, ran.stderr.strip()))
 
@@ -119,20 +83,20 @@ def main():
     parser.add_argument("--server", required=True)
     parser.add_argument("--shards", type=int, required=True)
     options = parser.parse_args()
-    server = Server(options, descriptors=20 + 4 * options.shards)
-    some_wait("no descriptor left", server, 60)
-    server.end()
-    waits_for_descriptors(options)
-    server = Server(options, "--connections", "3")
-    some_wait("no connection left", server, 3 * options.shards + 6)
-    cannot_begin(options, "a port that is taken", ["-p", str(server.port)], "port %d" % server.port)
-    server.end()
+    shards = ("--shards", str(options.shards))
+    few = 20 + 4 * options.shards
+    with Flatlined(options.server, *shards, limited=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few))) as server:
+        some_wait("no descriptor left", server, 60)
+    with Flatlined(options.server, *shards) as server:
+        waits_for_descriptors(server)
+    with Flatlined(options.server, *shards, "--connections", "3") as server:
+        some_wait("no connection left", server, 3 * options.shards + 6)
+        cannot_begin(options, "a port that is taken", ["-p", str(server.port)], "port %d" % server.port)
     cannot_begin(options, "no such address", ["-p", "0", "-l", "256.1.1.1"], "256.1.1.1")
     cannot_begin(options, "an address of another machine", ["-p", "0", "-l", "192.0.2.1"], "192.0.2.1")
     cannot_begin(options, "memory for no job", ["-p", "0", "--memory", "1000"], "give more")
     cannot_begin(options, "no such option", ["--jobs", "7"], "flatlined --help")
-    print("%d faults" % len(FAULTS))
-    return 1 if FAULTS else 0
+    return FAULTS.status()
 
 
 if __name__ == "__main__":

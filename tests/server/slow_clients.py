@@ -6,27 +6,14 @@ all the time stays.
     slow_clients.py --server PROGRAM --shards N
 """
 import argparse
-import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
 
+from flatlined import Faults, Flatlined
+
 TIMEOUT = 1  # seconds, of the server
-FAULTS = []
-
-
-def expect(holds, text):
-    if not holds:
-        FAULTS.append(text)
-        print("FAULT: " + text)
-
-
-def connect(port):
-    made = socket.create_connection(("127.0.0.1", port))
-    made.settimeout(20)
-    return made
+FAULTS = Faults()
 
 
 def ask(client, text):
@@ -55,15 +42,15 @@ def is_disconnected(client, seconds):
     return False
 
 
-def goes_silent(port, what, bytes_sent):
-    client = connect(port)
+def goes_silent(server, what, bytes_sent):
+    client = server.connect()
     client.sendall(bytes_sent)
-    expect(is_disconnected(client, 8 * TIMEOUT), what + ": the client is still connected")
+    FAULTS.expect(is_disconnected(client, 8 * TIMEOUT), what + ": the client is still connected")
     client.close()
 
 
-def writes_single_bytes(port):
-    client = connect(port)
+def writes_single_bytes(server):
+    client = server.connect()
     try:
         for _ in range(8 * TIMEOUT * 4):
             client.sendall(b"x")
@@ -72,12 +59,12 @@ def writes_single_bytes(port):
         return
     finally:
         client.close()
-    expect(False, "a line in single bytes: the client is still connected")
+    FAULTS.expect(False, "a line in single bytes: the client is still connected")
 
 
-def takes_no_answers(port):
+def takes_no_answers(server):
     """More than the system keeps for it."""
-    client = connect(port)
+    client = server.connect()
     ask(client, b"use answers\r\n")
     job = ask(client, b"put 0 0 60 60000\r\n" + 60000 * b"b" + b"\r\n").split()[1]
     begun = time.monotonic()
@@ -90,24 +77,24 @@ def takes_no_answers(port):
         time.sleep(0.2)
         client.sendall(b"peek " + job + b"\r\n")
     except TimeoutError:
-        expect(False, "answers that nobody takes: the client is still connected")
+        FAULTS.expect(False, "answers that nobody takes: the client is still connected")
     except ConnectionError:
         pass
     else:
-        expect(False, "answers that nobody takes: the client is still connected after %.1f s" % (time.monotonic() - begun))
+        FAULTS.expect(False, "answers that nobody takes: the client is still connected after %.1f s" % (time.monotonic() - begun))
     client.close()
-    last = connect(port)
-    expect(ask(last, b"delete " + job + b"\r\n") == b"DELETED\r\n", "the job that was sent is not there")
+    last = server.connect()
+    FAULTS.expect(ask(last, b"delete " + job + b"\r\n") == b"DELETED\r\n", "the job that was sent is not there")
     last.close()
 
 
-def stays(port, what, work):
-    client = connect(port)
+def stays(server, what, work):
+    client = server.connect()
     try:
         work(client)
     except (ConnectionError, TimeoutError, AttributeError) as error:
-        expect(False, "%s: %r" % (what, error))
-    expect(ask(client, b"list-tube-used\r\n") is not None, what + ": the client was disconnected")
+        FAULTS.expect(False, "%s: %r" % (what, error))
+    FAULTS.expect(ask(client, b"list-tube-used\r\n") is not None, what + ": the client was disconnected")
     client.close()
 
 
@@ -116,52 +103,39 @@ def goes_on(client):
     end = time.monotonic() + 4 * TIMEOUT
     client.sendall(b"list-tube")
     while time.monotonic() < end:
-        expect(ask(client, b"-used\r\nlist-tube") == b"USING default\r\n", "a client that goes on is not answered")
+        FAULTS.expect(ask(client, b"-used\r\nlist-tube") == b"USING default\r\n", "a client that goes on is not answered")
         time.sleep(TIMEOUT / 10)
     ask(client, b"-used\r\n")
 
 
-def waits(port):
+def waits(server):
     def work(client):
         ask(client, b"watch late\r\n")
         client.sendall(b"reserve\r\nlist-tu")
         time.sleep(3 * TIMEOUT)
-        other = connect(port)
+        other = server.connect()
         ask(other, b"use late\r\n")
         ask(other, b"put 0 0 60 1\r\nx\r\n")
         other.close()
-        expect(client.recv(100).startswith(b"RESERVED"), "a client that waited got no job")
+        FAULTS.expect(client.recv(100).startswith(b"RESERVED"), "a client that waited got no job")
         ask(client, b"bes\r\n")
 
     return work
 
 
-def holds_no_block(server, shards):
+def holds_no_block(server):
     """Bodies that are never finished take every block of a little memory, and give all back."""
-    port = server.port
-    clients = [connect(port) for _ in range(60)]
+    clients = [server.connect() for _ in range(60)]
     for client in clients:
         client.sendall(b"put 0 0 60 60000\r\nbegun")
     time.sleep(0.5)
-    last = connect(port)
+    last = server.connect()
     put = b"put 0 0 60 60000\r\n" + 60000 * b"b" + b"\r\n"
-    expect(ask(last, put) == b"OUT_OF_MEMORY\r\n", "there is room beside so many bodies that have begun")
+    FAULTS.expect(ask(last, put) == b"OUT_OF_MEMORY\r\n", "there is room beside so many bodies that have begun")
     time.sleep(3 * TIMEOUT)
-    expect((ask(last, put) or b"").startswith(b"INSERTED"), "blocks of bodies that never came are not free again")
+    FAULTS.expect((ask(last, put) or b"").startswith(b"INSERTED"), "blocks of bodies that never came are not free again")
     for client in [*clients, last]:
         client.close()
-
-
-class Server:
-    def __init__(self, options, *more):
-        self.process = subprocess.Popen([options.server, "-p", "0", "--shards", str(options.shards), "--client-timeout",
-                                         str(TIMEOUT), *more], text=True, stdout=subprocess.PIPE)
-        self.port = int(self.process.stdout.readline().split(" port ")[1].split(",")[0])
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        expect(self.process.wait(20) == 0, "the server ended with status %d" % self.process.returncode)
-        self.process.stdout.close()
 
 
 def main():
@@ -169,24 +143,22 @@ def main():
     parser.add_argument("--server", required=True)
     parser.add_argument("--shards", type=int, required=True)
     options = parser.parse_args()
-    server = Server(options)
-    port = server.port
-    people = [(goes_silent, port, "half a line", b"reser"), (goes_silent, port, "half a body", b"put 0 0 9 9\r\nhalf"),
-              (goes_silent, port, "half a body that is too big", b"put 0 0 9 99999\r\nhalf"),
-              (goes_silent, port, "a line without an end", 1000 * b"x"), (writes_single_bytes, port),
-              (takes_no_answers, port), (stays, port, "idle", lambda client: time.sleep(4 * TIMEOUT)),
-              (stays, port, "busy", goes_on), (stays, port, "waiting", waits(port))]
-    threads = [threading.Thread(target=what, args=arguments) for what, *arguments in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    server.end()
-    server = Server(options, "--memory", "%dM" % (2 * options.shards))
-    holds_no_block(server, options.shards)
-    server.end()
-    print("%d faults" % len(FAULTS))
-    return 1 if FAULTS else 0
+    usual = ("--shards", str(options.shards), "--client-timeout", str(TIMEOUT))
+    with Flatlined(options.server, *usual) as server:
+        people = [(goes_silent, server, "half a line", b"reser"),
+                  (goes_silent, server, "half a body", b"put 0 0 9 9\r\nhalf"),
+                  (goes_silent, server, "half a body that is too big", b"put 0 0 9 99999\r\nhalf"),
+                  (goes_silent, server, "a line without an end", 1000 * b"x"), (writes_single_bytes, server),
+                  (takes_no_answers, server), (stays, server, "idle", lambda client: time.sleep(4 * TIMEOUT)),
+                  (stays, server, "busy", goes_on), (stays, server, "waiting", waits(server))]
+        threads = [threading.Thread(target=what, args=arguments) for what, *arguments in people]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with Flatlined(options.server, *usual, "--memory", "%dM" % (2 * options.shards)) as server:
+        holds_no_block(server)
+    return FAULTS.status()
 
 
 if __name__ == "__main__":

@@ -6,22 +6,18 @@ deleted once, no two clients have one at the same time, and at the end none is l
 """
 import argparse
 import random
-import re
-import socket
-import subprocess
 import sys
 import threading
 import time
+
+from flatlined import Faults, Flatlined
 
 TUBES = ["default", "a", "b", "c", "d", "e", "f", "g"]
 
 
 class Client:
-    def __init__(self, port):
-        self.port = port
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.settimeout(30)
+    def __init__(self, server):
+        self.socket = server.connect()
         self.file = self.socket.makefile("rb")
 
     def ask(self, text, body=None):
@@ -38,14 +34,12 @@ class Client:
         self.socket.close()
 
 
-class Account:
+class Account(Faults):
     """What became of each job."""
 
     def __init__(self):
-        self.lock, self.live, self.held, self.done, self.faults = threading.Lock(), set(), set(), 0, []
-
-    def fault(self, text):
-        self.faults.append(text)
+        super().__init__()
+        self.lock, self.live, self.held, self.done = threading.Lock(), set(), set(), 0
 
     def put(self, body):
         with self.lock:
@@ -53,10 +47,8 @@ class Account:
 
     def reserved(self, body):
         with self.lock:
-            if body not in self.live:
-                self.fault("%r was deleted or never put" % body)
-            if body in self.held:
-                self.fault("%r is reserved by two" % body)
+            self.expect(body in self.live, "%r was deleted or never put" % body)
+            self.expect(body not in self.held, "%r is reserved by two" % body)
             self.held.add(body)
 
     def given_back(self, body):
@@ -70,9 +62,9 @@ class Account:
             self.done += 1
 
 
-def work(port, number, account, until, seed):
+def work(server, number, account, until, seed):
     chance = random.Random(seed + number)
-    client = Client(port)
+    client = Client(server)
     watched = set(chance.sample(TUBES, chance.randrange(1, 6))) | {chance.choice(TUBES)}
     for tube in watched:
         client.ask("watch " + tube)
@@ -95,14 +87,12 @@ def work(port, number, account, until, seed):
         account.reserved(body)
         kind = chance.choices(["delete", "release", "bury", "reconnect", "touch"], [6, 2, 1, 0.3, 1])[0]
         if kind == "touch":
-            if client.ask("touch " + job) != [b"TOUCHED"]:
-                account.fault("touch %s" % job)
+            account.expect(client.ask("touch " + job) == [b"TOUCHED"], "touch %s" % job)
             kind = "delete"
         account.given_back(body)
         if kind == "delete":
             account.deleted(body)
-            if client.ask("delete " + job) != [b"DELETED"]:
-                account.fault("delete %s" % job)
+            account.expect(client.ask("delete " + job) == [b"DELETED"], "delete %s" % job)
         elif kind == "release":
             client.ask("release %s 1 0" % job)
         elif kind == "bury":
@@ -110,10 +100,49 @@ def work(port, number, account, until, seed):
             client.ask("kick-job " + job)
         else:
             client.close()
-            client = Client(port)
+            client = Client(server)
             for tube in watched:
                 client.ask("watch " + tube)
     client.close()
+
+
+def crowd(server, arguments, account, seed):
+    until = time.monotonic() + arguments.seconds
+
+    def run(number):
+        try:
+            work(server, number, account, until, seed)
+        except Exception as why:  # the thread's, which would be lost
+            account.expect(False, "client %d: %r" % (number, why))
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(arguments.clients)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+
+def left_alone(last, account):
+    """What the last client finds, once all others have left: every job that they left, and then room for any other."""
+    for tube in TUBES:
+        last.ask("watch " + tube)
+    time.sleep(1.2)  # of jobs that were delayed by a second
+    while (words := last.ask("reserve-with-timeout 0"))[0] == b"RESERVED":
+        account.reserved(words[3])
+        account.deleted(words[3])
+        account.expect(last.ask("delete " + words[1].decode()) == [b"DELETED"], "delete at the end")
+    for number in range(1000):  # far more than there is memory for at once
+        words = last.ask("put 0 0 100 30000", b"x" * 30000)
+        if words[0] != b"INSERTED" or last.ask("reserve-with-timeout 0")[0] != b"RESERVED":
+            account.expect(False, "job %d is not taken, though there is no other: %r" % (number, words))
+            break
+        last.ask("delete " + words[1].decode())
+    for each in account.live:
+        account.expect(False, "%r is lost" % each[:40])
+    stats = last.ask("stats")[2].decode()
+    for name in ("current-jobs-ready", "current-jobs-reserved", "current-jobs-delayed", "current-jobs-buried"):
+        account.expect(name + ": 0\n" in stats, "%s is not 0" % name)
+    last.close()
 
 
 def main():
@@ -125,56 +154,12 @@ def main():
     arguments = parser.parse_args()
     seed = time.time_ns() % (1 << 32)
     print("seed %d" % seed, flush=True)
-    server = subprocess.Popen([arguments.server, "-p", "0", "--shards", arguments.shards], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True)
     account = Account()
-    try:
-        port = int(re.search(r" port (\d+)", server.stdout.readline())[1])
-        last = Client(port)
-        until = time.monotonic() + arguments.seconds
-        failed = []
-
-        def run(number):
-            try:
-                work(port, number, account, until, seed)
-            except Exception as why:  # the thread's, which would be lost
-                failed.append("client %d: %r" % (number, why))
-
-        threads = [threading.Thread(target=run, args=(i,)) for i in range(arguments.clients)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        for tube in TUBES:
-            last.ask("watch " + tube)
-        time.sleep(1.2)  # of jobs that were delayed by a second
-        while (words := last.ask("reserve-with-timeout 0"))[0] == b"RESERVED":
-            account.reserved(words[3])
-            account.deleted(words[3])
-            if last.ask("delete " + words[1].decode()) != [b"DELETED"]:
-                account.fault("delete at the end")
-        for number in range(1000):  # far more than there is memory for at once
-            words = last.ask("put 0 0 100 30000", b"x" * 30000)
-            if words[0] != b"INSERTED" or last.ask("reserve-with-timeout 0")[0] != b"RESERVED":
-                account.fault("job %d is not taken, though there is no other: %r" % (number, words))
-                break
-            last.ask("delete " + words[1].decode())
-        faults = failed + account.faults + ["%r is lost" % each[:40] for each in list(account.live)[:5]]
-        stats = last.ask("stats")[2].decode()
-        for name in ("current-jobs-ready", "current-jobs-reserved", "current-jobs-delayed", "current-jobs-buried"):
-            if name + ": 0\n" not in stats:
-                faults.append("%s is not 0" % name)
-        print("%d jobs; %d faults" % (account.done, len(faults)))
-        for each in faults[:10]:
-            print("  " + each[:300])
-        server.terminate()
-        status = server.wait(20)
-        if status != 0:
-            print("the server's status is %d" % status)
-        return 1 if faults or status != 0 else 0
-    finally:
-        if server.poll() is None:
-            server.kill()
+    with Flatlined(arguments.server, "--shards", arguments.shards) as server:
+        crowd(server, arguments, account, seed)
+        left_alone(Client(server), account)
+    print("%d jobs" % account.done)
+    return account.status()
 
 
 if __name__ == "__main__":
